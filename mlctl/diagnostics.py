@@ -1,0 +1,180 @@
+"""What is wrong with the user's text, and where: values only; imports nothing of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+
+class Severity(Enum):
+    """How bad a finding is; errors stop at the gate, warnings are shown and pass."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A permanent code and the prose about it; `docs/rules.md` and `mlctl explain` print from here.
+
+    `summary` holds no data of one finding. `why` and `fix` are Markdown paragraphs; `origin` names
+    the document that the rule comes from. A retired code is never reused.
+    Ranges: 0xx text, 1xx structure, 2xx references, 3xx meaning, 4xx plan, 5xx apply.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    why: str
+    fix: str
+    origin: str = ""
+
+
+_WAIVER = re.compile(r"(?:^|\s)#\s*mlctl:ignore=([\w,-]+)")
+
+
+@dataclass(eq=False)
+class Source:
+    """One text and the name to call it by (a path as the user gave it, or `<stdin>`)."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends; YAML's breaks only, so that line numbers are the parser's."""
+        return re.split(r"\r\n|[\n\r\x85\u2028\u2029]", self.text)
+
+    def waives(self, rule: Rule, line: int) -> bool:
+        """Whether a `# mlctl:ignore=CODE` on `line`, alone on the line above or at the head waives `rule`."""
+        if "mlctl:ignore=" not in self.text:
+            return False
+        waived = self._waivers
+        return any(
+            rule.code in codes or rule.name in codes
+            for codes in (waived.get(-1, frozenset()), waived.get(line, frozenset()))
+        )
+
+    @cached_property
+    def _waivers(self) -> dict[int, frozenset[str]]:
+        """Zero-based line -> codes waived there; -1 is the whole file."""
+        found: dict[int, frozenset[str]] = {}
+        in_head = True
+        for number, line in enumerate(self.lines):
+            bare = line.strip()
+            alone = bare.startswith("#")
+            match = _WAIVER.search(line)
+            if match:
+                at = -1 if in_head and alone else number + 1 if alone else number
+                found[at] = found.get(at, frozenset()) | frozenset(match[1].split(","))
+            in_head = in_head and (alone or not bare or bare == "---" or bare.startswith("%"))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open stretch of a source: zero-based lines, zero-based columns in code points."""
+
+    source: Source
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place and a remark on it."""
+
+    span: Span
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: which rule, what about it in one sentence, where, and what to do next.
+
+    `primary` is None only where no text is to blame (a missing file, a live resource).
+    `address` is the resource that it speaks of, as text, where one is known.
+    """
+
+    rule: Rule
+    message: str
+    primary: Label | None
+    hint: str | None = None
+    related: tuple[Label, ...] = ()
+    address: str | None = None
+
+
+def _order(found: Diagnostic) -> tuple[str, int, int, str, str]:
+    if found.primary is None:
+        return ("", 0, 0, found.rule.code, found.message)
+    span = found.primary.span
+    return (span.source.name, span.line, span.column, found.rule.code, found.message)
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found so far: the one thing in the way of a document that grows.
+
+    `ignore` and `select` hold codes or names of rules, or their prefixes (`MLC3`); waivers written
+    in the source are honoured here too, so every producer of diagnostics obeys them alike.
+    """
+
+    ignore: frozenset[str] = frozenset()
+    select: frozenset[str] = frozenset()
+    strict: bool = False
+    _found: dict[Diagnostic, None] = field(default_factory=dict)
+
+    def add(self, *diagnostics: Diagnostic) -> None:
+        """Keep what is not waived; the same finding twice counts once."""
+        for found in diagnostics:
+            if not self._waived(found):
+                self._found[found] = None
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """`add` for a producer that yields."""
+        self.add(*diagnostics)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        """The findings by file, line and column."""
+        return iter(sorted(self._found, key=_order))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def errors(self) -> int:
+        """How many findings are errors; under `strict` every warning is one."""
+        return sum(self.severity(found) is Severity.ERROR for found in self._found)
+
+    @property
+    def warnings(self) -> int:
+        """How many findings are warnings."""
+        return len(self._found) - self.errors
+
+    @property
+    def failed(self) -> bool:
+        """Whether the gate is shut."""
+        return any(self.severity(found) is Severity.ERROR for found in self._found)
+
+    def severity(self, found: Diagnostic) -> Severity:
+        """The severity that `found` has here: its rule's, or error under `strict`."""
+        return Severity.ERROR if self.strict else found.rule.severity
+
+    def _waived(self, found: Diagnostic) -> bool:
+        rule = found.rule
+        if _named(rule, self.ignore) or (self.select and not _named(rule, self.select)):
+            return not rule.code.startswith("MLC0")  # text that cannot be read is never waived
+        if found.primary is None or rule.code.startswith("MLC0"):
+            return False
+        span = found.primary.span
+        return span.source.waives(rule, span.line)
+
+
+def _named(rule: Rule, names: frozenset[str]) -> bool:
+    return any(name and (rule.name == name or rule.code.startswith(name)) for name in names)

@@ -1,0 +1,72 @@
+"""Pointers into plain data (what YAML and JSON hold), RFC 6901 as tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+Data: TypeAlias = Any  # None, bool, int, float, str, list or dict of the same: checked by the schemas
+Pointer: TypeAlias = tuple[str | int, ...]
+
+
+def parse(text: str) -> Pointer:
+    """`/a/b` -> `("a", "b")`; every step is a key, `~1` and `~0` are unescaped."""
+    if not text:
+        return ()
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in text[1:].split("/"))
+
+
+def text(pointer: Pointer) -> str:
+    """The RFC 6901 spelling: `("a", 0)` -> `/a/0`."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in pointer)
+
+
+def dotted(pointer: Pointer) -> str:
+    """The spelling that people read: `tags."a.b"`, `locations[0]`."""
+    out = ""
+    for step in pointer:
+        if isinstance(step, int):
+            out += f"[{step}]"
+        else:
+            bare = step if step and not set(step) & set('."[] ') else f'"{step}"'
+            out += f".{bare}" if out else bare
+    return out
+
+
+def get(data: Data, pointer: Pointer, default: Data = None) -> Data:
+    """The value at `pointer`, or `default` where any step is missing."""
+    for step in pointer:
+        if isinstance(data, Mapping) and step in data:
+            data = data[step]
+        elif isinstance(data, list) and isinstance(step, int) and -len(data) <= step < len(data):
+            data = data[step]
+        else:
+            return default
+    return data
+
+
+def put(data: dict[str, Data], pointer: Pointer, value: Data) -> None:
+    """Set the value at `pointer` (keys only), making the objects on the way."""
+    *way, last = pointer
+    for step in way:
+        inner = data.get(str(step))
+        if not isinstance(inner, dict):
+            inner = data[str(step)] = {}
+        data = inner
+    data[str(last)] = value
+
+
+def drop(data: dict[str, Data], pointer: Pointer) -> None:
+    """Remove the value at `pointer`, where there is one."""
+    *way, last = pointer
+    holder = get(data, tuple(way))
+    if isinstance(holder, dict):
+        holder.pop(str(last), None)
+
+
+def nest(values: Mapping[Pointer, Data]) -> dict[str, Data]:
+    """`{("a", "b"): 1}` -> `{"a": {"b": 1}}`."""
+    out: dict[str, Data] = {}
+    for pointer, value in values.items():
+        put(out, pointer, value)
+    return out
