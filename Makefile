@@ -1,0 +1,76 @@
+# `make check` is what a change must pass; `make demo` is the main job on samples/.
+# Everything runs from .venv, which `make setup` builds once and again when pyproject.toml changes.
+
+VENV   := .venv
+READY  := $(VENV)/.ready
+BIN    := $(VENV)/bin
+PYTHON ?=
+PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3
+
+.PHONY: help setup check lint types contracts test fix coverage demo clean
+
+help:
+	@echo "make setup     build .venv with everything that the checks need"
+	@echo "make check     format, lint, types, import contracts and tests: all that a change must pass"
+	@echo "make test      the tests alone"
+	@echo "make fix       format, and repair what the linter can repair"
+	@echo "make coverage  the tests with branch coverage; fails under 95 %"
+	@echo "make demo      validate, plan and apply samples/low-priority-batch to the local workspace"
+	@echo "make clean     remove .venv and every cache"
+
+setup: $(READY)
+
+# The first interpreter that runs, is new enough and can make a virtual environment.
+$(READY): pyproject.toml
+	@set -e; \
+	works='import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))'; \
+	if ! $(BIN)/python -c 'import pip' 2>/dev/null; then \
+	  for python in $(PYTHONS); do \
+	    if $$python -c "$$works" 2>/dev/null; then found=$$python; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "mlctl needs Python 3.11 or newer with its venv module (on Debian: apt install python3-venv)." >&2; \
+	    echo "To name one yourself: make setup PYTHON=/path/to/python3" >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "Building $(VENV) with $$($$found --version)"; \
+	  $$found -m venv --clear $(VENV); \
+	fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+check: lint types contracts test
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+contracts: $(READY)
+	$(BIN)/lint-imports --no-logo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+fix: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+coverage: $(READY)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine
+	$(BIN)/coverage report
+
+# The workspace is .mlctl/local.db: a second run finds everything in place and changes nothing.
+demo: $(READY)
+	$(BIN)/mlctl validate samples/low-priority-batch
+	$(BIN)/mlctl plan samples/low-priority-batch
+	$(BIN)/mlctl apply samples/low-priority-batch --yes
+	$(BIN)/mlctl plan samples/low-priority-batch
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .coverage.* dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
