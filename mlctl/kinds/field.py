@@ -10,6 +10,8 @@ from enum import Enum
 from mlctl import pointer
 from mlctl.pointer import Data, Pointer
 
+Schema = Mapping[str, Data]
+
 
 class Mutability(Enum):
     """What a change of the field's value takes (`x-ms-mutability`)."""
@@ -38,32 +40,53 @@ class Field:
     default: Data
     secret: bool
     refers_to: str | None
-    enum: Mapping[str, str | None] | None
+    enum: Mapping[str, str | None]
     alias_of: Pointer | None
-    when: Mapping[str, Data] | None
-    constants: Mapping[Pointer, Data]
+    when: Mapping[str, Data]
     path: bool
     additive: bool
-    schema: Mapping[str, Data]
+    schema: Schema
 
 
-def read_fields(root: Mapping[str, Data], form: Mapping[str, Data]) -> tuple[tuple[Field, ...], Mapping[Pointer, Data]]:
-    """The fields of one form of a kind's schema, and the wire constants of its root."""
-    constants = {pointer.parse(at): value for at, value in form.get("x-mlctl-wire-constants", {}).items()}
-    return tuple(_walk(root, form, ())), constants
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One shape that a kind's documents can have, and the `if` that tells it from the others.
+
+    `constants` are wire values that go with an object of the document: `()` is the document itself.
+    """
+
+    name: str
+    condition: Schema | None
+    schema: Schema
+    fields: tuple[Field, ...]
+    aliases: tuple[Field, ...]
+    constants: tuple[tuple[Pointer, Mapping[Pointer, Data]], ...]
+
+    def field(self, at: Pointer) -> Field | None:
+        """The field at a pointer of the document."""
+        return next((field for field in self.fields if field.at == at), None)
+
+    def holds(self, data: Data) -> bool:
+        """Whether `data` has this form: it meets the `if` of the schema's rung, or there is none."""
+        wanted = self.condition or {}
+        if not isinstance(data, dict) or any(name not in data for name in wanted.get("required", [])):
+            return False
+        return all(
+            isinstance(data.get(name), str) and re.search(rule["pattern"], data[name]) is not None
+            for name, rule in wanted.get("properties", {}).items()
+        )
 
 
-def _walk(root: Mapping[str, Data], schema: Mapping[str, Data], at: Pointer) -> Iterator[Field]:
-    for name, declared in schema.get("properties", {}).items():
-        inner = resolve(root, declared)
-        if "x-mlctl-wire" in inner or "x-mlctl-alias" in inner:
-            yield _field(inner, (*at, name))
-        elif "properties" in inner:
-            for field in _walk(root, inner, (*at, name)):
-                yield field
+def read_forms(root: Schema) -> Iterator[Form]:
+    """The forms of a kind: each rung of the root's `if`/`then`/`else` ladder, or the root alone."""
+    rung = root
+    while "if" in rung:
+        yield _form(root, rung["then"], rung["if"])
+        rung = rung["else"]
+    yield _form(root, rung, None)
 
 
-def resolve(root: Mapping[str, Data], schema: Mapping[str, Data]) -> Mapping[str, Data]:
+def resolve(root: Schema, schema: Schema) -> Schema:
     """`schema` with its local `$ref` taken in; what stands beside the `$ref` wins."""
     ref = schema.get("$ref")
     if ref is None:
@@ -72,49 +95,56 @@ def resolve(root: Mapping[str, Data], schema: Mapping[str, Data]) -> Mapping[str
     return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
 
 
-def _field(schema: Mapping[str, Data], at: Pointer) -> Field:
+def _form(root: Schema, schema: Schema, condition: Schema | None) -> Form:
+    whole = resolve(root, schema)
+    found = list(_walk(root, whole, ()))
+    fields = [one for one in found if isinstance(one, Field)]
+    return Form(
+        name=str(schema.get("$ref", "")).rpartition("/")[2],
+        condition=condition,
+        schema=whole,
+        fields=tuple(field for field in fields if field.alias_of is None),
+        aliases=tuple(field for field in fields if field.alias_of is not None),
+        constants=tuple(one for one in found if not isinstance(one, Field)),
+    )
+
+
+def _walk(
+    root: Schema, schema: Schema, at: Pointer
+) -> Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]]:
+    constants = schema.get("x-mlctl-wire-constants")
+    if constants:
+        yield at, {pointer.parse(to): value for to, value in constants.items()}
+    for name, declared in schema.get("properties", {}).items():
+        inner = resolve(root, declared)
+        if "x-mlctl-wire" in inner or "x-mlctl-alias" in inner:
+            yield _field(inner, (*at, name))
+        if "x-mlctl-wire" not in inner or inner.get("x-mlctl-codec") == "subnet":
+            yield from _walk(root, inner, (*at, name))
+
+
+def _field(schema: Schema, at: Pointer) -> Field:
     may = schema.get("x-ms-mutability", ["create", "read", "update"])
     alias = schema.get("x-mlctl-alias")
     return Field(
         at=at,
         wire=pointer.parse(schema.get("x-mlctl-wire", "")),
         codec=schema.get("x-mlctl-codec", "plain"),
-        mutability=Mutability.IN_PLACE if "update" in may else Mutability.REPLACE if "create" in may else Mutability.READ_ONLY,
+        mutability=(
+            Mutability.IN_PLACE
+            if "update" in may
+            else Mutability.REPLACE
+            if "create" in may
+            else Mutability.READ_ONLY
+        ),
         absent=Absent(schema.get("x-mlctl-absent", "default" if "default" in schema else "keep")),
         default=schema.get("default"),
         secret=schema.get("x-ms-secret", False),
         refers_to=schema.get("x-mlctl-refers-to"),
-        enum=schema.get("x-mlctl-enum"),
+        enum=schema.get("x-mlctl-enum", {}),
         alias_of=pointer.parse(alias) if alias else None,
-        when=schema.get("x-mlctl-when"),
-        constants={pointer.parse(to): value for to, value in schema.get("x-mlctl-wire-constants", {}).items()},
+        when=schema.get("x-mlctl-when", {}),
         path=schema.get("x-mlctl-path", False),
         additive=schema.get("x-mlctl-additive", False),
         schema=schema,
-    )
-
-
-def forms(root: Mapping[str, Data]) -> Iterator[tuple[str, Mapping[str, Data] | None, Mapping[str, Data]]]:
-    """(name, condition or None, schema) of each form: the `if`/`then`/`else` ladder of the root, or the root alone."""
-    rung = root
-    while "if" in rung:
-        yield _name_of(rung["then"]), rung["if"], resolve(root, rung["then"])
-        rung = rung["else"]
-    yield _name_of(rung), None, resolve(root, rung)
-
-
-def _name_of(schema: Mapping[str, Data]) -> str:
-    return str(schema.get("$ref", "")).rpartition("/")[2]
-
-
-def holds(condition: Mapping[str, Data], data: Data) -> bool:
-    """Whether `data` meets the `if` of a rung: required properties whose text matches a pattern."""
-    if not isinstance(data, dict):
-        return False
-    for name in condition.get("required", []):
-        if name not in data:
-            return False
-    return all(
-        isinstance(data.get(name), str) and re.search(wanted["pattern"], data[name]) is not None
-        for name, wanted in condition.get("properties", {}).items()
     )

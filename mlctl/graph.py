@@ -1,0 +1,90 @@
+"""Resources to a graph: who needs whom, and which line asked for it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from mlctl.kinds.address import Address, Reference
+from mlctl.kinds.resource import Resource
+from mlctl.pointer import Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """`source` needs `target` because of its value at `at`.
+
+    `target` has no version where the reference leaves it open (`@latest`). The need of an endpoint for its
+    default deployment is `deferred`: the endpoint exists before it.
+    """
+
+    source: Address
+    target: Address
+    at: Pointer
+    reference: Reference | None
+    deferred: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The declared resources by address, and what they ask for, declared or not."""
+
+    resources: Mapping[Address, Resource]
+    edges: tuple[Edge, ...]
+    repeated: tuple[tuple[Resource, Resource], ...] = ()
+
+    @cached_property
+    def _by_source(self) -> Mapping[Address, list[Edge]]:
+        found: dict[Address, list[Edge]] = defaultdict(list)
+        for edge in self.edges:
+            found[edge.source].append(edge)
+        return found
+
+    @cached_property
+    def _by_name(self) -> Mapping[Address, list[Address]]:
+        found: dict[Address, list[Address]] = defaultdict(list)
+        for address in self.resources:
+            found[address.at(None)].append(address)
+        return found
+
+    def edges_of(self, source: Address) -> list[Edge]:
+        """What a resource asks for."""
+        return self._by_source.get(source, [])
+
+    def declared(self, target: Address) -> list[Address]:
+        """The declared resources that satisfy a target: itself, or every version where it leaves the version open."""
+        if target in self.resources:
+            return [target]
+        return list(self._by_name.get(target, [])) if target.version is None else []
+
+    @property
+    def external(self) -> list[Edge]:
+        """The edges that lead out of the files: only the backend knows whether their targets exist."""
+        return [edge for edge in self.edges if not self.declared(edge.target)]
+
+
+def build(resources: Iterable[Resource]) -> Graph:
+    """The graph of what is declared. An address declared twice keeps its first resource; both are in `repeated`."""
+    known: dict[Address, Resource] = {}
+    repeated = []
+    for resource in resources:
+        first = known.setdefault(resource.address, resource)
+        if first is not resource:
+            repeated.append((first, resource))
+    edges = [edge for resource in known.values() for edge in _edges(resource)]
+    return Graph(known, tuple(edges), tuple(repeated))
+
+
+def _edges(resource: Resource) -> Iterable[Edge]:
+    address = resource.address
+    if address.up:
+        yield Edge(address, address.up, ("endpoint_name",), None)
+    for field, named in resource.references():
+        if named.address is not None and named.scope is None:
+            yield Edge(address, named.address, field.at, named)
+    default = resource.text("defaults", "deployment_name")
+    if address.kind == "batch-endpoint" and default:
+        target = Address("batch-deployment", default, address.name)
+        yield Edge(address, target, ("defaults", "deployment_name"), None, deferred=True)

@@ -1,0 +1,39 @@
+"""Kinds of resources. A kind is its schema: adding one is a schema, a line in KINDS and a sample."""
+
+from __future__ import annotations
+
+from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds.kind import Kind
+from mlctl.kinds.resource import Resource
+
+__all__ = ["KINDS", "Address", "Kind", "Reference", "Resource", "Scope", "kind_of_schema"]
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("compute", "amlCompute", ("amlCompute", "compute")),
+        Kind("batch-endpoint", "batchEndpoint", ("batchEndpoint",)),
+        Kind(
+            "batch-deployment",
+            "batchDeployment",
+            ("batchDeployment", "modelBatchDeployment", "pipelineComponentBatchDeployment"),
+        ),
+        Kind("model", "model", ("model",)),
+        Kind("environment", "environment", ("environment",)),
+    )
+}
+
+
+def kind_of_schema(url: str) -> Kind | str | None:
+    """The kind that a `$schema` names by the file part of its URL, whatever the host.
+
+    The name itself where it is a schema of Azure ML that no kind here covers; None where it names no file.
+    """
+    name = url.strip().rpartition("/")[2].removesuffix(".json").removesuffix(".schema")
+    if not name:
+        return None
+    folded = name.casefold()
+    for kind in KINDS.values():
+        if folded in (document.casefold() for document in kind.documents):
+            return kind
+    return name

@@ -1,0 +1,237 @@
+"""Two spellings of one value: YAML and wire; and the canonical form in which two values are compared.
+
+A codec answers three questions about a value of a field. How is it spelt on the wire (`encode`)? How in YAML
+(`decode`; None is "absent")? What do two spellings of the same thing have in common (`canonical`)?
+Canonical values are compared, never sent and never shown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mlctl import source
+from mlctl.kinds.address import COLLECTIONS, Reference, Scope
+from mlctl.kinds.field import Field
+from mlctl.pointer import Data
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """The three functions; each takes the value, its field and the workspace."""
+
+    encode: Callable[[Data, Field, Scope], Data]
+    decode: Callable[[Data, Field, Scope], Data]
+    canonical: Callable[[Data, Field, Scope], Data]
+
+
+def encode(value: Data, field: Field, scope: Scope) -> Data:
+    """The wire spelling of a YAML value; None means that nothing is sent."""
+    return CODECS[field.codec].encode(value, field, scope)
+
+
+def decode(value: Data, field: Field, scope: Scope) -> Data:
+    """The YAML spelling of a wire value; None means absent."""
+    return CODECS[field.codec].decode(value, field, scope)
+
+
+def canonical(value: Data, field: Field, scope: Scope) -> Data:
+    """What equal values of the field have in common."""
+    return CODECS[field.codec].canonical(value, field, scope)
+
+
+def seconds(duration: str) -> float:
+    """The seconds of an ISO 8601 duration of days and smaller: `PT2M` -> 120.0.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _ISO.fullmatch(duration)
+    if not match or not any(match.groups()):
+        raise ValueError(f"`{duration}` is no ISO 8601 duration")
+    units = (31_536_000, 2_592_000, 604_800, 86_400, 3_600, 60, 1)
+    return sum(float(part) * unit for part, unit in zip(match.groups(), units, strict=True) if part)
+
+
+def iso(total: float) -> str:
+    """The ISO 8601 duration that the SDK would write: 90 -> `PT1M30S`."""
+    days, rest = divmod(total, 86_400)
+    hours, rest = divmod(rest, 3_600)
+    minutes, secs = divmod(rest, 60)
+    day = f"{int(days)}D" if days else ""
+    time = "".join(f"{value:g}{unit}" for value, unit in ((hours, "H"), (minutes, "M"), (secs, "S")) if value)
+    return f"P{day}" + (f"T{time}" if time or not day else "") + ("0S" if not time and not day else "")
+
+
+_ISO = re.compile(
+    r"P(?:([\d.]+)Y)?(?:([\d.]+)M)?(?:([\d.]+)W)?(?:([\d.]+)D)?"
+    r"(?:T(?:([\d.]+)H)?(?:([\d.]+)M)?(?:([\d.]+)S)?)?"
+)
+
+
+def _same(value: Data, _field: Field, _scope: Scope) -> Data:
+    return value
+
+
+def _number(value: Data, _field: Field, _scope: Scope) -> Data:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _text_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
+    return "" if value is None else str(value)
+
+
+def _folded(value: Data, _field: Field, _scope: Scope) -> Data:
+    return str(value).casefold()
+
+
+def _region(value: Data, _field: Field, _scope: Scope) -> Data:
+    return str(value).replace(" ", "").casefold()
+
+
+def _bare(word: Data) -> str:
+    return (json.dumps(word) if isinstance(word, bool) else str(word)).replace("_", "").casefold()
+
+
+def _enum_encode(value: Data, field: Field, _scope: Scope) -> Data:
+    return next((wire for word, wire in field.enum.items() if _bare(word) == _bare(value)), value)
+
+
+def _enum_decode(value: Data, field: Field, _scope: Scope) -> Data:
+    if value is None:
+        return next((word for word, wire in field.enum.items() if wire is None), None)
+    return next(
+        (word for word, wire in field.enum.items() if wire is not None and _bare(wire) == _bare(value)), value
+    )
+
+
+def _enum_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
+    return _bare(value)
+
+
+def _switch_decode(value: Data, field: Field, scope: Scope) -> Data:
+    return {"true": True, "false": False}.get(str(_enum_decode(value, field, scope)))
+
+
+def _duration_encode(value: Data, _field: Field, _scope: Scope) -> Data:
+    return iso(value)
+
+
+def _duration_decode(value: Data, _field: Field, _scope: Scope) -> Data:
+    if not isinstance(value, str):
+        return value
+    try:
+        total = seconds(value)
+    except ValueError:
+        return value
+    return int(total) if total.is_integer() else total
+
+
+def _map_text(value: Data) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _map(value: Data, _field: Field, _scope: Scope) -> Data:
+    return {key: _map_text(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+
+
+def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
+    return _map(value or {}, field, scope)
+
+
+def _reference_encode(value: Data, field: Field, scope: Scope) -> Data:
+    named = Reference.parse(str(value), field.refers_to or "")
+    if named is None or named.address is None or (field.refers_to == "compute" and value == "local"):
+        return value
+    if named.label is not None:
+        return f"{named.address.id(named.scope or scope)}/labels/{named.label}"
+    return named.address.id(named.scope or scope)
+
+
+def _reference_decode(value: Data, field: Field, scope: Scope) -> Data:
+    if not isinstance(value, str) or not value.startswith("/"):
+        return value
+    named = Reference.parse(f"azureml:{value}", field.refers_to or "")
+    if named is None or named.address is None or named.within(scope).scope is not None:
+        return f"azureml:{value}"
+    version = f":{named.address.version}" if named.address.version is not None else ""
+    return f"azureml:{named.address.name}{version}"
+
+
+def _reference_canonical(value: Data, field: Field, scope: Scope) -> Data:
+    named = Reference.parse(str(value), field.refers_to or "")
+    if named is None or named.address is None:
+        return str(value)
+    versioned = COLLECTIONS[named.address.kind][2]
+    version = f"/versions/{named.address.version}" if versioned and named.address.version else ""
+    label = f"/labels/{named.label}" if named.label else ""
+    return named.address.at(None).id(named.scope or scope).casefold() + version + label
+
+
+def _asset_encode(value: Data, field: Field, scope: Scope) -> Data:
+    return {"assetId": _reference_encode(value, field, scope), "referenceType": "Id"}
+
+
+def _asset_decode(value: Data, field: Field, scope: Scope) -> Data:
+    return _reference_decode(value.get("assetId"), field, scope) if isinstance(value, dict) else value
+
+
+def _subnet_encode(value: Data, _field: Field, scope: Scope) -> Data:
+    subnet, vnet = value.get("subnet"), value.get("vnet_name")
+    if not subnet:
+        return None
+    if subnet.startswith("/"):
+        return {"id": subnet}
+    return {
+        "id": f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
+        f"/providers/Microsoft.Network/virtualNetworks/{vnet}/subnets/{subnet}"
+    }
+
+
+def _subnet_decode(value: Data, _field: Field, _scope: Scope) -> Data:
+    return {"subnet": value["id"]} if isinstance(value, dict) and value.get("id") else None
+
+
+def _subnet_canonical(value: Data, field: Field, scope: Scope) -> Data:
+    wire = _subnet_encode(value, field, scope) if isinstance(value, dict) else None
+    return wire["id"].casefold() if wire else None
+
+
+def _identities_encode(value: Data, _field: Field, _scope: Scope) -> Data:
+    return {one["resource_id"]: {} for one in value}
+
+
+def _identities_decode(value: Data, _field: Field, _scope: Scope) -> Data:
+    return [{"resource_id": name} for name in value] if isinstance(value, dict) and value else None
+
+
+def _identities_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
+    return sorted(str(one.get("resource_id")).casefold() for one in value or [])
+
+
+def _conda_encode(value: Data, _field: Field, _scope: Scope) -> Data:
+    return value if isinstance(value, str) else source.dump(value)
+
+
+def _conda_decode(value: Data, _field: Field, _scope: Scope) -> Data:
+    return source.plain(value) if isinstance(value, str) else value
+
+
+CODECS: dict[str, Codec] = {
+    "plain": Codec(_number, _number, _number),
+    "text": Codec(_same, _same, _text_canonical),
+    "folded": Codec(_same, _same, _folded),
+    "region": Codec(_same, _same, _region),
+    "enum": Codec(_enum_encode, _enum_decode, _enum_canonical),
+    "switch": Codec(_enum_encode, _switch_decode, _same),
+    "duration": Codec(_duration_encode, _duration_decode, _number),
+    "map": Codec(_map, _map, _map_canonical),
+    "reference": Codec(_reference_encode, _reference_decode, _reference_canonical),
+    "asset": Codec(_asset_encode, _asset_decode, _reference_canonical),
+    "subnet": Codec(_subnet_encode, _subnet_decode, _subnet_canonical),
+    "identities": Codec(_identities_encode, _identities_decode, _identities_canonical),
+    "conda": Codec(_conda_encode, _conda_decode, _conda_decode),
+    "json": Codec(_same, _same, _same),
+}

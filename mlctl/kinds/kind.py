@@ -1,0 +1,177 @@
+"""A kind of resource: its schema, its forms, and its two spellings (YAML values and ARM bodies)."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from mlctl import pointer, schema
+from mlctl.kinds import codec
+from mlctl.kinds.address import COLLECTIONS, Address, Scope
+from mlctl.kinds.field import Absent, Field, Form, Mutability, Schema, read_forms
+from mlctl.pointer import Data, Pointer
+
+Values = Mapping[Pointer, Data]
+
+# What every ARM body carries of the service's own, whatever the kind.
+_SYSTEM: tuple[Pointer, ...] = (("id",), ("name",), ("type",), ("systemData",), ("properties", "provisioningState"))
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A kind is its schema; this is its name, its file and what its documents may call it."""
+
+    name: str
+    schema_name: str
+    documents: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The JSON Schema of the kind's documents."""
+        return schema.load(self.schema_name)
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """The shapes that a document can have; the last one takes what the others do not."""
+        return tuple(read_forms(self.schema))
+
+    @property
+    def versioned(self) -> bool:
+        """Whether a resource is one of many versions under a name."""
+        return COLLECTIONS[self.name][2]
+
+    @property
+    def parent(self) -> str | None:
+        """The kind that a resource of this kind lives under."""
+        return COLLECTIONS[self.name][1]
+
+    def form_of(self, data: Data) -> Form:
+        """The form of a document."""
+        return next((form for form in self.forms if form.holds(data)), self.forms[-1])
+
+    def form_of_body(self, body: Mapping[str, Data], scope: Scope) -> Form:
+        """The form that a live body is shown in: the one whose discriminator the body decodes to."""
+        for form in self.forms:
+            told = {
+                field.at[0]: codec.decode(pointer.get(body, field.wire), field, scope)
+                for field in form.fields
+                if len(field.at) == 1 and field.at[0] in (form.condition or {}).get("required", [])
+            }
+            if form.condition and form.holds(told):
+                return form
+        return self.forms[-1]
+
+    def address(self, data: Mapping[str, Data]) -> Address | None:
+        """The address that a document gives itself; None while a name is missing or is no text."""
+        name, above = data.get("name"), data.get("endpoint_name")
+        if not isinstance(name, str) or not name or (self.parent and not (isinstance(above, str) and above)):
+            return None
+        version = data.get("version") if self.versioned else None
+        return Address(self.name, name, above if self.parent else None, None if version is None else str(version))
+
+
+def written(data: Data, form: Form) -> dict[Pointer, Data]:
+    """The values that a document gives to the fields of its form; what an alias says goes to its main field.
+
+    An alias counts only where the object of its main field is absent, as the SDK has it.
+    """
+    values: dict[Pointer, Data] = {}
+    for field in form.fields:
+        value = pointer.get(data, field.at)
+        if value is not None and field.mutability is not Mutability.READ_ONLY:
+            values[field.at] = value
+    for field in form.aliases:
+        value, main = pointer.get(data, field.at), field.alias_of or ()
+        if value is not None and pointer.get(data, main[:-1]) is None:
+            values[main] = value
+    return values
+
+
+def complete(values: Values, form: Form) -> dict[Pointer, Data]:
+    """`values` with the defaults that silence stands for (`x-mlctl-absent: default`)."""
+    full = dict(values)
+    for field in form.fields:
+        if field.at not in full and field.absent is Absent.DEFAULT and applies(field, values, form):
+            full[field.at] = field.default
+    return full
+
+
+def applies(field: Field, values: Values, form: Form) -> bool:
+    """Whether the siblings have the values that the field asks for (`x-mlctl-when`)."""
+    for name, wanted in field.when.items():
+        at = (*field.at[:-1], name)
+        sibling = form.field(at)
+        given = values.get(at, sibling.default if sibling else None)
+        if str(given).casefold() != str(wanted).casefold():
+            return False
+    return True
+
+
+def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    """The ARM body that says `values`, secrets included."""
+    body: dict[str, Data] = {}
+    for at, constants in form.constants:
+        if not at or any(one[: len(at)] == at for one in values):
+            for wire, value in constants.items():
+                pointer.put(body, wire, value)
+    for field in form.fields:
+        if field.at in values and field.mutability is not Mutability.READ_ONLY:
+            value = codec.encode(values[field.at], field, scope)
+            if value is not None:
+                pointer.put(body, field.wire, value)
+    return body
+
+
+def decode(body: Mapping[str, Data], form: Form, scope: Scope) -> dict[Pointer, Data]:
+    """The values that a live body gives to the fields of a form, the service's own fields included.
+
+    A field that the body leaves out has its default, if it has one and it applies.
+    """
+    values: dict[Pointer, Data] = {}
+    for field in form.fields:
+        value = codec.decode(pointer.get(body, field.wire), field, scope)
+        if value is not None and not field.secret:
+            values[field.at] = value
+    for field in form.fields:
+        if field.at not in values and field.default is not None and applies(field, values, form):
+            values[field.at] = field.default
+    return values
+
+
+def overlay(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    """A body to put over a live one: the live body without the service's own fields, and `values` on top.
+
+    A PUT replaces the whole resource, so what the file leaves to the service is sent back as it came.
+    """
+    merged = copy.deepcopy(dict(body))
+    for at in _SYSTEM:
+        pointer.drop(merged, at)
+    for field in form.fields:
+        if field.mutability is Mutability.READ_ONLY:
+            pointer.drop(merged, field.wire)
+        elif field.at in values and not field.additive:
+            pointer.drop(merged, field.wire)
+    return _onto(merged, encode(values, form, scope))
+
+
+def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
+    for key, value in top.items():
+        inner = base.get(key)
+        base[key] = _onto(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return base
+
+
+def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
+    """A hash of all that a file could say of a live resource: node counts, times and states do not count."""
+    form = kind.form_of_body(body, scope)
+    values = decode(body, form, scope)
+    said = {
+        pointer.text(field.at): codec.canonical(values[field.at], field, scope)
+        for field in form.fields
+        if field.at in values and field.mutability is not Mutability.READ_ONLY
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,80 @@
+"""A document understood as a kind: an address and its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mlctl import pointer
+from mlctl.diagnostics import Label
+from mlctl.kinds.address import Address, Reference
+from mlctl.kinds.field import Field, Form
+from mlctl.kinds.kind import Kind, written
+from mlctl.pointer import Data, Pointer
+from mlctl.source import Document
+
+
+@dataclass(frozen=True, eq=False)
+class Resource:
+    """What a file says about one resource.
+
+    `values` are as written, under the pointers of the form's fields. `root` is where in the document the
+    resource stands: `()` but for one that is written inline in another (`owner`).
+    """
+
+    address: Address
+    kind: Kind
+    form: Form
+    document: Document
+    values: Mapping[Pointer, Data]
+    root: Pointer = ()
+    owner: Address | None = None
+
+    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
+        """The place of a value (or its key); the spelling through an alias is found too."""
+        whole = (*self.root, *at)
+        if pointer.get(self.document.data, whole) is None:
+            alias = next((one.at for one in self.form.aliases if one.alias_of == at), None)
+            whole = (*self.root, *alias) if alias else whole
+        return self.document.label(whole, text, key=key)
+
+    def get(self, *at: str) -> Data:
+        """The value as written at a pointer of the document, field or not."""
+        return pointer.get(self.document.data, (*self.root, *at))
+
+    def text(self, *at: str) -> str | None:
+        """The value where it is text; rules ask this way, for a document may have errors of type."""
+        value = self.get(*at)
+        return value if isinstance(value, str) else None
+
+    def number(self, *at: str) -> int | None:
+        """The value where it is a whole number."""
+        value = self.get(*at)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def effective(self, *at: str) -> Data:
+        """The value that the service will see: as written, through an alias, or the default."""
+        if at in self.values:
+            return self.values[at]
+        field = self.form.field(at)
+        return field.default if field else None
+
+    def references(self) -> list[tuple[Field, Reference]]:
+        """The fields that name other resources, and what they name; values that name nothing are left out."""
+        found = []
+        for field in self.form.fields:
+            value = self.values.get(field.at)
+            if field.refers_to and isinstance(value, str):
+                named = Reference.parse(value, field.refers_to)
+                if named is not None and value != "local":
+                    found.append((field, named))
+        return found
+
+
+def build(document: Document, kind: Kind) -> Resource | None:
+    """The resource that a document describes; None while it has no address."""
+    address = kind.address(document.data)
+    if address is None:
+        return None
+    form = kind.form_of(document.data)
+    return Resource(address, kind, form, document, written(document.data, form))
