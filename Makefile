@@ -5,7 +5,7 @@ VENV   := .venv
 READY  := $(VENV)/.ready
 BIN    := $(VENV)/bin
 PYTHON ?=
-PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3
+PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
 .PHONY: help setup check lint types contracts test fix coverage demo clean
 

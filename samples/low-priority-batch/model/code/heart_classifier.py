@@ -1,4 +1,4 @@
-"""The loader that `MLmodel` names: boosted trees read from JSON, with nothing but the standard library."""
+"""The loader that `MLmodel` names: boosted trees from JSON, by the standard library alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Trees:
     def __init__(self, trees: list[dict]) -> None:
         self.trees = trees
 
-    def predict(self, rows, params=None):
+    def predict(self, rows, params=None):  # noqa: ARG002 - MLflow passes it
         """One probability per row of a pandas DataFrame."""
         return [self._probability(row) for row in rows.to_dict("records")]
 
