@@ -1,0 +1,54 @@
+"""Every folder of samples/ is valid, plans, applies, and then has nothing left to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+SAMPLES = sorted(folder for folder in (ROOT / "samples").iterdir() if folder.is_dir())
+SEEDS = ROOT.parent / "shared" / "seeds"
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "low-priority-batch/low-pri-cluster.yml",
+        "low-priority-batch/deployment.yml",
+        "clusters/location.yml",
+        "clusters/low-priority.yml",
+    ],
+)
+def test_the_published_yaml_is_kept_word_for_word(file: str) -> None:
+    if not SEEDS.is_dir():
+        pytest.skip(f"the articles' texts are not beside the checkout ({SEEDS.name}/)")
+    twice = 2 * (ROOT / "samples" / file).read_text()  # as the articles' texts print it: whole
+    assert any(twice in article.read_text() for article in SEEDS.glob("*.txt"))
+
+
+def test_the_basic_cluster_has_the_values_of_the_published_snippet() -> None:
+    declared = yaml.safe_load((ROOT / "samples" / "clusters" / "basic.yml").read_text())
+    declared.pop("$schema")
+    assert declared == {
+        "name": "basic-example",
+        "type": "amlcompute",
+        "size": "STANDARD_DS3_v2",
+        "location": "westus",
+        "min_instances": 0,
+        "max_instances": 2,
+        "idle_time_before_scale_down": 120,
+    }
+
+
+@pytest.mark.parametrize("folder", SAMPLES, ids=lambda folder: folder.name)
+def test_every_sample_has_a_readme_that_names_its_files(folder: Path) -> None:
+    readme = (folder / "README.md").read_text()
+    assert [file.name for file in folder.glob("*.yml") if f"`{file.name}`" not in readme] == []
+
+
+def test_no_two_samples_declare_the_same_cluster() -> None:
+    texts = [file.read_text() for folder in SAMPLES for file in folder.glob("*.yml")]
+    names = [document["name"] for document in map(yaml.safe_load, texts) if document.get("size")]
+    assert len(names) == len(set(names)) == 8
