@@ -1,0 +1,1 @@
+"""Backends: what can read, put and delete resources (`base` has the protocol)."""

@@ -1,0 +1,68 @@
+"""What the rules of a resource type may know about the world when they judge one request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+from uuid import NAMESPACE_URL, uuid5
+
+from mlctl.cloud.settings import Settings
+from mlctl.kinds.address import Address, Scope
+from mlctl.pointer import Data
+
+
+class Size(Protocol):
+    """A VM size, as far as the cloud needs it."""
+
+    @property
+    def family(self) -> str: ...
+    @property
+    def vcpus(self) -> int: ...
+    @property
+    def gpus(self) -> int: ...
+
+
+class Retirement(Protocol):
+    """When a VM size went, or goes."""
+
+    @property
+    def date(self) -> date: ...
+
+
+class Catalog(Protocol):
+    """The data about the outside world: `mlctl.catalog` has this shape."""
+
+    def find_size(self, text: str, /) -> Size | None: ...
+    def retirement(self, text: str, /) -> Retirement | None: ...
+    def knows_region(self, text: str, /) -> bool: ...
+    def families(self) -> Mapping[str, bool]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A stored resource: its address as first spelt, state, running operation and body (without the state)."""
+
+    id: int
+    address: Address
+    state: str
+    operation: int | None
+    body: dict[str, Data]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The world around one request. `find` looks in the same workspace, or in `scope`."""
+
+    scope: Scope
+    location: str
+    now: float
+    seed: str
+    settings: Settings
+    catalog: Catalog
+    find: Callable[[Address, Scope | None], Found | None]
+
+    def guid(self, purpose: str) -> str:
+        """An id that depends on the seed and `purpose` only."""
+        return str(uuid5(NAMESPACE_URL, f"{self.seed}/{purpose}"))

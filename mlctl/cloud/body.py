@@ -1,0 +1,263 @@
+"""How the service reads and respells the parts that many ARM bodies share. Pure functions over plain data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from mlctl import pointer
+from mlctl.cloud import clock
+from mlctl.cloud.ask import Ask, Found
+from mlctl.cloud.refusal import bad
+from mlctl.cloud.settings import Immutable
+from mlctl.kinds.address import COLLECTIONS, PROVIDER, Address
+from mlctl.pointer import Data, Pointer
+
+_OWN = frozenset({"id", "name", "type", "systemData", "etag"})
+
+
+def opened(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
+    """A copy of `body` without the service's own keys and without nulls, and its `properties`."""
+    copy: dict[str, Data] = json.loads(json.dumps(body))
+    top = {key: value for key, value in copy.items() if key not in _OWN and value is not None}
+    properties = top.get("properties", {})
+    if not isinstance(properties, dict):
+        raise bad("`properties` must be an object.")
+    top["properties"] = without_nulls(properties)
+    return top, top["properties"]
+
+
+def without_nulls(data: Mapping[str, Data]) -> dict[str, Data]:
+    """The entries that hold something: the service reads null as absent."""
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def closed(ask: Ask, address: Address, old: Found | None, top: dict[str, Data]) -> dict[str, Data]:
+    """The body to store: identity first, then `systemData`, as it was where nothing else changed."""
+    above, name = (address.parent, address.name) if address.version is None else (None, address.version)
+    collection = COLLECTIONS[address.kind][0]
+    nested = f"batchEndpoints/{collection}" if above else collection
+    kind = f"{nested}/versions" if address.version is not None else nested
+    head = {"id": address.id(ask.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
+    order = ("location", "tags", "identity", "kind", "sku")
+    body = head | {key: top.pop(key) for key in order if key in top}
+    properties = top.pop("properties")
+    body |= {key: value for key, value in sorted(top.items())}
+    body["systemData"] = old.body["systemData"] if old else {}
+    body["properties"] = properties
+    if old is None or body != old.body:
+        body["systemData"] = _stamp(ask, old)
+    return body
+
+
+def _stamp(ask: Ask, old: Found | None) -> dict[str, Data]:
+    who = ask.guid("user")
+    now = clock.iso(ask.now)
+    made = old.body["systemData"] if old else {}
+    return {
+        "createdBy": made.get("createdBy", who),
+        "createdByType": "User",
+        "createdAt": made.get("createdAt", now),
+        "lastModifiedBy": who,
+        "lastModifiedByType": "User",
+        "lastModifiedAt": now,
+    }
+
+
+def word(value: Data, words: Iterable[str], what: str) -> str:
+    """The service's spelling of an enum value, matched without case.
+
+    Raises:
+        Refusal: it is none of `words`.
+    """
+    for spelling in words:
+        if isinstance(value, str) and value.casefold() == spelling.casefold():
+            return spelling
+    raise bad(f"`{value}` is not a valid {what}: it must be one of {', '.join(words)}.")
+
+
+def whole(value: Data, least: int, what: str, most: int = 2**31 - 1) -> int:
+    """`value` as a whole number between two bounds.
+
+    Raises:
+        Refusal: it is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise bad(f"`{what}` must be a whole number, not `{value}`.")
+    if not least <= value <= most:
+        raise bad(f"`{what}` must be between {least} and {most}, not {value}.")
+    return int(value)
+
+
+_DURATION = re.compile(
+    r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?"
+    r"(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?",
+    re.IGNORECASE,
+)
+_SECONDS = (365 * 86400, 30 * 86400, 7 * 86400, 86400, 3600, 60, 1)
+
+
+def duration(value: Data, what: str) -> str:
+    """An ISO 8601 duration, respelt in seconds: `PT2M` comes back as `PT120S`.
+
+    Raises:
+        Refusal: it is no duration.
+    """
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if not match or value[-1] in "PTpt":
+        raise bad(f"`{what}` must be an ISO 8601 duration such as PT2M, not `{value}`.")
+    parts = zip(match.groups(), _SECONDS, strict=True)
+    return f"PT{sum(float(part or 0) * unit for part, unit in parts):.12g}S"
+
+
+def text_map(value: Data, what: str, *, empty: bool = True) -> dict[str, str]:
+    """A map of texts in the service's order: by key.
+
+    Raises:
+        Refusal: it is no map, or holds a null or (unless `empty`) an empty value.
+    """
+    if not isinstance(value, dict):
+        raise bad(f"`{what}` must be an object.")
+    out: dict[str, str] = {}
+    for at, key in enumerate(sorted(value)):
+        held = value[key]
+        if held is None or (held == "" and not empty):
+            raise bad(f"{what.capitalize()}.Values[{at}] must not be null or empty.", "UserError")
+        out[key] = held if isinstance(held, str) else json.dumps(held)
+    return out
+
+
+def tags(top: dict[str, Data]) -> None:
+    """Put the tags of a body in the service's form; empty values are refused.
+
+    Origin: "Tags.Values[6] must not be null or empty" (Azure/azure-sdk-for-python#44114).
+    """
+    top["tags"] = text_map(top.get("tags", {}), "tags", empty=False)
+
+
+def region(text: Data) -> str:
+    """`East US 2` -> `eastus2`."""
+    return re.sub(r"\s", "", str(text)).lower()
+
+
+def place(ask: Ask, top: dict[str, Data], default: str) -> None:
+    """Put the region of a body in the service's form.
+
+    Raises:
+        Refusal: there is no such region.
+    """
+    top["location"] = region(top.get("location") or default)
+    if not ask.catalog.knows_region(top["location"]) and top["location"] != ask.location:
+        raise bad(
+            f"The provided location `{top['location']}` is not available for resource type "
+            f"`{PROVIDER}/workspaces`.",
+            "LocationNotAvailableForResourceType",
+        )
+
+
+_SPELLINGS = (
+    (re.compile("/resourcegroups/", re.IGNORECASE), "/resourceGroups/"),
+    (re.compile("/subscriptions/", re.IGNORECASE), "/subscriptions/"),
+    (re.compile(r"/providers/microsoft\.network/virtualnetworks/", re.IGNORECASE),
+     "/providers/Microsoft.Network/virtualNetworks/"),
+    (re.compile(r"/providers/microsoft\.managedidentity/userassignedidentities/", re.IGNORECASE),
+     "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/"),
+)
+
+
+def arm_id(text: str) -> str:
+    """An ARM id with the fixed parts in their one spelling."""
+    for pattern, spelling in _SPELLINGS:
+        text = pattern.sub(spelling, text)
+    return text
+
+
+_IDENTITIES = ("None", "SystemAssigned", "UserAssigned", "SystemAssigned,UserAssigned")
+
+
+def identity(ask: Ask, address: Address, top: dict[str, Data]) -> None:
+    """Put the managed identity of a body in the service's form, with the ids that only it knows.
+
+    Raises:
+        Refusal: the type is unknown, or does not fit the identities given.
+    """
+    given = top.get("identity")
+    if given is None:
+        return
+    if not isinstance(given, dict):
+        raise bad("`identity` must be an object.")
+    kind = word(str(given.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type")
+    users = given.get("userAssignedIdentities") or {}
+    if ("UserAssigned" in kind.split(",")) != bool(users):
+        raise bad(f"The identity type {kind} does not fit {len(users)} user assigned identities.",
+                  "InvalidIdentityValues")
+    if kind == "None":
+        del top["identity"]
+        return
+    top["identity"] = {"type": kind}
+    if kind.startswith("System"):
+        own = address.id(ask.scope).casefold()
+        top["identity"] |= {"principalId": ask.guid(f"principal{own}"), "tenantId": ask.guid("tenant")}
+    if users:
+        named = sorted((arm_id(user) for user in users), key=str.casefold)
+        top["identity"]["userAssignedIdentities"] = {
+            user: {"principalId": ask.guid(f"principal{user.casefold()}"),
+                   "clientId": ask.guid(f"client{user.casefold()}")}
+            for user in named
+        }
+
+
+def pinned(ask: Ask, address: Address, old: Found | None, top: dict[str, Data],
+           pointers: Iterable[Pointer], forgiven: Callable[[Data], bool] = lambda _: False) -> None:
+    """Hold create-only fields to what they were; silence and what is `forgiven` mean no change.
+
+    Raises:
+        Refusal: one was changed, and the cloud is set to refuse that (the code is unverified).
+    """
+    if old is None:
+        return
+    for at in pointers:
+        was, now = pointer.get(old.body, at), pointer.get(top, at)
+        if now in (None, {}) or forgiven(now):
+            now = None
+        elif _same(was, now):
+            pointer.put(top, at, was)
+            continue
+        elif ask.settings.immutable is Immutable.REFUSE:
+            name = pointer.dotted(at)
+            raise bad(f"The property `{name}` of `{address}` cannot be changed after creation "
+                      f"(it is `{_brief(was)}`, the request says `{_brief(now)}`).")
+        if was is None:
+            pointer.drop(top, at)
+        else:
+            pointer.put(top, at, was)
+
+
+def _same(was: Data, now: Data) -> bool:
+    if isinstance(was, str) and isinstance(now, str):
+        return was.casefold() == now.casefold() if was.startswith("/subscriptions/") else was == now
+    return bool(was == now)
+
+
+def _brief(value: Data) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def added(ask: Ask, address: Address, old: Found | None, properties: dict[str, Data],
+          own: Mapping[str, str]) -> None:
+    """Put the free `properties.properties` in the service's form, with its `own` keys beside the user's.
+
+    Origin: REST reference, "properties can be added, but not removed or altered".
+
+    Raises:
+        Refusal: one was altered, and the cloud is set to refuse that.
+    """
+    given = text_map(properties.get("properties", {}), "properties")
+    held: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
+    for key, was in held.items():
+        now = given.get(key, was)
+        if now != was and key not in own and ask.settings.immutable is Immutable.REFUSE:
+            raise bad(f"The property `{key}` of `{address}` can be added, but not altered.")
+    properties["properties"] = dict(sorted({**given, **own, **held}.items()))

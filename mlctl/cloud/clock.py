@@ -1,0 +1,17 @@
+"""Virtual time: seconds since the epoch of every simulated cloud."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def iso(now: float) -> str:
+    """The moment `now` as ARM writes it: `2026-01-01T00:01:00.000Z`."""
+    return (EPOCH + timedelta(seconds=now)).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def today(now: float) -> date:
+    """The day of the moment `now`, in UTC."""
+    return (EPOCH + timedelta(seconds=now)).date()

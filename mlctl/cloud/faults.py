@@ -1,0 +1,124 @@
+"""Trouble on order: which calls meet it, and what it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from fnmatch import fnmatchcase
+from sqlite3 import Connection
+
+from mlctl.cloud.refusal import Refusal
+
+
+class Trouble(Enum):
+    """What happens to a call."""
+
+    FAIL = "fail"  # refused, nothing done
+    THROTTLE = "throttle"  # 429 with Retry-After, nothing done
+    DELAY = "delay"  # takes `seconds` longer
+    DROP = "drop"  # done, but the answer is lost
+    FAIL_OPERATION = "fail-operation"  # accepted, then the long-running operation fails
+    IGNORE = "ignore"  # a changed create-only field is accepted and ignored
+
+
+VERBS = ("put", "get", "list", "delete")
+ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The `nth` matching call (counted from 1) meets trouble, and so do the next: `times` in all.
+
+    With `every`, it is each nth call instead. `times` None: no end. `verb` is one of `VERBS` or
+    `any`; `target` is an address, or a pattern over addresses (`compute/*`). `seconds` is the
+    delay, or the Retry-After of a throttled call.
+    """
+
+    trouble: Trouble
+    verb: str = ANY
+    target: str = "*"
+    nth: int = 1
+    times: int | None = 1
+    every: bool = False
+    seconds: float = 1.0
+    code: str = ""
+    status: int = 0
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what can never strike.
+
+        Raises:
+            ValueError: a count is below 1, or the verb is unknown.
+        """
+        if self.nth < 1 or (self.times is not None and self.times < 1):
+            raise ValueError("a fault strikes the first call or a later one, at least once")
+        if self.verb not in (*VERBS, ANY):
+            raise ValueError(f"`{self.verb}` is no verb: it is one of {', '.join((*VERBS, ANY))}")
+        if self.seconds < 0:
+            raise ValueError("a delay is not negative")
+
+    def matches(self, verb: str, addresses: Sequence[str]) -> bool:
+        """Whether a call counts for this fault; a pattern without `*` also means what is beneath."""
+        if self.verb not in (ANY, verb):
+            return False
+        wanted = self.target.casefold()
+        return any(fnmatchcase(each.casefold(), wanted) for each in addresses)
+
+    def strikes(self, seen: int) -> bool:
+        """Whether the matching call number `seen` (from 1) meets the trouble."""
+        if self.every:
+            return seen % self.nth == 0 and (self.times is None or seen // self.nth <= self.times)
+        return seen >= self.nth and (self.times is None or seen < self.nth + self.times)
+
+    def refusal(self) -> Refusal:
+        """What the caller is told."""
+        match self.trouble:
+            case Trouble.THROTTLE:
+                return Refusal(self.code or "TooManyRequests", self.message or "The request was throttled.",
+                               status=self.status or 429, retry_after=self.seconds)
+            case Trouble.DROP:
+                return Refusal(self.code or "ConnectionLost", self.message or "The connection was lost "
+                               "before an answer came.", status=self.status or 504, lost=True)
+            case _:
+                return Refusal(self.code or "InternalServerError", self.message or "The request failed, as "
+                               "a fault was set for it.", status=self.status or 500)
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A fault in the store: its number, and how many matching calls it has seen."""
+
+    number: int
+    fault: Fault
+    seen: int
+
+
+def dump(fault: Fault) -> str:
+    """The fault as JSON text that `load` reads."""
+    return json.dumps(asdict(fault) | {"trouble": fault.trouble.value})
+
+
+def load(text: str) -> Fault:
+    """The fault that `dump` wrote."""
+    given = json.loads(text)
+    return Fault(**(given | {"trouble": Trouble(given["trouble"])}))
+
+
+def planted(db: Connection) -> list[Planted]:
+    """All faults, in the order in which they were added."""
+    return [Planted(number, load(text), seen)
+            for number, text, seen in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")]
+
+
+def count(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[Fault, ...]:
+    """Count one call for every fault that it matches; those that strike now."""
+    struck = []
+    for each in planted(db):
+        if each.fault.matches(verb, addresses):
+            db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (each.number,))
+            if each.fault.strikes(each.seen + 1):
+                struck.append(each.fault)
+    return tuple(struck)

@@ -1,0 +1,81 @@
+"""What can be set about a simulated cloud: how long things take and how strict it is.
+
+No figure here is published by the service: each is an assumption, printed by `mlctl local status`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields, replace
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+
+class Immutable(Enum):
+    """What a PUT with a changed create-only field gets.
+
+    Both were reported of the real service (Azure/azure-rest-api-specs#18889 for `IGNORE`).
+    """
+
+    REFUSE = "refuse"
+    IGNORE = "ignore"
+
+
+class InUse(Enum):
+    """What the delete of something that a deployment still names gets."""
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """Seconds of virtual time that each long-running operation takes (assumptions)."""
+
+    compute_create: float = 60.0
+    compute_update: float = 10.0
+    compute_delete: float = 60.0
+    endpoint_create: float = 20.0
+    endpoint_update: float = 10.0
+    endpoint_delete: float = 20.0
+    deployment_create: float = 90.0
+    deployment_update: float = 30.0
+    deployment_delete: float = 30.0
+
+    def of(self, kind: str, verb: str) -> float:
+        """The delay of `verb` (`create`, `update`, `delete`) on a kind; 0 for what is done at once."""
+        return _delays(self).get(f"{kind.removeprefix('batch-')}_{verb}", 0.0)
+
+
+@lru_cache(maxsize=8)
+def _delays(delays: Delays) -> dict[str, float]:
+    return asdict(delays)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that can be set, and stored with the state."""
+
+    delays: Delays = field(default_factory=Delays)
+    immutable: Immutable = Immutable.REFUSE
+    in_use: InUse = InUse.REFUSE
+
+    def dump(self) -> str:
+        """The settings as JSON text that `load` reads."""
+        return json.dumps(
+            {"delays": asdict(self.delays), "immutable": self.immutable.value, "in_use": self.in_use.value}
+        )
+
+
+@lru_cache(maxsize=8)
+def load(text: str) -> Settings:
+    """The settings that `dump` wrote; what is not there has its default."""
+    given: dict[str, Any] = json.loads(text)
+    known = {slot.name for slot in fields(Delays)}
+    delays = {name: float(value) for name, value in given.get("delays", {}).items() if name in known}
+    return Settings(
+        delays=replace(Delays(), **delays),
+        immutable=Immutable(given.get("immutable", Immutable.REFUSE.value)),
+        in_use=InUse(given.get("in_use", InUse.REFUSE.value)),
+    )
