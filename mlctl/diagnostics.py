@@ -168,9 +168,11 @@ class Report:
 
     def _waived(self, found: Diagnostic) -> bool:
         rule = found.rule
+        if rule.code.startswith("MLC0") and rule.severity is Severity.ERROR:
+            return False  # text that cannot be read is never waived
         if _named(rule, self.ignore) or (self.select and not _named(rule, self.select)):
-            return not rule.code.startswith("MLC0")  # text that cannot be read is never waived
-        if found.primary is None or rule.code.startswith("MLC0"):
+            return True
+        if found.primary is None:
             return False
         span = found.primary.span
         return span.source.waives(rule, span.line)

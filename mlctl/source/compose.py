@@ -1,0 +1,278 @@
+"""YAML text to trees of nodes that know their places: no recursion, and a bound on everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, cast
+
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
+
+from mlctl.diagnostics import Rule
+from mlctl.source.rules import ALIAS_LOOP, SYNTAX, TOO_BIG
+
+try:
+    from yaml._yaml import CParser
+except ImportError:  # PyYAML was built without libyaml
+    CParser = None  # type: ignore[assignment,misc]
+
+MAX_FILE_VALUES = 1_000_000  # keys count as values; a resource has about 25
+MAX_PARTS = 100_000  # documents per file, empty ones too
+MAX_VALUES = 100_000  # per document, aliases counted as what they stand for
+MAX_DEPTH = 100
+_BIG = 100_000  # characters
+
+
+class Mark(Protocol):
+    """A place as the parsers give it: zero-based, in code points."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A mark of our own making."""
+
+    index: int
+    line: int
+    column: int
+
+
+@dataclass(slots=True)
+class Branch:
+    """A mapping (its items are key, value, key, value, ...) or a sequence."""
+
+    event: CollectionStartEvent
+    items: list[Node] = field(default_factory=list)
+    end: Mark | None = None  # None while it is open
+    values: int = 0  # how many values it holds, itself included
+    height: int = 1
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it is a mapping; a sequence otherwise."""
+        return type(self.event) is MappingStartEvent
+
+
+@dataclass(slots=True)
+class Alias:
+    """`*name`, and what the name stands for."""
+
+    event: AliasEvent
+    target: ScalarEvent | Branch
+
+
+Node: TypeAlias = ScalarEvent | Branch | Alias
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One document of a stream: its root, and its stretch of the text, from a line's beginning."""
+
+    root: Node
+    line: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A stretch between two marks, and a remark on it."""
+
+    start: Mark
+    end: Mark
+    text: str = ""
+
+
+class Broken(Exception):
+    """The text cannot be read any further: which rule it breaks, where, and what to do."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        message: str,
+        at: Note,
+        hint: str | None = None,
+        related: tuple[Note, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.message = message
+        self.at = at
+        self.hint = hint
+        self.related = related
+
+
+def compose(text: str) -> Iterator[Part]:
+    """The documents of `text`, empty ones included.
+
+    Raises:
+        Broken: the text breaks a limit, has a loop, or names no anchor.
+        yaml.MarkedYAMLError: it is not YAML.
+    """
+    next_event = _parser(text).get_event
+    parts = values = 0
+    while event := next_event():
+        if isinstance(event, DocumentStartEvent):
+            composer = _Composer(next_event)
+            start = mark(event)
+            root, end = composer.document()
+            yield Part(root, start.line, start.index - start.column, end.index)
+            parts += 1
+            values += composer.values
+            if values > MAX_FILE_VALUES or parts > MAX_PARTS:
+                raise _too_big(event, "the file holds more than anybody can mean")
+
+
+def mark(event: Event, *, end: bool = False) -> Mark:
+    """Where `event` begins, or ends; a parser's events know it, whatever their types say."""
+    return cast("Mark", event.end_mark if end else event.start_mark)
+
+
+def key_values(branch: Branch) -> Iterator[tuple[Node, Node]]:
+    """The keys and values of a mapping, as written."""
+    items = iter(branch.items)
+    return zip(items, items, strict=True)
+
+
+def resolved(node: Node) -> ScalarEvent | Branch:
+    """The node itself, or what the alias stands for."""
+    return node.target if isinstance(node, Alias) else node
+
+
+class _PlainParser(Reader, Scanner, Parser):
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+def _parser(text: str) -> CParser | _PlainParser:
+    # The two disagree on tabs alone, and `az` uses the plain one; it is too slow for big texts.
+    if CParser is None or ("\t" in text and len(text) < _BIG):
+        return _PlainParser(text)
+    return CParser(text)
+
+
+@dataclass(slots=True)
+class _Composer:
+    next_event: Callable[[], Event | None]
+    anchors: dict[str, ScalarEvent | Branch] = field(default_factory=dict)
+    open: list[Branch] = field(default_factory=list)
+    values: int = 0
+
+    def document(self) -> tuple[Node, Mark]:
+        """The root of the document that has just begun, and where the document ends."""
+        root: Node | None = None
+        while True:
+            event = cast("Event", self.next_event())  # a document ends before the stream does
+            if isinstance(event, MappingEndEvent | SequenceEndEvent):
+                self._close(mark(event, end=True))
+                continue
+            node = self._node(event)
+            if node is None:
+                return cast("Node", root), mark(
+                    event, end=True
+                )  # the grammar says that there is a root
+            if self.open:
+                self.open[-1].items.append(node)
+            else:
+                root = root or node
+            if type(node) is Branch:
+                self._open(node)
+
+    def _node(self, event: Event) -> Node | None:
+        """The node that `event` begins; None at the end of the document."""
+        self.values += 1
+        if self.values > MAX_VALUES:
+            raise _too_big(event, f"the document holds more than {MAX_VALUES} values")
+        node: ScalarEvent | Branch
+        if isinstance(event, ScalarEvent):
+            node = event
+        elif isinstance(event, MappingStartEvent | SequenceStartEvent):
+            node = Branch(event, values=1 - self.values)
+        elif isinstance(event, AliasEvent):
+            return self._alias(event)
+        else:
+            return None
+        if event.anchor is not None:
+            self._name(event.anchor, node)
+        return node
+
+    def _open(self, branch: Branch) -> None:
+        self.open.append(branch)
+        if len(self.open) > MAX_DEPTH:
+            raise _too_big(
+                branch.event, f"the document is nested more than {MAX_DEPTH} levels deep"
+            )
+
+    def _close(self, end: Mark) -> None:
+        branch = self.open.pop()
+        branch.end = end
+        branch.values += self.values
+        self._raise_to(branch.height)
+
+    def _raise_to(self, height: int) -> None:
+        if self.open and self.open[-1].height <= height:
+            self.open[-1].height = height + 1
+
+    def _name(self, anchor: str, node: ScalarEvent | Branch) -> None:
+        earlier = self.anchors.get(anchor)
+        if earlier is not None:
+            event = node.event if isinstance(node, Branch) else node
+            raise Broken(
+                SYNTAX,
+                f"the anchor `&{anchor}` is defined twice",
+                _note(event),
+                "give one of them another name",
+                (_note(earlier.event if isinstance(earlier, Branch) else earlier, "first here"),),
+            )
+        self.anchors[anchor] = node
+
+    def _alias(self, event: AliasEvent) -> Alias:
+        name = event.anchor or ""
+        target = self.anchors.get(name)
+        if target is None:
+            hint = f"define it above as `&{name}`, or quote the value if it only begins with `*`"
+            raise Broken(SYNTAX, f"no anchor `&{name}` stands above this alias", _note(event), hint)
+        if isinstance(target, Branch):
+            if target.end is None:
+                message = f"the alias `*{name}` stands inside what it repeats"
+                hint = "write the value out, or move the anchor"
+                around = (_note(target.event, f"`&{name}` begins here"),)
+                raise Broken(ALIAS_LOOP, message, _note(event), hint, around)
+            self.values += target.values - 1
+            if self.values > MAX_VALUES:
+                much = f"the aliases make more than {MAX_VALUES} values of this document"
+                raise _too_big(event, much)
+            if len(self.open) + target.height > MAX_DEPTH:
+                deep = f"the aliases nest this document more than {MAX_DEPTH} levels deep"
+                raise _too_big(event, deep)
+            self._raise_to(target.height)
+        return Alias(event, target)
+
+
+def _too_big(event: Event, message: str) -> Broken:
+    return Broken(TOO_BIG, message, _note(event), "split the file, or write less through aliases")
+
+
+def _note(event: Event, text: str = "") -> Note:
+    return Note(mark(event), mark(event, end=True), text)

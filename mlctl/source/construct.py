@@ -1,0 +1,201 @@
+"""Nodes to plain data that means what PyYAML's safe loader takes it to mean, oddities reported."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from yaml.events import ScalarEvent
+
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Source, Span
+from mlctl.pointer import Data, Pointer
+from mlctl.source import rules, scalars
+from mlctl.source.compose import Alias, Branch, Mark, Node, key_values, mark, resolved
+
+_TEXT_KEYS = (scalars.STR, scalars.TIMESTAMP, scalars.VALUE, scalars.MERGE)
+_FITTING = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
+_SHORT = 40  # characters of the user's text that a hint repeats
+
+Entry: TypeAlias = tuple[ScalarEvent, Node]  # a key and its value
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Builds the values of one part of `source`; `line` is where the part's text begins."""
+
+    source: Source
+    report: Report
+    line: int = 0
+
+    def value(self, node: Node) -> Data:
+        """The plain value of `node`; every use of an anchor becomes a value of its own."""
+        node = resolved(node)
+        if isinstance(node, ScalarEvent):
+            return self._scalar(node)
+        self._check_tag(node)
+        if node.is_mapping:
+            return {key: self.value(entry[1]) for key, entry in self.entries(node).items()}
+        return [self.value(item) for item in node.items]
+
+    def entries(self, branch: Branch) -> dict[str, Entry]:
+        """The keys of a mapping and their values, merged ones first; the last of a repeated key."""
+        merged: dict[str, Entry] = {}
+        own: dict[str, Entry] = {}
+        merge: str | None = None
+        for key_node, value_node in key_values(branch):
+            key = resolved(key_node)
+            if isinstance(key, Branch):
+                self._complain(rules.BAD_KEY, "a list or a mapping cannot be a key", key_node)
+                continue
+            tag = scalars.tag_of(key)
+            name = self._key(tag, key)
+            if name in own:
+                self._repeated(name, own[name][0], key)
+            own[name] = (key, value_node)
+            if tag == scalars.MERGE:
+                merged |= self._merged(value_node)
+                merge = name
+        if merge is not None:
+            del own[merge]
+        return merged | own if merged else own
+
+    def find(self, root: Node, at: Pointer) -> tuple[ScalarEvent | None, Node] | None:
+        """The key (items of lists have none) and the node at `at`; None where nothing is."""
+        key: ScalarEvent | None = None
+        node = root
+        for step in at:
+            branch = resolved(node)
+            if isinstance(branch, ScalarEvent):
+                return None
+            if branch.is_mapping:
+                entry = self.entries(branch).get(str(step))
+                if entry is None:
+                    return None
+                key, node = entry
+            elif isinstance(step, int) and step < len(branch.items):
+                key, node = None, branch.items[step]
+            else:
+                return None
+        return key, node
+
+    def span(self, node: Node) -> Span:
+        """The stretch of `node` without what only follows it."""
+        event = node if isinstance(node, ScalarEvent) else node.event
+        return self.between(mark(event), _end(node))
+
+    def between(self, start: Mark, end: Mark) -> Span:
+        """The span between two marks of this part, without trailing white space."""
+        lines = self.source.lines
+        first, line, column = start.line + self.line, end.line + self.line, end.column
+        if line >= len(lines):  # libyaml ends every text with a line break of its own
+            line, column = len(lines) - 1, len(lines[-1])
+        while (
+            line > first and not lines[line][:column].strip()
+        ):  # a block scalar ends at the next token
+            line -= 1
+            column = len(lines[line].rstrip())
+        return Span(self.source, first, start.column, line, column)
+
+    def _scalar(self, event: ScalarEvent) -> Data:
+        tag = scalars.tag_of(event)
+        text: str = event.value
+        if tag == scalars.STR and text[:1] not in "+-.0123456789":
+            return text
+        try:
+            value = scalars.convert(tag, text)
+        except ValueError as error:
+            self._complain(
+                rules.BAD_VALUE, str(error), event, f"if the text is meant, {_quote(text)}"
+            )
+            return text
+        except LookupError:
+            self._unknown(tag, event)
+            return text
+        if event.implicit[0]:
+            self._trap(event, value)
+        return value
+
+    def _key(self, tag: str, key: ScalarEvent) -> str:
+        text: str = key.value
+        if tag in _TEXT_KEYS:
+            return text
+        if not tag.startswith(scalars.CORE):
+            self._unknown(tag, key)
+        elif text:
+            kind = tag.removeprefix(scalars.CORE)
+            self._complain(
+                rules.BAD_KEY, f"the key `{text}` is read as {kind}, not as text", key, _quote(text)
+            )
+        else:
+            self._complain(rules.BAD_KEY, "a key is missing before this `:`", key)
+        return text
+
+    def _merged(self, node: Node) -> dict[str, Entry]:
+        target = resolved(node)
+        if isinstance(target, Branch) and target.is_mapping:
+            return self.entries(target)
+        merged: dict[str, Entry] = {}
+        if isinstance(target, Branch):
+            for item in reversed(target.items):  # the first mapping that has a key gives it
+                one = resolved(item)
+                if isinstance(one, Branch) and one.is_mapping:
+                    merged |= self.entries(one)
+                else:
+                    self._complain(rules.BAD_MERGE_KEY, "only mappings can be merged", item)
+            return merged
+        hint = 'name the anchor of a mapping, as in `<<: *base`, or quote the key: "<<"'
+        self._complain(rules.BAD_MERGE_KEY, "`<<` has no mapping to merge", node, hint)
+        return merged
+
+    def _check_tag(self, branch: Branch) -> None:
+        tag = branch.event.tag
+        if tag not in (None, "!", scalars.MAP if branch.is_mapping else scalars.SEQ):
+            self._unknown(tag, branch)
+
+    def _unknown(self, tag: str, node: Node) -> None:
+        short = "!!" + tag.removeprefix(scalars.CORE) if tag.startswith(scalars.CORE) else tag
+        message = (
+            f"the tag `{short}` does not fit here"
+            if short in _FITTING
+            else f"unknown tag `{short}`"
+        )
+        self._complain(rules.UNKNOWN_TAG, message, node, "remove the tag")
+
+    def _trap(self, event: ScalarEvent, value: Data) -> None:
+        instead = scalars.trap(event.value, value)
+        if instead is None:
+            return
+        text = event.value
+        read = "text" if isinstance(value, str) else f"`{json.dumps(value)}`"
+        hint = f'write `{instead}`, or `"{text}"` if the text is meant'
+        self._complain(rules.YAML_1_1_VALUE, f"`{text}` is read as {read}", event, hint)
+
+    def _repeated(self, name: str, first: ScalarEvent, second: ScalarEvent) -> None:
+        earlier = Label(self.span(first), "first here")
+        self._complain(
+            rules.REPEATED_KEY,
+            f"the key `{name}` stands here twice",
+            second,
+            "keep one of the two",
+            earlier,
+        )
+
+    def _complain(
+        self, rule: Rule, message: str, node: Node, hint: str | None = None, *related: Label
+    ) -> None:
+        self.report.add(Diagnostic(rule, message, Label(self.span(node)), hint, related))
+
+
+def _end(node: Node) -> Mark:
+    """Where `node` ends; a block collection ends with its last item, not with what follows it."""
+    while isinstance(node, Branch):
+        if node.event.flow_style or not node.items:
+            assert node.end is not None  # noqa: S101  # it was composed to its end
+            return node.end
+        node = node.items[-1]
+    return mark(node.event if isinstance(node, Alias) else node, end=True)
+
+
+def _quote(text: str) -> str:
+    return f'put it in quotes: `"{text}"`' if len(text) <= _SHORT else "put it in quotes"

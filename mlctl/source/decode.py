@@ -1,0 +1,75 @@
+"""Bytes to text that a YAML parser accepts: encodings, size, characters that YAML forbids."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from yaml.reader import Reader
+
+from mlctl.diagnostics import Diagnostic, Label, Report, Source, Span
+from mlctl.source.rules import SYNTAX, TOO_BIG
+
+MAX_BYTES = 8 * 1024 * 1024
+
+_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
+
+
+def decode(name: str, raw: bytes | str, report: Report) -> Source | None:
+    """The text of `raw`: UTF-8, or UTF-16 with a byte order mark; else None and a diagnostic."""
+    if len(raw) > MAX_BYTES:
+        report.add(too_big(name))
+        return None
+    text = raw if isinstance(raw, str) else _text(name, raw, report)
+    if text is None:
+        return None
+    source = Source(name, text.removeprefix("\ufeff"))
+    odd = Reader.NON_PRINTABLE.search(source.text)
+    if odd:
+        report.add(_odd(source, odd.start()))
+        return None
+    return source
+
+
+def too_big(name: str) -> Diagnostic:
+    """The finding about a file of more than `MAX_BYTES`."""
+    message = f"`{name}` is bigger than {MAX_BYTES // 1024 // 1024} MiB"
+    return Diagnostic(TOO_BIG, message, None, "split the file, or name the one that was meant")
+
+
+def _text(name: str, raw: bytes, report: Report) -> str | None:
+    encoding = _UTF_16.get(raw[:2], "utf-8")
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        source = Source(name, raw.decode(encoding, "replace").removeprefix("\ufeff"))
+        at = len(raw[: error.start].decode(encoding).removeprefix("\ufeff"))
+        spelt = encoding[:6].upper()
+        report.add(
+            Diagnostic(
+                SYNTAX,
+                f"the byte 0x{raw[error.start]:02X} is not {spelt.rstrip('-')}",
+                Label(_span(source, at)),
+                "save the file as UTF-8",
+            )
+        )
+        return None
+
+
+def _odd(source: Source, at: int) -> Diagnostic:
+    code = ord(source.text[at])
+    label = Label(_span(source, at))
+    if code == 0:
+        hint = "save the file as UTF-8; UTF-16 needs a byte order mark"
+        return Diagnostic(SYNTAX, "the text holds a NUL character", label, hint)
+    message = f"the text holds the control character U+{code:04X}"
+    return Diagnostic(SYNTAX, message, label, "remove it")
+
+
+def _span(source: Source, at: int) -> Span:
+    """The span of the character at index `at`."""
+    line, begin = 0, 0
+    for found in _BREAK.finditer(source.text, 0, at):
+        line, begin = line + 1, found.end()
+    return Span(source, line, at - begin, line, at - begin + 1)

@@ -1,0 +1,155 @@
+"""One document: plain data, and where each of its keys and values stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+from yaml.events import ScalarEvent
+
+from mlctl.diagnostics import Diagnostic, Label, Report, Source, Span
+from mlctl.pointer import Data, Pointer
+from mlctl.source import rules
+from mlctl.source.compose import Broken, Node, Note, Part, compose, resolved
+from mlctl.source.construct import Builder
+from mlctl.source.decode import decode
+from mlctl.source.syntax import explain
+
+STDIN = "<stdin>"
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """The `index`-th part of a stream as plain data, which knows its places.
+
+    Places are found when they are asked for, by reading the part's stretch of the text again
+    (`begin`, `end`, and the line it begins at): most documents are never asked.
+    """
+
+    source: Source
+    data: dict[str, Data]
+    index: int = 0
+    line: int = 0
+    begin: int = 0
+    end: int | None = None
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths inside are relative to."""
+        return Path() if self.source.name == STDIN else Path(self.source.name).parent
+
+    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
+        """The place of the value at `at`, or of its key; the nearest key above if none."""
+        found = self._find(at)
+        while found is None and at:
+            at, key = at[:-1], True
+            found = self._find(at)
+        if found is None:
+            return Label(Span(self.source, self.line, 0, self.line, 0), text)
+        name, node = found
+        return Label(self._builder.span(name if key and name else node), text)
+
+    def written(self, at: Pointer) -> str | None:
+        """The text of the scalar at `at` as written (`1.10`, `yes`); None for anything else."""
+        found = self._find(at)
+        node = resolved(found[1]) if found else None
+        return str(node.value) if isinstance(node, ScalarEvent) else None
+
+    def _find(self, at: Pointer) -> tuple[ScalarEvent | None, Node] | None:
+        return self._builder.find(self._root, at) if self._root else None
+
+    @cached_property
+    def _root(self) -> Node | None:
+        return next((part.root for part in compose(self.source.text[self.begin : self.end])), None)
+
+    @cached_property
+    def _builder(self) -> Builder:
+        return Builder(self.source, Report(), self.line)
+
+
+def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) -> list[Document]:
+    """The documents of a text; `name` is the path as the user gave it.
+
+    What is wrong goes to `report`. Reading stops at the first error of syntax; the documents above
+    it are returned. Empty parts are passed over; a text of nothing else is an error where it was
+    named (`explicit`) and nothing where it was only found.
+    """
+    source = decode(name, raw, report)
+    if source is None:
+        return []
+    builder = Builder(source, report)
+    documents, empty = [], True
+    for index, part in enumerate(_parts(builder)):
+        if part is not None and _holds_nothing(part.root):
+            continue
+        empty = False
+        if part is None:
+            break
+        data = builder.value(part.root)
+        if isinstance(data, dict):
+            documents.append(Document(source, data, index, part.line, part.begin, part.end))
+        else:
+            report.add(_no_mapping(data, builder.span(part.root)))
+    if empty and explicit:
+        hint = "describe a resource in it, or leave it out"
+        start = Label(Span(source, 0, 0, 0, 0))
+        report.add(Diagnostic(rules.EMPTY, f"`{name}` holds no document", start, hint))
+    return documents
+
+
+def plain(text: str) -> Data:
+    """The value that `text` holds as YAML (its first document); the text itself if it is none."""
+    builder = Builder(Source("", text), Report())
+    part = next(_parts(builder), None)
+    return text if part is None else builder.value(part.root)
+
+
+def dump(data: Data) -> str:
+    """`data` as YAML text, keys in their order."""
+    return yaml.dump(data, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
+
+
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def _parts(builder: Builder) -> Iterator[Part | None]:
+    """The parts of the text; None, with a diagnostic, where it cannot be read any further."""
+    source = builder.source
+    try:
+        yield from compose(source.text)
+    except Broken as error:
+        builder.report.add(_diagnostic(error, builder))
+        yield None
+    except yaml.MarkedYAMLError as error:
+        builder.report.add(_diagnostic(explain(error, source.lines), builder))
+        yield None
+
+
+def _diagnostic(error: Broken, builder: Builder) -> Diagnostic:
+    def label(note: Note) -> Label:
+        return Label(builder.between(note.start, note.end), note.text)
+
+    return Diagnostic(
+        error.rule, error.message, label(error.at), error.hint, tuple(map(label, error.related))
+    )
+
+
+def _holds_nothing(root: Node) -> bool:
+    return (
+        isinstance(root, ScalarEvent)
+        and root.value == ""
+        and root.implicit[0]
+        and root.tag is None
+        and root.anchor is None
+    )
+
+
+def _no_mapping(data: Data, span: Span) -> Diagnostic:
+    kind = "a list" if isinstance(data, list) else "a single value"
+    hint = "write `key: value` lines; part several resources by `---` lines"
+    return Diagnostic(
+        rules.NOT_A_MAPPING, f"the document is {kind}, not a mapping", Label(span), hint
+    )

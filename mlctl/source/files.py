@@ -1,0 +1,114 @@
+"""Paths, folders and globs to files, and files to documents."""
+# os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
+# ruff: noqa: PTH112, PTH118, PTH123, PTH207, PTH208
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl.diagnostics import Diagnostic, Report
+from mlctl.source.decode import MAX_BYTES, too_big
+from mlctl.source.document import Document, load
+from mlctl.source.rules import UNREADABLE
+
+STDIN = "-"
+_SUFFIXES = (".yml", ".yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to read (`-`: standard input), and whether it was named, not found in a folder."""
+
+    path: str
+    explicit: bool
+
+
+def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Document]:
+    """The documents of a file; a file that cannot be read, or is too big, is a finding."""
+    name = str(path)
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size > MAX_BYTES:
+                report.add(too_big(name))
+                return []
+            raw = file.read(MAX_BYTES + 1)  # pipes and devices have no size
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        report.add(_unreadable(name, error))
+        return []
+    return load(name, raw, report, explicit=explicit)
+
+
+def discover(paths: Sequence[str], report: Report) -> list[Found]:
+    """The files that `paths` name, each once: files, folders (`*.yml`, `*.yaml` below), globs, `-`.
+
+    Globs are those that the shell left alone; `**` goes through folders. A folder or a glob without
+    a file is a finding; whether a named file can be read is `read`'s to say.
+    """
+    found: dict[str, Found] = {}
+    for path in paths:
+        matches = list(_matches(path, report))
+        for match in matches:
+            identity = match.path if match.path == STDIN else os.path.realpath(match.path)
+            earlier = found.setdefault(identity, match)
+            if match.explicit and not earlier.explicit:
+                found[identity] = match
+        if not matches:
+            hint = "folders are searched for *.yml and *.yaml"
+            report.add(Diagnostic(UNREADABLE, f"`{path}` matches no file", None, hint))
+    return list(found.values())
+
+
+def _matches(path: str, report: Report) -> Iterator[Found]:
+    if path == STDIN or not (os.path.isdir(path) or _is_glob(path)):
+        yield Found(path, explicit=True)
+        return
+    for match in sorted(glob.glob(path, recursive=True)) if _is_glob(path) else [path]:
+        if os.path.isdir(match):
+            yield from (Found(file, explicit=False) for file in sorted(_below(match, report)))
+        else:
+            yield Found(match, explicit=True)
+
+
+def _is_glob(path: str) -> bool:
+    return glob.has_magic(path) and not os.path.lexists(path)
+
+
+def _below(folder: str, report: Report) -> Iterator[str]:
+    """The YAML files below `folder`, through links but never twice through the same folder."""
+    entered: set[str] = set()
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        real = os.path.realpath(here)
+        if real in entered:
+            continue
+        entered.add(real)
+        try:
+            names = os.listdir(here)
+        except OSError as error:
+            report.add(_unreadable(here, error))
+            continue
+        for name in names:
+            path = name if here == os.curdir else os.path.join(here, name)
+            if name.startswith("."):
+                continue
+            if os.path.isdir(path):
+                waiting.append(path)
+            elif name.endswith(_SUFFIXES):
+                yield path
+
+
+def _unreadable(name: str, error: Exception) -> Diagnostic:
+    why = (
+        (error.strerror or "").lower() if isinstance(error, OSError) else "no file has such a name"
+    )
+    hint = "check the spelling and the working directory"
+    if isinstance(error, PermissionError):
+        hint = "check the file's permissions"
+    if isinstance(error, IsADirectoryError):
+        hint = "name a file in it"
+    return Diagnostic(UNREADABLE, f"`{name}` cannot be read: {why}", None, hint)

@@ -1,0 +1,91 @@
+"""What one scalar means: YAML 1.1 as PyYAML's safe loader reads it, for that is what `az` does."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from yaml.constructor import SafeConstructor
+from yaml.events import ScalarEvent
+from yaml.nodes import ScalarNode
+from yaml.resolver import Resolver
+
+from mlctl.pointer import Data
+
+CORE = "tag:yaml.org,2002:"
+STR, NULL, BOOL, INT, FLOAT = (CORE + name for name in ("str", "null", "bool", "int", "float"))
+TIMESTAMP, MERGE, VALUE = (CORE + name for name in ("timestamp", "merge", "value"))
+MAP, SEQ = CORE + "map", CORE + "seq"
+
+_IMPLICIT = Resolver.yaml_implicit_resolvers  # first character -> [(tag, pattern)]
+_NUMBERS = SafeConstructor()
+_LONGEST_NUMBER = 100  # characters; sexagesimals of a million parts take minutes
+
+# What YAML 1.2 reads as a number and YAML 1.1 as text.
+_NUMBER_ELSEWHERE = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)[eE][-+]?\d+|0o[0-7]+")
+
+
+def tag_of(event: ScalarEvent) -> str:
+    """The tag that a scalar has or resolves to."""
+    tag: str | None = event.tag
+    if tag is not None and tag != "!":
+        return tag
+    if event.implicit[0]:
+        text = event.value
+        for name, pattern in _IMPLICIT.get(text[:1], ()):
+            if pattern.match(text):
+                return str(name)
+    return STR
+
+
+def convert(tag: str, text: str) -> Data:
+    """The value of `text` under a core tag; timestamps stay text.
+
+    Raises:
+        LookupError: the tag is not one of the core schema.
+        ValueError: JSON has no such value; says so in one clause.
+    """
+    if tag in (STR, TIMESTAMP):
+        return text
+    if tag == NULL:
+        return None
+    if tag == BOOL:
+        if text.lower() not in SafeConstructor.bool_values:
+            raise ValueError(f"`{text}` is no boolean")
+        return SafeConstructor.bool_values[text.lower()]
+    if tag in (INT, FLOAT):
+        return _number(tag, text)
+    if tag in (VALUE, MERGE):
+        raise ValueError(f"a plain `{text}` is a special mark of YAML 1.1")
+    raise LookupError(tag)
+
+
+def trap(text: str, value: Data) -> str | None:
+    """What to write instead where a plain `text` is not read as it looks; None where it is."""
+    if isinstance(value, bool):
+        plain = text.lower() in ("true", "false")
+        return None if plain else "true" if value else "false"
+    if isinstance(value, int | float):
+        digits = text.lstrip("+-")
+        octal = isinstance(value, int) and digits[0] == "0" and digits[1:2].isdigit()
+        odd = octal or ":" in digits or "_" in digits or digits.startswith("0b")
+        return str(value) if odd else None
+    if isinstance(value, str) and text[:1] in "+-.0123456789" and _NUMBER_ELSEWHERE.fullmatch(text):
+        number = int(text, 8) if text.startswith("0o") else float(text)
+        return str(number) if math.isfinite(number) else None
+    return None
+
+
+def _number(tag: str, text: str) -> int | float:
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError(f"a number of {len(text)} characters is too long")
+    node = ScalarNode(tag, text)
+    try:
+        number: int | float = (
+            _NUMBERS.construct_yaml_int(node) if tag == INT else _NUMBERS.construct_yaml_float(node)
+        )
+    except (ValueError, IndexError):
+        raise ValueError(f"`{text}` is no number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"`{text}` is no number that JSON can hold")
+    return number
