@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from mlctl.kinds.address import Address, Reference
+from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Pointer
 
@@ -65,25 +65,29 @@ class Graph:
         return [edge for edge in self.edges if not self.declared(edge.target)]
 
 
-def build(resources: Iterable[Resource]) -> Graph:
-    """The graph of what is declared. An address declared twice keeps its first resource; both are in `repeated`."""
+def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
+    """The graph of what is declared. An address declared twice keeps its first resource; both are in `repeated`.
+
+    An ARM id of the workspace `scope` is the same as its short reference; one of another workspace is no edge.
+    """
     known: dict[Address, Resource] = {}
     repeated = []
     for resource in resources:
         first = known.setdefault(resource.address, resource)
         if first is not resource:
             repeated.append((first, resource))
-    edges = [edge for resource in known.values() for edge in _edges(resource)]
+    edges = [edge for resource in known.values() for edge in _edges(resource, scope)]
     return Graph(known, tuple(edges), tuple(repeated))
 
 
-def _edges(resource: Resource) -> Iterable[Edge]:
+def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
     address = resource.address
     if address.up:
         yield Edge(address, address.up, ("endpoint_name",), None)
     for field, named in resource.references():
-        if named.address is not None and named.scope is None:
-            yield Edge(address, named.address, field.at, named)
+        here = named.within(scope) if scope else named
+        if here.address is not None and here.scope is None:
+            yield Edge(address, here.address, field.at, here)
     default = resource.text("defaults", "deployment_name")
     if address.kind == "batch-endpoint" and default:
         target = Address("batch-deployment", default, address.name)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds.internal import INTERNAL
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.resource import Resource
 
-__all__ = ["KINDS", "Address", "Kind", "Reference", "Resource", "Scope", "kind_of_schema"]
+__all__ = ["KINDS", "Address", "Kind", "Reference", "Resource", "Scope", "kind_of", "kind_of_schema"]
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -22,6 +23,11 @@ KINDS: dict[str, Kind] = {
         Kind("environment", "environment", ("environment",)),
     )
 }
+
+
+def kind_of(address: Address) -> Kind:
+    """The kind of an address, those that no document declares included."""
+    return KINDS.get(address.kind) or INTERNAL[address.kind]
 
 
 def kind_of_schema(url: str) -> Kind | str | None:

@@ -39,6 +39,7 @@ class Field:
     absent: Absent
     default: Data
     secret: bool
+    compared: bool
     refers_to: str | None
     enum: Mapping[str, str | None]
     alias_of: Pointer | None
@@ -140,6 +141,7 @@ def _field(schema: Schema, at: Pointer) -> Field:
         absent=Absent(schema.get("x-mlctl-absent", "default" if "default" in schema else "keep")),
         default=schema.get("default"),
         secret=schema.get("x-ms-secret", False),
+        compared="read" in may and not schema.get("x-ms-secret", False),
         refers_to=schema.get("x-mlctl-refers-to"),
         enum=schema.get("x-mlctl-enum", {}),
         alias_of=pointer.parse(alias) if alias else None,

@@ -28,11 +28,12 @@ class Kind:
     name: str
     schema_name: str
     documents: tuple[str, ...]
+    given: Schema | None = None
 
     @cached_property
     def schema(self) -> Schema:
         """The JSON Schema of the kind's documents."""
-        return schema.load(self.schema_name)
+        return self.given or schema.load(self.schema_name)
 
     @cached_property
     def forms(self) -> tuple[Form, ...]:
@@ -131,14 +132,20 @@ def decode(body: Mapping[str, Data], form: Form, scope: Scope) -> dict[Pointer, 
 
     A field that the body leaves out has its default, if it has one and it applies.
     """
+    values = said(body, form, scope)
+    for field in form.fields:
+        if field.at not in values and field.default is not None and applies(field, values, form):
+            values[field.at] = field.default
+    return values
+
+
+def said(body: Mapping[str, Data], form: Form, scope: Scope) -> dict[Pointer, Data]:
+    """The values that a body itself gives, without defaults and secrets."""
     values: dict[Pointer, Data] = {}
     for field in form.fields:
         value = codec.decode(pointer.get(body, field.wire), field, scope)
         if value is not None and not field.secret:
             values[field.at] = value
-    for field in form.fields:
-        if field.at not in values and field.default is not None and applies(field, values, form):
-            values[field.at] = field.default
     return values
 
 

@@ -1,0 +1,263 @@
+"""Work to events: carries out the steps of a plan, in parallel where they allow. The only concurrency in mlctl.
+
+One thread decides; workers touch nothing but the backend and answer through a queue. Before each write the target
+is read again: a world that moved is refused, a world that is already as wanted is left alone. After each write it is
+read back and compared with what was promised.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import Enum
+from graphlib import TopologicalSorter
+from queue import SimpleQueue
+
+from mlctl.backends.base import Backend, BackendError, Live, NotFound, Operation, Permanent, Transient
+from mlctl.changes import FieldChange
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.kind import decode, fingerprint, said
+from mlctl.plan import differences
+from mlctl.steps import Step, Verb, Work
+
+
+class State(Enum):
+    """What became of a step; all but the first two are final."""
+
+    STARTED = "started"
+    RETRYING = "retrying"
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+
+
+class Stale(Permanent):
+    """The target is no longer what the plan was computed against."""
+
+
+class NotEffective(Permanent):
+    """The backend reported success, and the resource is not as promised."""
+
+    def __init__(self, target: Address, wrong: list[FieldChange]) -> None:
+        super().__init__("NotEffective", f"{target} was written, but reading it back shows another value")
+        self.wrong = wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a step. `because` names the step whose failure this is the consequence of."""
+
+    step: Step
+    state: State
+    error: BackendError | None = None
+    because: Step | None = None
+    delay: float | None = None
+    wrote: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a transient refusal is asked again, and how long to wait: the service's word, else doubling."""
+
+    attempts: int = 6
+    base: float = 1.0
+    longest: float = 60.0
+
+    def delay(self, attempt: int, error: Transient) -> float | None:
+        """Seconds to wait after the failed `attempt` (from 1); None to give up."""
+        if attempt >= self.attempts:
+            return None
+        if error.retry_after is not None:
+            return error.retry_after
+        return min(self.longest, self.base * 2.0 ** (attempt - 1))
+
+
+def moved(work: Work, backend: Backend) -> list[Address]:
+    """What is no longer as it was when the plan was made, and not yet as the plan wants it either."""
+    live = backend.read(work.read.keys())
+    promised = {step.target: step for step in work.steps}
+    return [
+        address
+        for address, before in work.read.items()
+        if _print(live.get(address), work.scope) != before
+        and not _settled(promised.get(address), live.get(address), work.scope)
+    ]
+
+
+def apply(
+    work: Work, backend: Backend, *, parallelism: int, stop: threading.Event, retry: Retry | None = None
+) -> Iterator[Event]:
+    """Carry out the steps; the last event of each step is its outcome.
+
+    Once `stop` is set nothing new starts: what runs is finished, the rest is cancelled.
+    """
+    inbox: SimpleQueue[_Answer] = SimpleQueue()
+    state = _State(work)
+    with ThreadPoolExecutor(parallelism, thread_name_prefix="apply") as pool:
+        running = 0
+        while state.active:
+            for step in state.ready():
+                verdict = state.verdict(step, stopped=stop.is_set())
+                if verdict is not None:
+                    state.finish(verdict)
+                    yield verdict
+                    continue
+                worker = _Worker(backend, work.scope, retry or Retry(), stop, inbox)
+                pool.submit(worker.run, step, state.expected.get(step.target))
+                running += 1
+            while running:
+                answer = inbox.get()
+                if isinstance(answer, Exception):
+                    raise answer
+                yield answer
+                if answer.state not in (State.STARTED, State.RETRYING):
+                    running -= 1
+                    state.finish(answer)
+                    break
+
+
+_Answer = Event | Exception
+
+
+@dataclass(eq=False)
+class _State:
+    """What the deciding thread knows: which steps may start, which failed, what each target looks like now."""
+
+    work: Work
+    expected: dict[Address, str | None] = field(init=False)
+    _lost: dict[int, Step] = field(default_factory=dict)
+    _sorter: TopologicalSorter[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.expected = dict(self.work.read)
+        self._sorter = TopologicalSorter({step.id: step.needs for step in self.work.steps})
+        self._sorter.prepare()
+        self._by_id: Mapping[int, Step] = {step.id: step for step in self.work.steps}
+
+    @property
+    def active(self) -> bool:
+        return self._sorter.is_active()
+
+    def ready(self) -> list[Step]:
+        return [self._by_id[number] for number in self._sorter.get_ready()]
+
+    def verdict(self, step: Step, *, stopped: bool) -> Event | None:
+        """The outcome of a step that is not to start; None when it is."""
+        cause = next((self._lost[need] for need in step.needs if need in self._lost), None)
+        if cause is not None:
+            return Event(step, State.SKIPPED, because=cause)
+        return Event(step, State.CANCELLED) if stopped else None
+
+    def finish(self, event: Event) -> None:
+        step = event.step
+        if event.state is State.DONE:
+            self.expected[step.target] = None if step.verb is Verb.DELETE else _WRITTEN
+        else:
+            self._lost[step.id] = event.because or step
+        self._sorter.done(step.id)
+
+
+_WRITTEN = "written by this apply"
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """Does one step; whatever happens ends as an answer in the inbox."""
+
+    backend: Backend
+    scope: Scope
+    retry: Retry
+    stop: threading.Event
+    inbox: SimpleQueue[_Answer]
+
+    def run(self, step: Step, expected: str | None) -> None:
+        """Report the start and the outcome."""
+        try:
+            if self.stop.is_set():
+                self.inbox.put(Event(step, State.CANCELLED))
+                return
+            self.inbox.put(Event(step, State.STARTED))
+            wrote = self._do(step, expected)
+            self.inbox.put(Event(step, State.DONE, wrote=wrote))
+        except BackendError as error:
+            self.inbox.put(Event(step, State.FAILED, error))
+        except Exception as error:  # noqa: BLE001  a bug travels to the deciding thread and is raised there
+            self.inbox.put(error)
+
+    def _do(self, step: Step, expected: str | None) -> bool:
+        """Whether something was written."""
+        live = self._read(step)
+        if _settled(step, live, self.scope):
+            return False
+        if expected != _WRITTEN and _print(live, self.scope) != expected:
+            raise Stale("Stale", f"{step.target} has changed since the plan was made")
+        self._write(step)
+        after = self._read(step)
+        if not _settled(step, after, self.scope):
+            raise NotEffective(step.target, _wrong(step, after, self.scope))
+        return True
+
+    def _read(self, step: Step) -> Live | None:
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self.backend.read([step.target]).get(step.target)
+            except Transient as error:
+                self._pause(step, attempt, error)
+
+    def _write(self, step: Step) -> None:
+        """One write, asked again while the refusal is transient; a lost answer is settled by reading."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                self._ask(step).wait()
+            except NotFound:
+                if step.verb is Verb.DELETE:
+                    return
+                raise
+            except Transient as error:
+                if error.ambiguous and _settled(step, self._read(step), self.scope):
+                    return
+                self._pause(step, attempt, error)
+            else:
+                return
+
+    def _ask(self, step: Step) -> Operation:
+        if step.verb is Verb.DELETE:
+            return self.backend.delete(step.target)
+        return self.backend.put(step.target, step.body)
+
+    def _pause(self, step: Step, attempt: int, error: Transient) -> None:
+        """Wait before asking again; raises `error` where it is time to give up."""
+        delay = self.retry.delay(attempt, error)
+        if delay is None or self.stop.is_set():
+            raise error
+        self.inbox.put(Event(step, State.RETRYING, error, delay=delay))
+        self.backend.wait(delay)
+
+
+def _print(live: Live | None, scope: Scope) -> str | None:
+    return None if live is None else fingerprint(live.body, kind_of(live.address), scope)
+
+
+def _settled(step: Step | None, live: Live | None, scope: Scope) -> bool:
+    """Whether the target is already as the step wants it."""
+    if step is None:
+        return False
+    if step.verb is Verb.DELETE:
+        return live is None
+    return live is not None and not _wrong(step, live, scope)
+
+
+def _wrong(step: Step, live: Live | None, scope: Scope) -> list[FieldChange]:
+    """Where a target differs from what the step promises."""
+    if live is None or step.verb is Verb.DELETE:
+        return []
+    form = kind_of(step.target).form_of_body(step.body, scope)
+    return differences(form.fields, said(step.body, form, scope), decode(live.body, form, scope), scope)

@@ -1,0 +1,171 @@
+"""Resources as written to resources without local files: paths become content, inline assets become resources.
+
+A deployment with a folder of code, an inline environment or a pipeline component in a file needs assets that no
+document declares. They become resources of their own here, owned by the deployment, so that plan and apply treat
+them as any other. Their names follow from their content: the same content is the same asset.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from mlctl import content, source
+from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.kinds import KINDS
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.field import Field
+from mlctl.kinds.internal import CODE, COMPONENT
+from mlctl.kinds.kind import Kind, written
+from mlctl.kinds.resource import Resource
+from mlctl.pointer import Data, Pointer
+
+UNREADABLE = Rule(
+    "MLC401",
+    "unreadable-path",
+    Severity.ERROR,
+    "a local path that a document names cannot be read",
+    "Planning compares the content of code folders, models and conda files with what the workspace has, so it must"
+    " read them.",
+    "Correct the path: it is relative to the file that names it.",
+)
+
+ANONYMOUS_ENVIRONMENT = "CliV2AnonymousEnvironment"
+ANONYMOUS = "azureml_anonymous"
+_CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
+
+
+def localize(resources: Iterable[Resource], scope: Scope, report: Report) -> list[Resource]:
+    """Every resource with its local files taken in, and the assets that they become.
+
+    Paths that cannot be read are reported (MLC401) and left as they are.
+    """
+    found: list[Resource] = []
+    for resource in resources:
+        found.extend(_localize(resource, scope, report))
+    return found
+
+
+def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Resource]:
+    values = dict(resource.values)
+    for field in resource.form.fields:
+        value = values.get(field.at)
+        if value is None or not (field.path or isinstance(value, dict) and field.refers_to):
+            continue
+        try:
+            asset = _asset(resource, field, value, scope)
+            if asset is not None:
+                inner = list(_localize(asset, scope, report))
+                asset = _named(inner[-1])
+                values[field.at] = f"azureml:{asset.address.name}:{asset.address.version}"
+                yield asset
+            elif field.path and isinstance(value, str):
+                values[field.at] = _content(resource, field, value, scope)
+        except OSError as error:
+            report.add(_unreadable(resource, field, error))
+    yield replace(resource, values=values)
+
+
+def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
+    named = f"`{error.filename}`: " if error.filename else ""
+    return Diagnostic(
+        UNREADABLE,
+        f"cannot read {named}{error.strerror or error}",
+        resource.label(field.at),
+        hint="the path is relative to the file that names it",
+        address=str(resource.address),
+    )
+
+
+def is_local(value: Data) -> bool:
+    """Whether a value names something on this machine rather than a reference or a URI."""
+    return isinstance(value, str) and not value.startswith("azureml:") and "://" not in value and "\n" not in value
+
+
+def resolve(resource: Resource, path: str) -> Path:
+    """A path of a document, relative to the document's folder."""
+    return resource.document.folder / path.removeprefix("file:")
+
+
+def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resource | None:
+    """The asset that a value stands for; None when it is a reference, or content of the resource itself."""
+    if isinstance(value, dict) and field.refers_to in KINDS:
+        kind = KINDS[field.refers_to]
+        form = kind.form_of(value)
+        address = kind.address({"name": "", **value}) or Address(kind.name, "")
+        return _owned(resource, field, kind, address, written(value, form))
+    if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):
+        return None
+    path = resolve(resource, value)
+    if field.refers_to == CODE.name:
+        digest = content.code_hash(_existing(path))
+        name = str(uuid.uuid5(_CODE_NAMES, digest))
+        uri = f"{_datastore(scope)}/LocalUpload/{digest}/{path.resolve().name}"
+        values: dict[Pointer, Data] = {("hash",): digest, ("hash_version",): "202208", ("uri",): uri}
+        return _owned(resource, field, CODE, Address(CODE.name, name, None, "1"), values)
+    spec = source.plain(path.read_text(encoding="utf-8"))
+    digest = hashlib.sha256(source.dump(spec).encode()).hexdigest()
+    return _owned(resource, field, COMPONENT, Address(COMPONENT.name, ANONYMOUS, None, digest), {("spec",): spec})
+
+
+def _owned(
+    resource: Resource, field: Field, kind: Kind, address: Address, values: dict[Pointer, Data]
+) -> Resource:
+    form = kind.forms[-1]
+    return Resource(
+        address, kind, form, resource.document, values, (*resource.root, *field.at), resource.address
+    )
+
+
+def _existing(path: Path) -> Path:
+    path.stat()
+    return path
+
+
+def _named(asset: Resource) -> Resource:
+    """An anonymous asset with the name and version that follow from its content."""
+    if asset.address.name and asset.address.version:
+        return asset
+    if asset.kind.name == "environment":
+        name, version = ANONYMOUS_ENVIRONMENT, _environment_hash(asset)
+    else:
+        said = {"/".join(map(str, at)): value for at, value in asset.values.items()}
+        name, version = asset.address.name or ANONYMOUS, hashlib.sha256(source.dump(said).encode()).hexdigest()
+    return replace(asset, address=Address(asset.kind.name, name, None, version))
+
+
+def _environment_hash(asset: Resource) -> str:
+    """The version that azure-ai-ml 1.35.2 gives to an inline environment (`_generate_anonymous_name_version`)."""
+    image, conda, routes = (asset.values.get((key,)) for key in ("image", "conda_file", "inference_config"))
+    context = asset.values.get(("build", "path"))
+    if context is not None:
+        return _sha(str(context) + str(asset.values.get(("build", "dockerfile_path"), "")))
+    text = _sha(str(image))
+    for part in (source.dump(routes) if routes else "", conda):
+        text = text.join(_sha(part)) if part else text
+    return _sha(text)
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _content(resource: Resource, field: Field, value: str, scope: Scope) -> Data:
+    """What a path of the resource's own becomes: the text of a conda file, or the URI of an upload."""
+    if not is_local(value):
+        return value
+    path = resolve(resource, value)
+    if field.codec == "conda":
+        return source.dump(source.plain(path.read_text(encoding="utf-8")))
+    digest = content.asset_hash(_existing(path))
+    return f"{_datastore(scope)}/LocalUpload/{digest}/{path.resolve().name}"
+
+
+def _datastore(scope: Scope) -> str:
+    return (
+        f"azureml://subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
+        f"/workspaces/{scope.workspace}/datastores/workspaceblobstore/paths"
+    )
