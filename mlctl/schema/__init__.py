@@ -1,0 +1,7 @@
+"""The kinds' JSON Schemas and what is wrong with a document by them; the only user of `jsonschema`."""
+
+from mlctl.schema.check import check
+from mlctl.schema.files import load, names, resolved, texts
+from mlctl.schema.rules import SCHEMA_RULES
+
+__all__ = ["SCHEMA_RULES", "check", "load", "names", "resolved", "texts"]

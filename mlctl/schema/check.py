@@ -1,0 +1,125 @@
+"""Document and schema to diagnostics: own words for the commonest errors, the library's for the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mlctl.diagnostics import Diagnostic
+from mlctl.schema import fields, rules, values
+from mlctl.schema.fault import Fault, Schema
+from mlctl.schema.files import resolved
+from mlctl.schema.words import enumerated
+from mlctl.source import Document
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+# id of a schema -> the schema (kept, so that the id stays its own) and its validator.
+_validators: dict[int, tuple[Schema, Validator]] = {}
+
+
+def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
+    """What is wrong with a document by its schema, each thing once, in no promised order."""
+    validator = _validator(schema)
+    errors = list(validator.iter_errors(document.data))
+    if errors:
+        form, others = _form(validator, document)
+        found = (one for error in errors for one in _diagnostics(error, document, form, others))
+        yield from dict.fromkeys(found)
+
+
+def _validator(schema: Schema) -> Validator:
+    known = _validators.get(id(schema))
+    if known is None:
+        known = _validators[id(schema)] = (schema, _build(schema))
+    return known[1]
+
+
+def _build(schema: Schema) -> Validator:
+    from jsonschema.validators import Draft202012Validator, extend  # noqa: PLC0415  (40 ms)
+
+    # References are taken in beforehand: to follow them each time costs half of the check.
+    made: Validator = extend(Draft202012Validator, {"pattern": _pattern})(resolved(schema))
+    return made
+
+
+def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema) -> Iterator[Any]:
+    """JSON Schema's `$` is the very end; Python's also stands before a last line break."""
+    from jsonschema.exceptions import ValidationError  # noqa: PLC0415
+
+    if isinstance(instance, str) and (
+        not re.search(pattern, instance) or (pattern.endswith("$") and instance.endswith("\n"))
+    ):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _form(validator: Validator, document: Document) -> tuple[Schema, tuple[Schema, ...]]:
+    """The form that the document has, and the ones that it has not."""
+    ladder = list(fields.forms(validator.schema))
+    meant = next(
+        form
+        for condition, form in ladder
+        if condition is None or validator.evolve(schema=condition).is_valid(document.data)
+    )
+    return meant, tuple(form for _, form in ladder if form is not meant)
+
+
+def _diagnostics(
+    error: ValidationError, document: Document, form: Schema, others: tuple[Schema, ...]
+) -> Iterator[Diagnostic]:
+    outer = error.parent.schema if error.parent else {}
+    fault = Fault(
+        document,
+        form,
+        others,
+        tuple(error.absolute_path),
+        error.schema,
+        error.instance,
+        error.validator_value,
+        outer if isinstance(outer, Mapping) else {},
+    )
+    match error.validator:
+        case "additionalProperties":
+            yield from fields.unknown(fault)
+        case "required":
+            yield from fields.missing(fault)
+        case "not" if "required" in fault.wants:
+            yield fields.excluding(fault)
+        case "anyOf":
+            yield from _any_of(error, fault)
+        case "type":
+            wanted = fault.wants
+            yield values.wrong_type(fault, [wanted] if isinstance(wanted, str) else wanted)
+        case "minimum" | "maximum" as bound:
+            yield values.out_of_bounds(fault, "least" if bound == "minimum" else "most")
+        case "pattern" | "minLength" | "maxLength":
+            yield values.bad_text(fault)
+        case "minItems":
+            yield values.empty_list(fault)
+        case _:
+            yield fault.say(rules.NOT_AS_THE_SCHEMA, f"{fault.name}: {error.message}")
+
+
+def _any_of(error: ValidationError, fault: Fault) -> Iterator[Diagnostic]:
+    """Speak of the branch that was meant: the one whose type the value has."""
+    branches: list[Schema] = fault.wants
+    if all("required" in branch and "properties" not in branch for branch in branches):
+        yield fields.one_of(fault, branches)
+        return
+    if enumerated(fault.schema):
+        yield values.not_allowed(fault)
+        return
+    meant = [i for i, branch in enumerate(branches) if values.fits(fault, branch.get("type"))]
+    if not meant:
+        types = [branch["type"] for branch in branches]
+        yield values.wrong_type(fault, types)
+    elif len(meant) > 1:
+        grammar = [str(branches[i].get("x-mlctl-reference", branches[i])) for i in meant]
+        yield values.bad_reference(fault, grammar, [branches[i].get("pattern", "") for i in meant])
+    else:
+        for inner in error.context or ():
+            if inner.relative_schema_path[0] == meant[0]:
+                yield from _diagnostics(inner, fault.document, fault.form, fault.others)

@@ -1,0 +1,149 @@
+"""Keys: unknown, misplaced, missing, excluding each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mlctl import pointer
+from mlctl.diagnostics import Diagnostic
+from mlctl.pointer import Pointer
+from mlctl.schema import rules
+from mlctl.schema.fault import Fault, Schema
+from mlctl.schema.files import load, names, resolved
+from mlctl.schema.words import enumerated, example, listed, nearest
+
+_FEW = 12
+
+
+def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
+    """(condition, schema) of each form: the `if`/`then`/`else` ladder of the root, or the root alone."""
+    rung = root
+    while "if" in rung:
+        yield rung["if"], rung["then"]
+        rung = rung["else"]
+    yield None, rung
+
+
+def unknown(fault: Fault) -> Iterator[Diagnostic]:
+    """One diagnostic for each key that the schema does not have."""
+    for key in fault.value:
+        if key not in _known(fault.schema):
+            yield _misplaced(fault, key) or _misspelt(fault, key)
+
+
+def missing(fault: Fault) -> Iterator[Diagnostic]:
+    """One diagnostic for each required key that is not there.
+
+    None where the key is there under a misspelt name, or the document has another form's fields:
+    those have diagnostics of their own.
+    """
+    strange = [key for key in fault.value if key not in _known(fault.schema)]
+    if not fault.at and any(_form_with(fault, key) for key in strange):
+        return
+    for key in fault.wants:
+        if key not in fault.value and key not in (
+            nearest(one, _known(fault.schema)) for one in strange
+        ):
+            yield _missing(fault, [key])
+
+
+def one_of(fault: Fault, branches: Iterable[Schema]) -> Diagnostic:
+    """At least one of several keys is required, and none is there."""
+    return _missing(fault, [key for branch in branches for key in branch["required"]])
+
+
+def excluding(fault: Fault) -> Diagnostic:
+    """Keys that are not allowed together, at the last of them."""
+    *others, last = sorted(fault.wants["required"], key=list(fault.value).index)
+    related = tuple(fault.document.label((*fault.at, key), "and this", key=True) for key in others)
+    message = f"{listed([*others, last], 'and')} exclude each other"
+    return fault.say(
+        rules.EXCLUDING_FIELDS, message, "remove one of them", key=last, related=related
+    )
+
+
+def _known(schema: Schema) -> Schema:
+    known: Schema = schema.get("properties", {})
+    return known
+
+
+def _misplaced(fault: Fault, key: str) -> Diagnostic | None:
+    """The key stands elsewhere in this form, or another form has it."""
+    if key in fault.schema.get("x-mlctl-retired", {}):
+        return None
+    place = _place(fault.form, key)
+    if place is not None and place != fault.at:
+        where = f"under `{pointer.dotted(place)}`" if place else "at the top level"
+        return fault.say(rules.WRONG_FORM, f"`{key}` belongs {where}", "move it there", key=key)
+    other = None if fault.at else _form_with(fault, key)
+    if other is None:
+        return None
+    types = enumerated(_known(other).get("type", {}))
+    wanted = f"`type: {types[0]}`" if len(types) == 1 else "no `type`"
+    place = _place(other, key)
+    under = f", and stands under `{pointer.dotted(place)}` there" if place else ""
+    return fault.say(
+        rules.WRONG_FORM, f"`{key}` needs {wanted}{under}", _form_hint(fault, wanted), key=key
+    )
+
+
+def _form_hint(fault: Fault, wanted: str) -> str:
+    if "type" in fault.value:
+        return (
+            f"this document has `type: {fault.value['type']}`: remove the field, or change the type"
+        )
+    return f"add {wanted}"
+
+
+def _form_with(fault: Fault, key: str) -> Schema | None:
+    """The other form that has a key which this form has nowhere."""
+    if _place(fault.form, key) is not None or key in fault.schema.get("x-mlctl-retired", {}):
+        return None
+    having = [form for form in fault.others if _place(form, key) is not None]
+    return max(having, key=lambda form: len(_known(form).keys() & fault.value.keys()), default=None)
+
+
+def _place(schema: Schema, key: str, at: Pointer = ()) -> Pointer | None:
+    """The pointer of the object that has a key, the nearest to the top."""
+    if key in _known(schema):
+        return at
+    below = (_place(inner, key, (*at, name)) for name, inner in _known(schema).items())
+    return min((place for place in below if place is not None), key=len, default=None)
+
+
+def _misspelt(fault: Fault, key: str) -> Diagnostic:
+    return fault.say(
+        rules.UNKNOWN_FIELD, f"unknown field `{key}`", _unknown_hint(fault, key), key=key
+    )
+
+
+def _unknown_hint(fault: Fault, key: str) -> str:
+    retired = fault.schema.get("x-mlctl-retired", {}).get(key)
+    if retired:
+        return str(retired)
+    writable = [name for name, one in _known(fault.schema).items() if not one.get("readOnly")]
+    near = nearest(key, writable)
+    if near:
+        return f"did you mean `{near}`?"
+    kind = None if fault.at else _kind_with(key)
+    if kind:
+        return f"a {kind} has it: is this one? then name its schema in `$schema`"
+    few = sorted(name for name in writable if name != "$schema")
+    return f"the fields here are {listed(few[:_FEW], 'and')}" + (" and more" if few[_FEW:] else "")
+
+
+def _kind_with(key: str) -> str | None:
+    for name in names():
+        root = resolved(load(name))
+        if any(key in _known(form) for _, form in forms(root)):
+            return str(root["title"]).lower()
+    return None
+
+
+def _missing(fault: Fault, keys: list[str]) -> Diagnostic:
+    examples = [example(key, _known(fault.schema).get(key, {})) for key in keys]
+    hint = listed([line for line in examples if line]) or None
+    owner = f" in {fault.name}" if fault.at else ""
+    message = f"{listed(keys)} is missing{owner}"
+    primary = fault.document.label(fault.at, key=True)
+    return Diagnostic(rules.MISSING_FIELD, message, primary, hint and f"add {hint}")
