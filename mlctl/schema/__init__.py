@@ -1,4 +1,4 @@
-"""The kinds' JSON Schemas and what is wrong with a document by them; the only user of `jsonschema`."""
+"""The schemas of the kinds, and what is wrong with a document by them; alone uses `jsonschema`."""
 
 from mlctl.schema.check import check
 from mlctl.schema.files import load, names, resolved, texts

@@ -1,9 +1,9 @@
-"""Document and schema to diagnostics: own words for the commonest errors, the library's for the rest."""
+"""Document and schema to diagnostics: own words for common errors, the library's for the rest."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mlctl.diagnostics import Diagnostic
@@ -42,7 +42,8 @@ def _build(schema: Schema) -> Validator:
     from jsonschema.validators import Draft202012Validator, extend  # noqa: PLC0415  (40 ms)
 
     # References are taken in beforehand: to follow them each time costs half of the check.
-    made: Validator = extend(Draft202012Validator, {"pattern": _pattern})(resolved(schema))
+    exact: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+    made: Validator = exact(resolved(schema))
     return made
 
 
@@ -58,7 +59,8 @@ def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema
 
 def _form(validator: Validator, document: Document) -> tuple[Schema, tuple[Schema, ...]]:
     """The form that the document has, and the ones that it has not."""
-    ladder = list(fields.forms(validator.schema))
+    root: Any = validator.schema
+    ladder = list(fields.forms(root))
     meant = next(
         form
         for condition, form in ladder
@@ -70,16 +72,17 @@ def _form(validator: Validator, document: Document) -> tuple[Schema, tuple[Schem
 def _diagnostics(
     error: ValidationError, document: Document, form: Schema, others: tuple[Schema, ...]
 ) -> Iterator[Diagnostic]:
-    outer = error.parent.schema if error.parent else {}
+    schema: Any = error.schema
+    outer: Any = error.parent.schema if error.parent else {}
     fault = Fault(
         document,
         form,
         others,
         tuple(error.absolute_path),
-        error.schema,
+        schema,
         error.instance,
         error.validator_value,
-        outer if isinstance(outer, Mapping) else {},
+        outer,
     )
     match error.validator:
         case "additionalProperties":

@@ -16,7 +16,7 @@ _FEW = 12
 
 
 def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
-    """(condition, schema) of each form: the `if`/`then`/`else` ladder of the root, or the root alone."""
+    """(condition, schema) of each form: the root's `if`/`then`/`else` ladder, or the root alone."""
     rung = root
     while "if" in rung:
         yield rung["if"], rung["then"]

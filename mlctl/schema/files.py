@@ -35,7 +35,7 @@ def texts() -> dict[str, str]:
 
 
 def resolved(schema: Mapping[str, Data]) -> Mapping[str, Data]:
-    """`schema` with its local `$ref`s taken in, siblings on top; one that leads into itself stays."""
+    """`schema` with its local `$ref`s taken in, siblings on top; one that leads to itself stays."""
     taken: Mapping[str, Data] = _take_in(schema, schema, ())
     return taken
 

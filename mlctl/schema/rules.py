@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from mlctl.diagnostics import Rule, Severity
 
-_FACTS = "the reference of each kind's YAML, learn.microsoft.com/azure/machine-learning/reference-yaml-overview"
+_FACTS = "learn.microsoft.com/azure/machine-learning/reference-yaml-overview"
 
 UNKNOWN_FIELD = Rule(
     "MLC101",
     "unknown-field",
     Severity.ERROR,
     "a field that the kind does not have",
-    "Azure ML refuses fields that it does not know, at every level. A typo must never be ignored: the value that"
-    " you meant to set would silently stay at its default.",
-    "Correct the spelling, move the field to where it belongs, or remove it. `mlctl explain KIND` lists the fields.",
+    "Azure ML refuses fields that it does not know, at every level. A typo must never be ignored:"
+    " the value that you meant to set would silently stay at its default.",
+    "Correct the spelling, move the field to where it belongs, or remove it. `mlctl explain KIND`"
+    " lists the fields.",
     _FACTS,
 )
 MISSING_FIELD = Rule(
@@ -22,8 +23,8 @@ MISSING_FIELD = Rule(
     Severity.ERROR,
     "a field that the kind needs is missing",
     "Without it the resource cannot be made.",
-    "Add the field. `az ml` may have taken it from `--name`, `--endpoint-name` or `--set`: give the same to mlctl,"
-    " or write it in the file.",
+    "Add the field. `az ml` may have taken it from `--name`, `--endpoint-name` or `--set`: give"
+    " the same to mlctl, or write it in the file.",
     _FACTS,
 )
 WRONG_TYPE = Rule(
@@ -31,8 +32,8 @@ WRONG_TYPE = Rule(
     "wrong-type",
     Severity.ERROR,
     "a value of the wrong type",
-    "YAML decides from the spelling whether a value is text, a number or a boolean: `yes` is true, `12:30` is 750,"
-    ' `1.10` is 1.1, and `"3"` is text.',
+    "YAML decides from the spelling whether a value is text, a number or a boolean: `yes` is"
+    ' true, `12:30` is 750, `1.10` is 1.1, and `"3"` is text.',
     "Quote what is text; take the quotes off what is a number.",
     _FACTS,
 )
@@ -42,8 +43,8 @@ VALUE_NOT_ALLOWED = Rule(
     Severity.ERROR,
     "a value that the field does not take",
     "The field takes a few words only, in any letter case.",
-    "Write one of the words that the hint lists. What REST or the Python SDK call it may differ: YAML has"
-    " `low_priority` where REST has `LowPriority`.",
+    "Write one of the words that the hint lists. What REST or the Python SDK call it may differ:"
+    " YAML has `low_priority` where REST has `LowPriority`.",
     _FACTS,
 )
 OUT_OF_BOUNDS = Rule(
@@ -60,19 +61,20 @@ BAD_NAME = Rule(
     "bad-name",
     Severity.ERROR,
     "a name that the service refuses",
-    "Names have a length and an alphabet, and each kind its own. A compute's name has 3 to 24 characters by its"
-    " documentation; other sources allow up to 32.",
-    "Rename the resource before it exists: a name cannot be changed later. Where you know better, waive the rule"
-    " with `# mlctl:ignore=MLC106`.",
-    "learn.microsoft.com/azure/machine-learning/how-to-create-attach-compute-cluster and how-to-manage-quotas",
+    "Names have a length and an alphabet, and each kind its own. A compute's name has 3 to 24"
+    " characters by its documentation; other sources allow up to 32.",
+    "Rename the resource before it exists: a name cannot be changed later. Where you know better,"
+    " waive the rule with `# mlctl:ignore=MLC106`.",
+    "learn.microsoft.com/azure/machine-learning/how-to-create-attach-compute-cluster and"
+    " how-to-manage-quotas",
 )
 BAD_REFERENCE = Rule(
     "MLC107",
     "bad-reference",
     Severity.ERROR,
     "a value that should name another resource, and does not",
-    "Resources name each other as `azureml:NAME:VERSION`, `azureml:NAME@latest`, by ARM id, or by the URI of a"
-    " registry. Paths and bare names are something else.",
+    "Resources name each other as `azureml:NAME:VERSION`, `azureml:NAME@latest`, by ARM id, or by"
+    " the URI of a registry. Paths and bare names are something else.",
     "Write the reference in one of the forms that the hint lists, or the asset itself, inline.",
     "azure-ai-ml 1.35.2, fields ArmStr, ArmVersionedStr and RegistryStr",
 )
@@ -81,8 +83,8 @@ EMPTY_VALUE = Rule(
     "empty-value",
     Severity.ERROR,
     "a field without a value",
-    "A key with nothing after it is null, and the service refuses null and empty text: `Tags.Values must not be"
-    " null or empty`.",
+    "A key with nothing after it is null, and the service refuses null and empty text:"
+    " `Tags.Values must not be null or empty`.",
     "Give the field a value, or remove its key.",
     _FACTS,
 )
@@ -91,8 +93,9 @@ WRONG_FORM = Rule(
     "wrong-form",
     Severity.ERROR,
     "a field that stands at another place, or needs another `type`",
-    "A batch deployment has three forms: `type: model` with its settings under `settings`, `type: pipeline` with a"
-    " component, and the older one without a `type` and with all settings at the top level. They do not mix.",
+    "A batch deployment has three forms: `type: model` with its settings under `settings`, `type:"
+    " pipeline` with a component, and the older one without a `type` and with all settings at the"
+    " top level. They do not mix.",
     "Move the field to where the hint says, or set the `type` that has it.",
     "learn.microsoft.com/azure/machine-learning/reference-yaml-deployment-batch",
 )

@@ -1,4 +1,4 @@
-"""Values: of the wrong type, not among the words, out of bounds, bad names and references, empty."""
+"""Values: of a wrong type, not among the words, out of bounds, empty; bad names and references."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def out_of_bounds(fault: Fault, bound: str) -> Diagnostic:
 
 
 def bad_text(fault: Fault) -> Diagnostic:
-    """A text has the wrong length or does not match: empty, a bad name, a bad reference, or else."""
+    """A text of the wrong length or form: empty, a bad name, a bad reference, or something else."""
     if not fault.value:
         return _empty(fault, f"{fault.name} is empty")
     rule = fault.schema.get("x-mlctl-name")

@@ -18,6 +18,15 @@ _TYPES = {
     "null": "nothing",
 }
 
+_CLASSES: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "object": dict,
+    "array": list,
+    "null": type(None),
+}
+
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` was probably meant to be; None when nothing is near.
@@ -59,21 +68,11 @@ def shown(value: Data) -> str:
 
 def is_a(value: Data, name: str) -> bool:
     """Whether a value has a type of JSON Schema; 2.0 is an integer, True is not."""
-    match name:
-        case "integer":
-            whole = isinstance(value, float) and value.is_integer()
-            return whole or (isinstance(value, int) and not isinstance(value, bool))
-        case "number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "object":
-            return isinstance(value, Mapping)
-        case "array":
-            return isinstance(value, list)
-    return value is None
+    if isinstance(value, bool) or name == "boolean":
+        return isinstance(value, bool) and name == "boolean"
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _CLASSES[name])
 
 
 def seconds(text: str) -> int | None:
