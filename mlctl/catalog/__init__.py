@@ -1,0 +1,123 @@
+"""What is known about Azure on a date: VM sizes, their retirements, regions. Catalogues age.
+
+An unknown size or region is therefore a warning at most; a retired size is a fact.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+PRICES_AS_OF = date(2026, 6, 18)
+RETIREMENTS_AS_OF = date(2026, 4, 15)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A VM size. `usd_per_hour`: dedicated, pay as you go, eastus; None is "not known"."""
+
+    name: str
+    family: str
+    vcpus: int
+    memory_gib: float
+    gpus: int
+    gpu_type: str
+    low_priority_capable: bool | None
+    usd_per_hour: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """When the series of a size is retired, and a size to move to, where one is known."""
+
+    series: str
+    date: date
+    successor: str | None
+    source: str
+
+
+@cache
+def sizes() -> Mapping[str, Size]:
+    """Every known size by its name in lower case."""
+    return {row["name"].casefold(): _size(row) for row in _rows("vm_sizes.csv")}
+
+
+def find_size(text: str) -> Size | None:
+    """The size called `text`, in any letter case."""
+    return sizes().get(text.casefold())
+
+
+@cache
+def retirement(text: str) -> Retirement | None:
+    """The retirement of the size called `text`, known or not: the name tells the series."""
+    bare = text.casefold().removeprefix("standard_").removeprefix("basic_")
+    for pattern, row in _retirements():
+        if pattern.fullmatch(bare):
+            successor = _successor(row["successor"], text)
+            return Retirement(
+                row["series"], date.fromisoformat(row["date"]), successor, row["source"]
+            )
+    return None
+
+
+@cache
+def regions() -> frozenset[str]:
+    """The names of the public regions: `eastus2`, `westeurope`, ..."""
+    return frozenset(row["name"] for row in _rows("regions.csv"))
+
+
+def knows_region(text: str) -> bool:
+    """Whether `text` is a region by its name or display name (`West Europe`), in any letter case."""
+    return text.replace(" ", "").casefold() in regions()
+
+
+# The vCPUs that the sizes of a successor series have.
+_STEPS = {
+    "Standard_D{}ds_v5": (2, 4, 8, 16, 32, 48, 64, 96),
+    "Standard_D{}ls_v5": (2, 4, 8, 16, 32, 48, 64, 96),
+    "Standard_E{}ds_v5": (2, 4, 8, 16, 20, 32, 48, 64, 96),
+    "Standard_L{}s_v3": (8, 16, 32, 48, 64, 80),
+    "Standard_NC{}as_T4_v3": (4, 8, 16, 64),
+    "Standard_NC{}ads_A100_v4": (24, 48, 96),
+    "Standard_NV{}ads_A10_v5": (6, 12, 18, 36, 72),
+}
+
+
+def _successor(template: str, text: str) -> str | None:
+    """The smallest size of the successor series with no fewer vCPUs, else the largest."""
+    if template not in _STEPS:
+        return template or None
+    known = find_size(text)
+    number = re.search(r"\d+", text)
+    vcpus = known.vcpus if known else int(number[0]) if number else 0
+    steps = _STEPS[template]
+    return template.format(next((step for step in steps if step >= vcpus), steps[-1]))
+
+
+@cache
+def _retirements() -> tuple[tuple[re.Pattern[str], Mapping[str, str]], ...]:
+    return tuple((re.compile(row["pattern"]), row) for row in _rows("retirements.csv"))
+
+
+def _size(row: Mapping[str, str]) -> Size:
+    capable, price = row["low_priority_capable"], row["usd_per_hour"]
+    return Size(
+        row["name"],
+        row["family"],
+        int(row["vcpus"]),
+        float(row["memory_gib"]),
+        int(row["gpus"]),
+        row["gpu_type"],
+        capable == "true" if capable else None,
+        float(price) if price else None,
+    )
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as lines:
+        yield from csv.DictReader(line for line in lines if not line.startswith("#"))

@@ -1,0 +1,21 @@
+"""Quotas and limits of a subscription, as documented.
+
+Source: MicrosoftDocs/azure-ai-docs articles/machine-learning/how-to-manage-quotas.md (2026-01-27)
+and how-to-use-low-priority-batch.md (2024-08-15).
+"""
+
+from __future__ import annotations
+
+# Cores in a region. The documents give ranges, by offer; the GPU families start at 0.
+LOW_PRIORITY_CORES = (100, 3_000)  # one number for all VM families
+DEDICATED_CORES = (24, 300)  # per VM family, and for all families together
+
+COMPUTES = 500  # per region, up to 2,500; clusters, instances and online deployments together
+ENDPOINTS = 100  # per subscription and region, of all types
+DEPLOYMENTS = 500  # per subscription
+DEPLOYMENTS_PER_ENDPOINT = 20
+
+NODES_PER_CLUSTER = 100  # up to 65,000 where nodes do not communicate
+RDMA_NODES_PER_CLUSTER = 100
+JOB_DAYS = 21
+LOW_PRIORITY_JOB_DAYS = 7
