@@ -72,7 +72,7 @@ def regions() -> frozenset[str]:
 
 
 def knows_region(text: str) -> bool:
-    """Whether `text` is a region by its name or display name (`West Europe`), in any letter case."""
+    """Whether `text` is a region by its name or display name (`West Europe`), in any case."""
     return text.replace(" ", "").casefold() in regions()
 
 
