@@ -46,11 +46,11 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends; YAML's breaks only, so that line numbers are the parser's."""
+        """The lines without their ends; only YAML's breaks, so that numbers are the parser's."""
         return re.split(r"\r\n|[\n\r\x85\u2028\u2029]", self.text)
 
     def waives(self, rule: Rule, line: int) -> bool:
-        """Whether a `# mlctl:ignore=CODE` on `line`, alone on the line above or at the head waives `rule`."""
+        """Whether `# mlctl:ignore=CODE` on `line`, alone above it or at the head, waives `rule`."""
         if "mlctl:ignore=" not in self.text:
             return False
         waived = self._waivers

@@ -172,7 +172,7 @@ class Builder:
         self._complain(rules.YAML_1_1_VALUE, f"`{text}` is read as {read}", event, hint)
 
     def _repeated(self, name: str, first: ScalarEvent, second: ScalarEvent) -> None:
-        earlier = Label(self.span(first), "first here")
+        earlier = Label(self.span(first), "also here")
         self._complain(
             rules.REPEATED_KEY,
             f"the key `{name}` stands here twice",

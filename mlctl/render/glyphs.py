@@ -1,0 +1,49 @@
+"""The user's characters on a terminal: how wide they are, and none that could steer it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+_TAB = 4
+_JOINERS = "\u200c\u200d"  # parts of emoji and of scripts; harmless
+_STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format (bidi), surrogates, separators
+
+
+def clean(text: str) -> str:
+    """`text` on one line, with what could steer a terminal spelt out: `\\x1b`, `\\u202e`."""
+    return text if text.isascii() and text.isprintable() else "".join(map(_visible, text))
+
+
+def cells(text: str) -> list[tuple[str, int]]:
+    """Each character of a line as it is shown, and how many columns it takes."""
+    column = 0
+    shown: list[tuple[str, int]] = []
+    for character in text:
+        glyph = " " * (_TAB - column % _TAB) if character == "\t" else _visible(character)
+        width = _width(glyph)
+        shown.append((glyph, width))
+        column += width
+    return shown
+
+
+def width(shown: Iterable[tuple[str, int]]) -> int:
+    """How many columns `shown` takes."""
+    return sum(columns for _, columns in shown)
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or character in _JOINERS:
+        return character
+    if unicodedata.category(character) not in _STEERING:
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004  # one byte
+
+
+def _width(glyph: str) -> int:
+    if len(glyph) > 1 or glyph.isascii():
+        return len(glyph)
+    if unicodedata.category(glyph) in ("Mn", "Me") or glyph in _JOINERS:
+        return 0
+    return 2 if unicodedata.east_asian_width(glyph) in "WF" else 1

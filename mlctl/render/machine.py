@@ -1,0 +1,137 @@
+"""A report for programs: JSON, and the annotations of GitHub and Azure Pipelines."""
+
+from __future__ import annotations
+
+import json
+
+from mlctl.diagnostics import Diagnostic, Report, Span
+from mlctl.pointer import Data
+from mlctl.render import places
+from mlctl.render.glyphs import clean
+
+FORMAT_VERSION = "1.0"
+_LONGEST_LINE = 2000  # characters; a longer line is no help as a snippet
+
+
+def as_json(report: Report) -> str:
+    """The report in the shape of `terraform validate -json`, ASCII only.
+
+    Lines and columns count from 1, in code points; `byte` and the offsets of a snippet from 0.
+    """
+    return json.dumps(document(report), indent=2) + "\n"
+
+
+def document(report: Report) -> dict[str, Data]:
+    """What `as_json` prints, for a command that says more than its diagnostics."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "valid": not report.failed,
+        "error_count": report.errors,
+        "warning_count": report.warnings,
+        "diagnostics": diagnostics(report),
+    }
+
+
+def diagnostics(report: Report) -> list[dict[str, Data]]:
+    """The findings of `report`, one object each."""
+    offsets = places.Offsets()
+    return [_finding(found, report, offsets) for found in report]
+
+
+def github(report: Report) -> str:
+    """GitHub's workflow commands: `::error file=...,line=...::message`, one line each."""
+    return "".join(_github(found, report) for found in report)
+
+
+def azure_pipelines(report: Report) -> str:
+    """Azure Pipelines' logging commands: `##vso[task.logissue type=error;...]message`."""
+    return "".join(_azure(found, report) for found in report)
+
+
+def _finding(found: Diagnostic, report: Report, offsets: places.Offsets) -> dict[str, Data]:
+    span = found.primary.span if found.primary else None
+    return {
+        "severity": report.severity(found).value,
+        "code": found.rule.code,
+        "summary": found.message,
+        "detail": places.detail(found),
+        "address": found.address,
+        "range": _range(span, offsets) if span else None,
+        "snippet": _snippet(span, found.address) if span else None,
+    }
+
+
+def _range(span: Span, offsets: places.Offsets) -> dict[str, Data]:
+    def point(line: int, column: int) -> dict[str, int]:
+        byte = offsets.of(span.source, line, column)
+        return {"line": line + 1, "column": column + 1, "byte": byte}
+
+    return {
+        "filename": span.source.name,
+        "start": point(span.line, span.column),
+        "end": point(span.end_line, span.end_column),
+    }
+
+
+def _snippet(span: Span, context: str | None) -> dict[str, Data] | None:
+    """The first line of the place, as Terraform words it."""
+    lines = span.source.lines
+    code = lines[span.line] if span.line < len(lines) else ""
+    if len(code) > _LONGEST_LINE:
+        return None
+    return {
+        "context": context,
+        "code": code,
+        "start_line": span.line + 1,
+        "highlight_start_offset": span.column,
+        "highlight_end_offset": span.end_column if span.end_line == span.line else len(code),
+        "values": [],
+    }
+
+
+def _github(found: Diagnostic, report: Report) -> str:
+    # github.com/actions/toolkit, packages/core/src/command.ts: what is escaped, and how.
+    properties: dict[str, str | int] = {}
+    if found.primary:
+        span = found.primary.span
+        properties = {"file": places.path(found.primary), "line": span.line + 1}
+        properties |= {"endLine": span.end_line + 1, "col": span.column + 1}
+        if span.end_line == span.line:
+            properties["endColumn"] = span.end_column + 1
+    properties["title"] = found.rule.code
+    settings = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    return f"::{report.severity(found).value} {settings}::{_data(_message(found))}\n"
+
+
+def _azure(found: Diagnostic, report: Report) -> str:
+    # github.com/microsoft/azure-pipelines-task-lib, node/taskcommand.ts: what is escaped, and how.
+    properties: dict[str, str | int] = {"type": report.severity(found).value}
+    if found.primary:
+        span = found.primary.span
+        properties |= {"sourcepath": places.path(found.primary), "linenumber": span.line + 1}
+        properties["columnnumber"] = span.column + 1
+    properties["code"] = found.rule.code
+    settings = ";".join(f"{name}={_setting(str(value))}" for name, value in properties.items())
+    return f"##vso[task.logissue {settings}]{_vso(_message(found))}\n"
+
+
+def _message(found: Diagnostic) -> str:
+    """The message and what to do, on one line without anything that could steer a terminal."""
+    more = places.detail(found)
+    return clean(f"{found.message} ({more})" if more else found.message)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return clean(_data(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def _setting(text: str) -> str:
+    return _vso(clean(text)).replace(";", "%3B").replace("]", "%5D")
+
+
+def _vso(text: str) -> str:
+    return text.replace("%", "%AZP25")

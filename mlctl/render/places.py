@@ -1,0 +1,60 @@
+"""What the machine-readable formats say of a place: one-based lines and columns, offsets, paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from urllib.parse import quote
+
+from mlctl.diagnostics import Diagnostic, Label, Source, Span
+
+_BREAKS = re.compile(r"(\r\n|[\n\r\x85\u2028\u2029])")
+
+
+class Offsets:
+    """Byte offsets of lines in the UTF-8 text of each source, counted once per source."""
+
+    def __init__(self) -> None:
+        self._starts: dict[int, list[int]] = {}
+
+    def of(self, source: Source, line: int, column: int) -> int:
+        """How many bytes precede a place; a byte order mark is not counted."""
+        starts = self._starts.get(id(source))
+        if starts is None:
+            starts = self._starts[id(source)] = list(_starts(source.text))
+        if line >= len(starts):
+            return len(source.text.encode(errors="replace"))
+        return starts[line] + len(source.lines[line][:column].encode(errors="replace"))
+
+
+def detail(found: Diagnostic) -> str:
+    """What to do, and the related places in words."""
+    sentences = [found.hint] if found.hint else []
+    sentences += [f"{label.text or 'see'}: {place(label.span)}" for label in found.related]
+    return "; ".join(sentences)
+
+
+def place(span: Span) -> str:
+    """`train.yml:4:1`."""
+    return f"{span.source.name}:{span.line + 1}:{span.column + 1}"
+
+
+def path(label: Label) -> str:
+    """The file of a label, with forward slashes."""
+    return PurePath(label.span.source.name).as_posix()
+
+
+def uri(name: str) -> str:
+    """A path as a URI reference: relative ones stay so, absolute ones become `file:`."""
+    pure = PurePath(name)
+    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
+
+
+def _starts(text: str) -> Iterator[int]:
+    offset = 0
+    yield offset
+    pieces = iter(_BREAKS.split(text))
+    for line, end in zip(pieces, pieces, strict=False):  # the last line has no end
+        offset += len(line.encode(errors="replace")) + len(end.encode())
+        yield offset
