@@ -107,8 +107,17 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
         values: dict[Pointer, Data] = {("hash",): digest, ("hash_version",): "202208", ("uri",): uri}
         return _owned(resource, field, CODE, Address(CODE.name, name, None, "1"), values)
     spec = source.plain(path.read_text(encoding="utf-8"))
-    digest = hashlib.sha256(source.dump(spec).encode()).hexdigest()
-    return _owned(resource, field, COMPONENT, Address(COMPONENT.name, ANONYMOUS, None, digest), {("spec",): spec})
+    digest = _sha(source.dump(spec) + "".join(_code_hashes(spec, path.parent)))
+    address = Address(COMPONENT.name, ANONYMOUS, None, digest)
+    return _owned(resource, field, COMPONENT, address, {("spec",): spec, ("hash",): digest})
+
+
+def _code_hashes(spec: Data, folder: Path) -> Iterable[str]:
+    """The content of the code folders that the steps of a pipeline component name."""
+    for job in (spec.get("jobs") or {}).values() if isinstance(spec, dict) else ():
+        code = job.get("code") if isinstance(job, dict) else None
+        if is_local(code):
+            yield content.code_hash(_existing(folder / code))
 
 
 def _owned(

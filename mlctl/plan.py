@@ -44,6 +44,16 @@ def plan(
     return Plan(backend, world.scope, tuple(changes), _read(changes, world, graph), tuple(rejections))
 
 
+def removal(
+    live: Live, known: Mapping[Address, Live], backend: str, scope: Scope, users: Mapping[Address, list[Address]]
+) -> Plan:
+    """The plan that deletes one live resource that no file declares."""
+    change = Change(live.address, Action.DELETE, live=live, reason="delete_by_request")
+    rejections = predict.removals([change], Survey(scope, "", known, users=users))
+    read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind_of(live.address), scope)}
+    return Plan(backend, scope, (change,), read, tuple(rejections))
+
+
 def differences(
     fields: Iterable[Field], wanted: Mapping[Pointer, Data], had: Mapping[Pointer, Data], scope: Scope
 ) -> list[FieldChange]:

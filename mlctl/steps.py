@@ -146,9 +146,9 @@ class _Builder:
     def remove(self, changes: Sequence[Change]) -> None:
         """Deletes, each after the deletes of what needs it; what lives under something deleted goes with it."""
         first = len(self.steps)
-        ids = {_resource(change).address: first + n for n, change in enumerate(changes)}
+        ids = {_known_as(change): first + n for n, change in enumerate(changes)}
         for change in changes:
-            address = _resource(change).address
+            address = _known_as(change)
             above = ids.get(address.up) if address.up else None
             users = {edge.source for edge in self._graph.edges if address in self._graph.declared(edge.target)}
             under = [one for one in users if one.up != address and one in ids and ids[one] != above]
@@ -228,6 +228,11 @@ class _Builder:
         if resource.owner is not None and change.live is None:
             pointer.put(body, ("properties", "isAnonymous"), True)
         return body
+
+
+def _known_as(change: Change) -> Address:
+    """The address by which the graph knows what is changed; an asset's file may leave the version open."""
+    return change.resource.address if change.resource is not None else change.address
 
 
 def _resource(change: Change) -> Resource:

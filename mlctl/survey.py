@@ -54,7 +54,7 @@ def survey(graph: Graph, backend: Backend, *, destroying: bool = False) -> Surve
         live,
         {} if destroying else _usage(graph, backend),
         {} if destroying else _taken(graph, live, backend),
-        _users(backend) if destroying else {},
+        users(backend) if destroying else {},
     )
 
 
@@ -73,6 +73,16 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
         if named and named.address and named.within(scope).scope is None:
             found.append(named.address)
     return found
+
+
+def users(backend: Backend) -> dict[Address, list[Address]]:
+    """Which live deployments name an address."""
+    found: dict[Address, list[Address]] = defaultdict(list)
+    for endpoint in backend.list("batch-endpoint"):
+        for deployment in backend.list("batch-deployment", endpoint.address.name):
+            for used in named_by(deployment, backend.scope):
+                found[used].append(deployment.address)
+    return dict(found)
 
 
 def _assets_in_use(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> set[Address]:
@@ -100,12 +110,3 @@ def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict
     ]
     asked = {one.address: backend.taken(one.address, location_of(one, backend.location)) for one in new}
     return {address: who for address, who in asked.items() if who is not None}
-
-
-def _users(backend: Backend) -> dict[Address, list[Address]]:
-    users: dict[Address, list[Address]] = defaultdict(list)
-    for endpoint in backend.list("batch-endpoint"):
-        for deployment in backend.list("batch-deployment", endpoint.address.name):
-            for used in named_by(deployment, backend.scope):
-                users[used].append(deployment.address)
-    return dict(users)

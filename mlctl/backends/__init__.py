@@ -1,1 +1,33 @@
 """Backends: what can read, put and delete resources (`base` has the protocol)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from mlctl.backends.base import Backend, Permanent
+from mlctl.kinds.address import Scope
+
+LOCAL_DB = Path(".mlctl", "local.db")
+
+
+def open_backend(name: str, scope: Scope, environment: Mapping[str, str]) -> tuple[Backend, str]:
+    """The backend of that name, open on a workspace, and where it keeps its state (in parentheses, or nothing).
+
+    Others than `local` come from the entry-point group `mlctl.backends`: a callable `(scope, environment)`.
+
+    Raises:
+        BackendError: there is none of that name, or it cannot be opened.
+    """
+    if name == "local":
+        from mlctl.backends.local import LocalBackend
+
+        path = environment.get("MLCTL_LOCAL_DB") or LOCAL_DB
+        return LocalBackend(path, scope), f" ({path})"
+    found = entry_points(group="mlctl.backends")
+    if name not in found.names:
+        known = ", ".join(["local", *sorted(found.names)])
+        raise Permanent("UnknownBackend", f"there is no backend `{name}`; there is: {known}")
+    backend: Backend = found[name].load()(scope, environment)
+    return backend, ""

@@ -31,7 +31,8 @@ COMPONENT = Kind(
     {
         "title": "Component",
         "properties": {
-            "spec": {**_FIXED, "x-mlctl-wire": "/properties/componentSpec", "x-mlctl-codec": "json"}
+            "spec": {**_FIXED, "x-mlctl-wire": "/properties/componentSpec", "x-mlctl-codec": "json"},
+            "hash": {**_FIXED, "x-mlctl-wire": "/properties/properties/hash_sha256"},
         },
         "x-mlctl-wire-constants": {"/properties/isAnonymous": True},
     },

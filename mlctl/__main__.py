@@ -1,0 +1,5 @@
+"""`python -m mlctl`."""
+
+from mlctl.cli import main
+
+main()

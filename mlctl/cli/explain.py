@@ -1,0 +1,29 @@
+"""`mlctl explain`: what a rule, a kind or a field means."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mlctl.cli.command import command
+from mlctl.cli.exits import Exit
+from mlctl.cli.session import Session
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "explain")(explain)
+
+
+def explain(
+    session: Session,
+    what: Annotated[str, typer.Argument(metavar="RULE|KIND|KIND.FIELD", help="MLC301, compute, or compute.tier.")],
+) -> Exit:
+    """Say what is known of a rule, a kind or a field: meaning, bounds, default, mutability, why, how to fix."""
+    from mlctl.catalogue_of_rules import ALL_RULES
+    from mlctl.render import explain as render
+
+    text = render.explain(what, ALL_RULES)
+    session.out(text)
+    return Exit.OK

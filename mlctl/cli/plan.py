@@ -1,0 +1,144 @@
+"""`mlctl plan`: what would change, and why."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import planfile
+from mlctl.backends.base import Backend
+from mlctl.changes import Plan
+from mlctl.cli.command import command
+from mlctl.cli.exits import Exit
+from mlctl.cli.session import Session
+from mlctl.cli.validate import Ignore, Paths, Select, Strict, new_report
+from mlctl.diagnostics import Report
+from mlctl.graph import Graph
+from mlctl.kinds.address import Address
+from mlctl.load import Loader
+from mlctl.plan import plan as make_plan
+from mlctl.steps import Work, work
+from mlctl.survey import survey
+
+Target = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target", metavar="ADDRESS", help="Only this resource and what it needs: compute/NAME (repeatable)."
+    ),
+]
+
+
+class Format(str, Enum):
+    """How a plan is written."""
+
+    HUMAN = "human"
+    JSON = "json"
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan with the graph that it came from, or None where the gate was shut."""
+
+    plan: Plan
+    graph: Graph
+
+    @property
+    def work(self) -> Work:
+        """The writes that carry it out."""
+        return work(self.plan, self.graph)
+
+
+def load_and_plan(
+    session: Session,
+    backend: Backend,
+    paths: Sequence[str],
+    report: Report,
+    *,
+    destroying: bool = False,
+    targets: Sequence[str] = (),
+) -> Planned | None:
+    """Files to a plan; None when the files have errors, which are shown."""
+    loaded = Loader(report, session.today, scope=backend.scope, planning=not destroying).load(paths)
+    for note in loaded.notes:
+        session.note(f"note: {note}")
+    if len(report) and (report.failed or not session.flags.only_show_errors):
+        session.show(report)
+    if report.failed:
+        return None
+    wanted = [_address(loaded.graph, target) for target in targets]
+    world = survey(loaded.graph, backend, destroying=destroying)
+    made = make_plan(
+        loaded.graph, world, backend=backend.name, destroying=destroying, targets=wanted
+    )
+    return Planned(made, loaded.graph)
+
+
+def show_plan(session: Session, plan: Plan, output: Format) -> None:
+    """The plan on stdout."""
+    if output is Format.JSON:
+        from mlctl.render import plan_json
+
+        session.out(json.dumps(plan_json.document(plan), indent=2))
+        return
+    from mlctl.render import plan as render
+
+    session.out(
+        render.human(
+            plan, color=session.color(sys.stdout), width=session.width, verbose=session.flags.verbose
+        )
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "plan")(plan)
+
+
+def plan(
+    session: Session,
+    paths: Paths,
+    output: Annotated[Format, typer.Option("--output", "-o", help="How the plan is written.")] = Format.HUMAN,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Save the plan for `mlctl apply FILE`.")] = None,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit with 2 when there are changes, 0 when there are none.")
+    ] = False,
+    destroy: Annotated[bool, typer.Option("--destroy", help="Plan to delete what the files declare.")] = False,
+    target: Target = None,
+    ignore: Ignore = None,
+    select: Select = None,
+    strict: Strict = False,
+) -> Exit:
+    """Show what apply would change, and why; nothing is written to the workspace.
+
+    Exits with 1 when the files have errors or the backend is predicted to reject the plan.
+    """
+    report = new_report(ignore, select, strict=strict)
+    with session.backend() as backend:
+        planned = load_and_plan(session, backend, paths, report, destroying=destroy, targets=target or ())
+    if planned is None:
+        return Exit.ERROR
+    show_plan(session, planned.plan, output)
+    if out is not None:
+        planfile.save(planned.plan, planned.work, out)
+        session.note(f"\nSaved the plan to: {out}\n\nTo perform exactly these actions, run:\n    mlctl apply {out}")
+    if planned.plan.rejections:
+        return Exit.ERROR
+    return Exit.CHANGES if detailed_exitcode and not planned.plan.empty else Exit.OK
+
+
+def _address(graph: Graph, text: str) -> Address:
+    try:
+        address = Address.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--target") from None
+    if not graph.declared(address):
+        declared = ", ".join(map(str, sorted(graph.resources)[:5]))
+        raise typer.BadParameter(f"`{text}` is not declared in these files; they declare {declared}", param_hint="--target")
+    return address

@@ -1,0 +1,41 @@
+"""`mlctl schema`: the JSON Schemas, for editors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import schema
+from mlctl.cli.command import command
+from mlctl.cli.exits import Exit
+from mlctl.cli.session import Session
+
+app = typer.Typer(help="The JSON Schemas of the documents, for editors.", no_args_is_help=True)
+
+
+def export(
+    session: Session,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write them; made if need be.")],
+) -> Exit:
+    """Write every schema to a folder, for an editor to check and complete YAML by."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in schema.texts().items():
+            (folder / name).write_text(text, encoding="utf-8")
+            session.out(str(folder / name))
+    except OSError as error:
+        session.say(f"ERROR: cannot write to {folder}: {error.strerror}")
+        return Exit.ERROR
+    return Exit.OK
+
+
+def names(session: Session) -> Exit:
+    """List the schemas."""
+    session.out("\n".join(schema.names()))
+    return Exit.OK
+
+
+command(app, "export")(export)
+command(app, "list")(names)

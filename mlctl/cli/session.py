@@ -1,0 +1,152 @@
+"""One invocation of a command: where it works, how it speaks, and the backend when it needs one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TextIO
+
+from mlctl.backends import open_backend
+from mlctl.backends.base import Backend
+from mlctl.changes import Plan
+from mlctl.cli.scope import Settings
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What every command takes; None is "not said"."""
+
+    subscription: str | None = None
+    resource_group: str | None = None
+    workspace: str | None = None
+    backend: str | None = None
+    only_show_errors: bool = False
+    verbose: bool = False
+    debug: bool = False
+
+    def over(self, other: Flags) -> Flags:
+        """These flags, and where they say nothing the other's (those given before the verb)."""
+        return Flags(
+            self.subscription or other.subscription,
+            self.resource_group or other.resource_group,
+            self.workspace or other.workspace,
+            self.backend or other.backend,
+            self.only_show_errors or other.only_show_errors,
+            self.verbose or other.verbose,
+            self.debug or other.debug,
+        )
+
+
+@dataclass
+class Session:
+    """What a command body works with."""
+
+    flags: Flags
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The configuration files and variables.
+
+        Raises:
+            ScopeError: one cannot be used.
+        """
+        return Settings.read(Path(), self.environment)
+
+    @cached_property
+    def backend_name(self) -> str:
+        """`local`, `azure`, or what another package provides."""
+        return self.settings.backend(self.flags.backend)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The workspace that the command works in.
+
+        Raises:
+            ScopeError: it is not known.
+        """
+        flags = self.flags
+        parts = {
+            "subscription": flags.subscription,
+            "resource_group": flags.resource_group,
+            "workspace": flags.workspace,
+        }
+        return self.settings.scope(self.backend_name, parts)
+
+    @property
+    def today(self) -> date:
+        """The date that retirements are measured against."""
+        return datetime.now(UTC).date()
+
+    @contextmanager
+    def backend(self) -> Iterator[Backend]:
+        """The open backend; says once, on stderr, which workspace the command works on.
+
+        Raises:
+            BackendError: it cannot be opened.
+        """
+        scope = self.scope
+        backend, where = open_backend(self.backend_name, scope, self.environment)
+        self.note(f"{self.backend_name} backend{where}, workspace {scope.resource_group}/{scope.workspace}")
+        try:
+            yield backend
+        finally:
+            backend.close()
+
+    def note(self, text: str) -> None:
+        """Something worth knowing that is neither data nor an error."""
+        if not self.flags.only_show_errors:
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """A line on stderr."""
+        sys.stderr.write(text.rstrip("\n") + "\n")
+
+    def out(self, text: str) -> None:
+        """Data, on stdout."""
+        if text:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+    def color(self, stream: TextIO) -> bool:
+        """Whether to colour what goes to `stream`: a terminal, and nobody who minds (https://no-color.org)."""
+        return (
+            stream.isatty()
+            and not self.environment.get("NO_COLOR")
+            and self.environment.get("AZURE_CORE_NO_COLOR", "").lower() not in ("1", "yes", "true", "on")
+            and self.environment.get("TERM") != "dumb"
+        )
+
+    @property
+    def width(self) -> int:
+        """The columns of the terminal; 100 where there is none."""
+        return shutil.get_terminal_size((100, 24)).columns
+
+    def show(self, report: Report) -> None:
+        """The findings, for people, on stderr."""
+        from mlctl.render import diagnostics
+
+        text = diagnostics.report(report, color=self.color(sys.stderr), width=self.width)
+        if text:
+            self.say(text)
+
+    def show_plan(self, plan: Plan, *, quiet: bool = False) -> None:
+        """A plan on stderr, for commands whose stdout is data."""
+        from mlctl.render import plan as render
+
+        if not quiet:
+            self.say(render.human(plan, color=self.color(sys.stderr), width=self.width))
+
+    def show_rejections(self, plan: Plan) -> None:
+        """What the backend would reject."""
+        report = Report()
+        report.add(*plan.rejections)
+        self.show(report)

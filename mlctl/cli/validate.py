@@ -1,0 +1,91 @@
+"""`mlctl validate`: what is wrong with the files, without asking anybody."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from mlctl.cli.command import command
+from mlctl.cli.exits import Exit
+from mlctl.cli.session import Session
+from mlctl.diagnostics import Report
+from mlctl.load import Loader
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(metavar="PATH...", help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin."),
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="CODE", help="Check only these rules (codes, names or prefixes; repeatable)."),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", metavar="CODE", help="Leave these rules out (codes, names or prefixes; repeatable)."),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
+
+
+class Format(str, Enum):
+    """How findings are written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+    AZURE = "azure-pipelines"
+
+
+def new_report(ignore: list[str] | None, select: list[str] | None, *, strict: bool) -> Report:
+    """A report that obeys the flags; each may hold several codes, separated by commas."""
+
+    def codes(given: list[str] | None) -> frozenset[str]:
+        return frozenset(code for one in given or [] for code in one.split(",") if code)
+
+    return Report(codes(ignore), codes(select), strict)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "validate")(validate)
+
+
+def validate(
+    session: Session,
+    paths: Paths,
+    output: Annotated[Format, typer.Option("--output", "-o", help="How findings are written.")] = Format.HUMAN,
+    ignore: Ignore = None,
+    select: Select = None,
+    strict: Strict = False,
+) -> Exit:
+    """Check files against the schemas and rules, offline.
+
+    Exits with 0 when every file is valid, with 1 otherwise.
+    """
+    report = new_report(ignore, select, strict=strict)
+    loaded = Loader(report, session.today).load(paths)
+    for note in loaded.notes:
+        session.note(f"note: {note}")
+    session.out(_render(session, report, output, len(loaded.files)))
+    return Exit.ERROR if report.failed else Exit.OK
+
+
+def _render(session: Session, report: Report, output: Format, files: int) -> str:
+    from mlctl.render import diagnostics, machine, sarif
+
+    match output:
+        case Format.HUMAN:
+            color = session.color(sys.stdout)
+            text = diagnostics.report(report, color=color, width=session.width)
+            return text + ("\n" if text else "") + diagnostics.summary(report, files, color=color)
+        case Format.JSON:
+            return machine.as_json(report)
+        case Format.SARIF:
+            return sarif.as_sarif(report)
+        case Format.GITHUB:
+            return machine.github(report)
+        case Format.AZURE:
+            return machine.azure_pipelines(report)
