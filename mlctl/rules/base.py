@@ -1,0 +1,104 @@
+"""What every rule is made of: facts from outside, the resources of a kind, and a finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+from mlctl.diagnostics import Diagnostic, Label, Rule
+from mlctl.graph import Graph
+from mlctl.kinds import KINDS, Address, Resource
+from mlctl.kinds.field import Field, Form
+from mlctl.kinds.kind import written
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the rules may know of the world beyond the files.
+
+    `exists` says whether a path is there. `planning` is true for `plan` and `apply`, which read the
+    local files that a document names; `validate` gets along without them.
+    """
+
+    today: date
+    exists: Callable[[Path], bool]
+    planning: bool = False
+
+
+Check: TypeAlias = Callable[[Graph, Facts], Iterator[Diagnostic]]
+
+
+def declared(graph: Graph, kind: str | None = None) -> Iterator[Resource]:
+    """The declared resources (of one kind), those that repeat an address too."""
+    for resource in graph.resources.values():
+        if kind is None or resource.address.kind == kind:
+            yield resource
+    for _, resource in graph.repeated:
+        if resource.owner is None and (kind is None or resource.address.kind == kind):
+            yield resource
+
+
+def everything(graph: Graph) -> Iterator[Resource]:
+    """The declared resources, each followed by the assets that are written inline in it."""
+    for resource in declared(graph):
+        yield resource
+        for field in _asset_fields(resource.form):
+            value = resource.values.get(field.at)
+            if isinstance(value, dict):
+                yield _inline(resource, field, value)
+
+
+def finding(
+    rule: Rule, resource: Resource, at: Label, message: str, hint: str, *related: Label
+) -> Diagnostic:
+    """A diagnostic about `resource`; one that is written inline goes by its owner's address."""
+    return Diagnostic(rule, message, at, hint, related, str(resource.owner or resource.address))
+
+
+def count(resource: Resource, *at: str) -> int | None:
+    """The effective value where it is a whole number."""
+    value = resource.effective(*at)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def word(resource: Resource, *at: str) -> str:
+    """The effective value of an enum, without its letter case."""
+    return str(resource.effective(*at)).casefold()
+
+
+def holds(resource: Resource, *at: str) -> bool:
+    """Whether the key at `at` is written, with a value or without."""
+    above = resource.get(*at[:-1])
+    return isinstance(above, dict) and at[-1] in above
+
+
+def lacks(resource: Resource, *at: str) -> bool:
+    """Whether the mapping above `at` is written and the key is not."""
+    above = resource.get(*at[:-1])
+    return isinstance(above, dict) and at[-1] not in above
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether something else is put in the text's place before use: `${SIZE}`, `<name>`."""
+    return _PLACEHOLDER.search(text) is not None
+
+
+_PLACEHOLDER = re.compile(r"\$|\{\{|<[^<>]+>|#\{|__\w+__")
+
+
+@cache
+def _asset_fields(form: Form) -> tuple[Field, ...]:
+    return tuple(field for field in form.fields if field.refers_to in KINDS)
+
+
+def _inline(owner: Resource, field: Field, value: dict[str, object]) -> Resource:
+    kind = KINDS[field.refers_to or ""]
+    form = kind.form_of(value)
+    address = kind.address(value) or Address(kind.name, "")
+    root = (*owner.root, *field.at)
+    return Resource(address, kind, form, owner.document, written(value, form), root, owner.address)
