@@ -40,10 +40,10 @@ def missing(fault: Fault) -> Iterator[Diagnostic]:
     strange = [key for key in fault.value if key not in _known(fault.schema)]
     if not fault.at and any(_form_with(fault, key) for key in strange):
         return
+    meant = [nearest(key, _known(fault.schema)) for key in strange]
+    retired = " ".join(fault.schema.get("x-mlctl-retired", {}).get(key, "") for key in strange)
     for key in fault.wants:
-        if key not in fault.value and key not in (
-            nearest(one, _known(fault.schema)) for one in strange
-        ):
+        if key not in fault.value and key not in meant and f"`{key}`" not in retired:
             yield _missing(fault, [key])
 
 
