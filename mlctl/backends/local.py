@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from mlctl.backends.base import BackendError, Live, NotFound, Permanent, Transient
+from mlctl.backends.base import BackendError, Live, NotFound, Permanent, Transient, Usage
 from mlctl.cloud import catalog as stand_in
-from mlctl.cloud import operations, rows, service
+from mlctl.cloud import control, operations, quota, rows, service
 from mlctl.cloud.ask import Catalog, Found
+from mlctl.cloud.control import Pool, Status
+from mlctl.cloud.faults import Fault, Planted
 from mlctl.cloud.operations import Running
-from mlctl.cloud.refusal import Refusal
+from mlctl.cloud.refusal import NOT_FOUND, Refusal
 from mlctl.cloud.service import Place
-from mlctl.cloud.store import MEMORY, Store, StoreError
+from mlctl.cloud.settings import Settings
+from mlctl.cloud.store import Store, StoreError
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 
@@ -28,11 +32,19 @@ class LocalStateError(Permanent):
 
 
 class LocalOperation:
-    """A write to the local cloud; waiting moves the virtual clock, never the wall's."""
+    """A write to the local cloud; waiting moves the virtual clock and never sleeps."""
 
     def __init__(self, place: Place, number: int | None) -> None:
         self._place = place
-        self._number = number
+        self.number = number
+
+    @property
+    def id(self) -> str | None:
+        """What any process can ask for it by (`LocalBackend.operation`); None when all was done."""
+        if self.number is None:
+            return None
+        with _translated():
+            return operations.token(control.status(self._place).seed, self.number)
 
     def wait(self) -> None:
         """Let time pass until the write is done.
@@ -40,28 +52,42 @@ class LocalOperation:
         Raises:
             BackendError: the operation ended as failed.
         """
-        if self._number is None:
+        if self.number is None:
             return
         with _translated():
-            ended = service.finish(self._place, self._number)
-        if ended and ended.status == "Failed":
-            raise Permanent(ended.code or service.FAILED, ended.message or "The operation failed.", status=200)
+            ended = service.finish(self._place, self.number)
+        if ended and ended.status == operations.FAILED and ended.failure:
+            raise Permanent(ended.failure.code, ended.failure.message, status=200)
 
 
 class LocalBackend:
-    """A workspace of the simulated cloud (`Backend`, `SupportsUsage`, `SupportsNames`, `SupportsUpload`)."""
+    """A workspace of a simulated cloud: `Backend`, and every further ability of `base`."""
 
     name = "local"
 
-    def __init__(self, path: str | Path, scope: Scope, *, location: str = LOCATION,
-                 catalog: Catalog = stand_in) -> None:
-        """The workspace `scope` in the state at `path` (`:memory:` for none); made on first use in `location`.
+    def __init__(
+        self,
+        path: str | Path | Store,
+        scope: Scope,
+        *,
+        location: str = LOCATION,
+        catalog: Catalog = stand_in,
+    ) -> None:
+        """The workspace `scope` of the cloud at `path` (`:memory:`: a new one of its own).
+
+        The workspace is made on its first use, in `location`.
 
         Raises:
             LocalStateError: the state cannot be used.
         """
         with _translated():
-            self._place = Place(Store(path), scope, location, catalog)
+            store = path if isinstance(path, Store) else Store(path)
+        self._place = Place(store, scope, location, catalog)
+
+    def within(self, scope: Scope, location: str = LOCATION) -> LocalBackend:
+        """Another workspace of the same cloud, on the same connection."""
+        place = self._place
+        return LocalBackend(place.store, scope, location=location, catalog=place.catalog)
 
     @property
     def scope(self) -> Scope:
@@ -76,7 +102,7 @@ class LocalBackend:
             return rows.world(db, place.scope, place.location).location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
-        """The resources that exist, by the address as asked; no version means the newest created."""
+        """The resources that exist, by the address as asked."""
         with _translated():
             found = service.read(self._place, addresses)
         return {address: _live(each) for address, each in found.items()}
@@ -110,12 +136,113 @@ class LocalBackend:
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""
-        with _translated(), self._place.store.change() as db:
-            operations.advance(db, rows.world(db, self.scope, "").now + seconds)
+        self.advance(seconds)
 
     def close(self) -> None:
         """Give the file back."""
         self._place.store.close()
+
+    def usage(self, location: str) -> builtins.list[Usage]:
+        """Cores and computes of a region, taken and allowed."""
+        return [
+            Usage(pool.name, pool.used, pool.limit)
+            for pool in self.pools(location)
+            if pool.name != quota.ENDPOINTS
+        ]
+
+    def taken(self, address: Address, location: str) -> str | None:
+        """Which other workspace of the subscription has the name in a region."""
+        place = self._place
+        with _translated(), place.store.look() as db:
+            world = rows.world(db, place.scope, place.location)
+            other = rows.owner(db, world, address, location)
+        return f"workspace `{other}` has it" if other else None
+
+    def find_code(self, sha256: str) -> Address | None:
+        """A code asset with this content hash."""
+        place = self._place
+        with _translated(), place.store.look() as db:
+            world = rows.world(db, place.scope, place.location)
+            return rows.find_code(db, world.workspace, sha256)
+
+    def operation(self, token: str) -> Running | None:
+        """The operation that any process began, by its id; None when there is none."""
+        place = self._place
+        with _translated(), place.store.look() as db:
+            seed = rows.world(db, place.scope, place.location).seed
+            number = operations.number_of(seed, token)
+            return None if number is None else operations.find(db, number)
+
+    def status(self) -> Status:
+        """The whole cloud at this moment."""
+        with _translated():
+            return control.status(self._place)
+
+    def advance(self, seconds: float) -> float:
+        """Let virtual time pass; the time after it, in seconds since the epoch.
+
+        Raises:
+            ValueError: time does not go back.
+        """
+        with _translated():
+            return control.advance(self._place, seconds)
+
+    def settle(self) -> float:
+        """Let virtual time pass until nothing runs any more."""
+        with _translated():
+            return control.settle(self._place)
+
+    def reset(self, seed: int | str = 0) -> None:
+        """Make the whole cloud new."""
+        with _translated():
+            control.reset(self._place, str(seed))
+
+    def configure(self, settings: Settings) -> None:
+        """Set how long things take and how strict the cloud is."""
+        with _translated():
+            control.configure(self._place, settings)
+
+    def pools(self, location: str | None = None) -> tuple[Pool, ...]:
+        """The quotas of a region (the workspace's)."""
+        with _translated():
+            return control.pools(self._place, location or self.location)
+
+    def set_quota(
+        self,
+        location: str | None = None,
+        *,
+        low_priority: int | None = None,
+        dedicated: int | None = None,
+        families: Mapping[str, int] | None = None,
+        computes: int | None = None,
+    ) -> None:
+        """Set quotas of the subscription in a region (the workspace's); None leaves one as it is.
+
+        Raises:
+            ValueError: a limit is negative.
+        """
+        general = {
+            quota.LOW_PRIORITY: low_priority,
+            quota.TOTAL: dedicated,
+            quota.COMPUTES: computes,
+        }
+        limits = {name: limit for name, limit in general.items() if limit is not None}
+        with _translated():
+            control.set_caps(self._place, location or self.location, limits | dict(families or {}))
+
+    def add_fault(self, fault: Fault) -> int:
+        """Set a fault for calls to come; its number."""
+        with _translated():
+            return control.add_fault(self._place, fault)
+
+    def faults(self) -> tuple[Planted, ...]:
+        """The faults that are set, and how many calls each has seen."""
+        return self.status().faults
+
+    def clear_faults(self) -> int:
+        """Remove all faults; how many there were."""
+        with _translated():
+            return control.clear_faults(self._place)
 
 
 def _live(found: Found) -> Live:
@@ -136,7 +263,12 @@ def _translated() -> Iterator[None]:
 
 def _error(refusal: Refusal) -> BackendError:
     if refusal.passing:
-        return Transient(refusal.code, refusal.message, status=refusal.status,
-                         retry_after=refusal.retry_after, ambiguous=refusal.lost)
-    wrong = NotFound if refusal.status == 404 else Permanent
+        return Transient(
+            refusal.code,
+            refusal.message,
+            status=refusal.status,
+            retry_after=refusal.retry_after,
+            ambiguous=refusal.lost,
+        )
+    wrong = NotFound if refusal.status == NOT_FOUND else Permanent
     return wrong(refusal.code, refusal.message, status=refusal.status)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import datetime
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from datetime import date
 from typing import Protocol
 from uuid import NAMESPACE_URL, uuid5
 
@@ -28,21 +28,25 @@ class Retirement(Protocol):
     """When a VM size went, or goes."""
 
     @property
-    def date(self) -> date: ...
+    def date(self) -> datetime.date: ...
 
 
 class Catalog(Protocol):
-    """The data about the outside world: `mlctl.catalog` has this shape."""
+    """The data about the outside world: the module `mlctl.catalog` has this shape."""
 
+    def sizes(self) -> Mapping[str, Size]: ...
     def find_size(self, text: str, /) -> Size | None: ...
     def retirement(self, text: str, /) -> Retirement | None: ...
-    def knows_region(self, text: str, /) -> bool: ...
-    def families(self) -> Mapping[str, bool]: ...
+    def regions(self) -> Container[str]: ...
+    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A stored resource: its address as first spelt, state, running operation and body (without the state)."""
+    """A stored resource. `address` is as first spelt; `body` is without the provisioning state.
+
+    `operation` is the number of the one that runs on it.
+    """
 
     id: int
     address: Address
@@ -53,7 +57,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The world around one request. `find` looks in the same workspace, or in `scope`."""
+    """The world around one request. `find` looks in the same workspace, or in the scope given."""
 
     scope: Scope
     location: str

@@ -14,18 +14,26 @@ from mlctl.pointer import Data
 # REST: name ^[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}$
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}")
 _OWN = ("provisioningState",)
-_MAY_CHANGE = frozenset({"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"})
+_MAY_CHANGE = frozenset(
+    {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
+)
 _DEFAULTS: dict[str, dict[str, Data]] = {
     "model": {"flavors": {}, "modelType": "custom_model"},
     "environment": {"osType": "Linux", "environmentType": "UserCreated", "autoRebuild": "Disabled"},
     "component": {},
     "code": {},
 }
-_NEEDED = {"model": ("modelUri",), "environment": ("image", "build"), "component": ("componentSpec",),
-           "code": ("codeUri",)}
+_NEEDED = {
+    "model": ("modelUri",),
+    "environment": ("image", "build"),
+    "component": ("componentSpec",),
+    "code": ("codeUri",),
+}
 
 
-def accept(ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None) -> dict[str, Data]:
+def accept(
+    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+) -> dict[str, Data]:
     """The body to store for a PUT of an asset version over `old`.
 
     Raises:
@@ -34,8 +42,11 @@ def accept(ask: Ask, address: Address, body: Mapping[str, Data], old: Found | No
     if address.version is None:
         raise bad(f"`{address}` has no version.", "UserError")
     if old is None and not _NAME.fullmatch(address.name):
-        raise bad(f"The name `{address.name}` is invalid: up to 255 letters, digits, `-`, `_` and `.`, "
-                  "starting with a letter or digit.", "UserError")
+        raise bad(
+            f"The name `{address.name}` is invalid: up to 255 letters, digits, `-`, `_` and `.`, "
+            "starting with a letter or digit.",
+            "UserError",
+        )
     top, properties = part.opened(body)
     for own in _OWN:
         properties.pop(own, None)

@@ -26,7 +26,9 @@ _PINNED = [
 _OUTPUT = ("AppendRow", "SummaryOnly")
 
 
-def accept_endpoint(ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None) -> dict[str, Data]:
+def accept_endpoint(
+    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+) -> dict[str, Data]:
     """The body to store for a PUT of a batch endpoint over `old`.
 
     Raises:
@@ -41,12 +43,19 @@ def accept_endpoint(ask: Ask, address: Address, body: Mapping[str, Data], old: F
     part.identity(ask, address, top)
     part.pinned(ask, address, old, top, [("location",)])
     properties["authMode"] = part.word(
-        properties.get("authMode", "AADToken"), ("AADToken", "Key", "AMLToken"), "authMode")
+        properties.get("authMode", "AADToken"), ("AADToken", "Key", "AMLToken"), "authMode"
+    )
     _check_default(ask, address, properties)
-    part.added(ask, address, old, properties, {
-        "BatchEndpointCreationApiVersion": "2023-10-01",
-        "azureml.onlineendpointid": address.id(ask.scope),
-    })
+    part.added(
+        ask,
+        address,
+        old,
+        properties,
+        {
+            "BatchEndpointCreationApiVersion": "2023-10-01",
+            "azureml.onlineendpointid": address.id(ask.scope),
+        },
+    )
     host = f"https://{address.name}.{top['location']}.inference.ml.azure.com"
     properties |= {"scoringUri": f"{host}/jobs", "swaggerUri": f"{host}/swagger.json"}
     return part.closed(ask, address, old, top)
@@ -60,12 +69,17 @@ def _check_default(ask: Ask, address: Address, properties: dict[str, Data]) -> N
         return
     found = ask.find(Address("batch-deployment", str(wanted), address.name), None)
     if found is None or found.state == "Deleting":
-        raise bad(f"The default deployment `{wanted}` does not exist in endpoint `{address.name}`: "
-                  "create it first, then make it the default.", "DeploymentNotFound")
+        raise bad(
+            f"The default deployment `{wanted}` does not exist in endpoint `{address.name}`: "
+            "create it first, then make it the default.",
+            "DeploymentNotFound",
+        )
     properties["defaults"] = {**properties["defaults"], "deploymentName": found.address.name}
 
 
-def accept_deployment(ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None) -> dict[str, Data]:
+def accept_deployment(
+    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+) -> dict[str, Data]:
     """The body to store for a PUT of a batch deployment over `old`.
 
     Raises:
@@ -93,26 +107,37 @@ def _check_parent(ask: Ask, address: Address) -> None:
     above = address.up
     found = ask.find(above, None) if above else None
     if found is None:
-        raise Refusal("ParentResourceNotFound", f"The batch endpoint `{address.parent}` of deployment "
-                      f"`{address.name}` does not exist.", status=404)
+        raise Refusal(
+            "ParentResourceNotFound",
+            f"The batch endpoint `{address.parent}` of deployment `{address.name}` does not exist.",
+            status=404,
+        )
     if found.state in ("Creating", "Deleting"):
         raise busy(found.address, found.state, 5.0)
 
 
 def _check_name(address: Address, old: Found | None, what: str) -> None:
     if old is None and not _NAME.fullmatch(address.name):
-        raise bad(f"The {what} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
-                  "dashes, starting with a letter.", "BadRequest")
+        raise bad(
+            f"The {what} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
+            "dashes, starting with a letter.",
+            "BadRequest",
+        )
 
 
 def _respell(properties: dict[str, Data]) -> None:
     """The service's spelling and defaults (REST reference; defaults of the YAML reference)."""
-    properties["errorThreshold"] = part.whole(properties.get("errorThreshold", -1), -1, "errorThreshold")
+    properties["errorThreshold"] = part.whole(
+        properties.get("errorThreshold", -1), -1, "errorThreshold"
+    )
     properties["loggingLevel"] = part.word(
-        properties.get("loggingLevel", "Info"), ("Info", "Warning", "Debug"), "loggingLevel")
+        properties.get("loggingLevel", "Info"), ("Info", "Warning", "Debug"), "loggingLevel"
+    )
     for name, default in (("maxConcurrencyPerInstance", 1), ("miniBatchSize", 10)):
         properties[name] = part.whole(properties.get(name, default), 1, name, most=2**63 - 1)
-    properties["outputAction"] = part.word(properties.get("outputAction", "AppendRow"), _OUTPUT, "outputAction")
+    properties["outputAction"] = part.word(
+        properties.get("outputAction", "AppendRow"), _OUTPUT, "outputAction"
+    )
     if properties["outputAction"] == "SummaryOnly":
         properties.pop("outputFileName", None)
     else:
@@ -125,7 +150,8 @@ def _respell(properties: dict[str, Data]) -> None:
     resources.setdefault("properties", {})
     if "environmentVariables" in properties:
         properties["environmentVariables"] = part.text_map(
-            properties["environmentVariables"], "environmentVariables")
+            properties["environmentVariables"], "environmentVariables"
+        )
     _respell_kinds(properties)
 
 
@@ -137,5 +163,7 @@ def _respell_kinds(properties: dict[str, Data]) -> None:
     configured = properties.get("deploymentConfiguration")
     if configured:
         configured["deploymentConfigurationType"] = part.word(
-            configured.get("deploymentConfigurationType"), ("Model", "PipelineComponent"),
-            "deploymentConfigurationType")
+            configured.get("deploymentConfigurationType"),
+            ("Model", "PipelineComponent"),
+            "deploymentConfigurationType",
+        )

@@ -1,10 +1,10 @@
-"""How the service reads and respells the parts that many ARM bodies share. Pure functions over plain data."""
+"""How the service reads and respells the parts that many ARM bodies share."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from mlctl import pointer
 from mlctl.cloud import clock
@@ -14,6 +14,7 @@ from mlctl.cloud.settings import Immutable
 from mlctl.kinds.address import COLLECTIONS, PROVIDER, Address
 from mlctl.pointer import Data, Pointer
 
+_BRIEF = 80  # characters of a value in a message
 _OWN = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
@@ -34,8 +35,10 @@ def without_nulls(data: Mapping[str, Data]) -> dict[str, Data]:
 
 
 def closed(ask: Ask, address: Address, old: Found | None, top: dict[str, Data]) -> dict[str, Data]:
-    """The body to store: identity first, then `systemData`, as it was where nothing else changed."""
-    above, name = (address.parent, address.name) if address.version is None else (None, address.version)
+    """The body to store: the same as before, times included, where nothing changed."""
+    above, name = (
+        (address.parent, address.name) if address.version is None else (None, address.version)
+    )
     collection = COLLECTIONS[address.kind][0]
     nested = f"batchEndpoints/{collection}" if above else collection
     kind = f"{nested}/versions" if address.version is not None else nested
@@ -43,7 +46,7 @@ def closed(ask: Ask, address: Address, old: Found | None, top: dict[str, Data]) 
     order = ("location", "tags", "identity", "kind", "sku")
     body = head | {key: top.pop(key) for key in order if key in top}
     properties = top.pop("properties")
-    body |= {key: value for key, value in sorted(top.items())}
+    body |= dict(sorted(top.items()))
     body["systemData"] = old.body["systemData"] if old else {}
     body["properties"] = properties
     if old is None or body != old.body:
@@ -148,7 +151,7 @@ def place(ask: Ask, top: dict[str, Data], default: str) -> None:
         Refusal: there is no such region.
     """
     top["location"] = region(top.get("location") or default)
-    if not ask.catalog.knows_region(top["location"]) and top["location"] != ask.location:
+    if top["location"] not in ask.catalog.regions() and top["location"] != ask.location:
         raise bad(
             f"The provided location `{top['location']}` is not available for resource type "
             f"`{PROVIDER}/workspaces`.",
@@ -159,10 +162,14 @@ def place(ask: Ask, top: dict[str, Data], default: str) -> None:
 _SPELLINGS = (
     (re.compile("/resourcegroups/", re.IGNORECASE), "/resourceGroups/"),
     (re.compile("/subscriptions/", re.IGNORECASE), "/subscriptions/"),
-    (re.compile(r"/providers/microsoft\.network/virtualnetworks/", re.IGNORECASE),
-     "/providers/Microsoft.Network/virtualNetworks/"),
-    (re.compile(r"/providers/microsoft\.managedidentity/userassignedidentities/", re.IGNORECASE),
-     "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/"),
+    (
+        re.compile(r"/providers/microsoft\.network/virtualnetworks/", re.IGNORECASE),
+        "/providers/Microsoft.Network/virtualNetworks/",
+    ),
+    (
+        re.compile(r"/providers/microsoft\.managedidentity/userassignedidentities/", re.IGNORECASE),
+        "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/",
+    ),
 )
 
 
@@ -190,27 +197,39 @@ def identity(ask: Ask, address: Address, top: dict[str, Data]) -> None:
     kind = word(str(given.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type")
     users = given.get("userAssignedIdentities") or {}
     if ("UserAssigned" in kind.split(",")) != bool(users):
-        raise bad(f"The identity type {kind} does not fit {len(users)} user assigned identities.",
-                  "InvalidIdentityValues")
+        raise bad(
+            f"The identity type {kind} does not fit {len(users)} user assigned identities.",
+            "InvalidIdentityValues",
+        )
     if kind == "None":
         del top["identity"]
         return
     top["identity"] = {"type": kind}
     if kind.startswith("System"):
         own = address.id(ask.scope).casefold()
-        top["identity"] |= {"principalId": ask.guid(f"principal{own}"), "tenantId": ask.guid("tenant")}
+        top["identity"] |= {
+            "principalId": ask.guid(f"principal{own}"),
+            "tenantId": ask.guid("tenant"),
+        }
     if users:
         named = sorted((arm_id(user) for user in users), key=str.casefold)
         top["identity"]["userAssignedIdentities"] = {
-            user: {"principalId": ask.guid(f"principal{user.casefold()}"),
-                   "clientId": ask.guid(f"client{user.casefold()}")}
+            user: {
+                "principalId": ask.guid(f"principal{user.casefold()}"),
+                "clientId": ask.guid(f"client{user.casefold()}"),
+            }
             for user in named
         }
 
 
-def pinned(ask: Ask, address: Address, old: Found | None, top: dict[str, Data],
-           pointers: Iterable[Pointer], forgiven: Callable[[Data], bool] = lambda _: False) -> None:
-    """Hold create-only fields to what they were; silence and what is `forgiven` mean no change.
+def pinned(
+    ask: Ask,
+    address: Address,
+    old: Found | None,
+    top: dict[str, Data],
+    pointers: Iterable[Pointer],
+) -> None:
+    """Hold create-only fields to what they were; silence means no change.
 
     Raises:
         Refusal: one was changed, and the cloud is set to refuse that (the code is unverified).
@@ -219,15 +238,11 @@ def pinned(ask: Ask, address: Address, old: Found | None, top: dict[str, Data],
         return
     for at in pointers:
         was, now = pointer.get(old.body, at), pointer.get(top, at)
-        if now in (None, {}) or forgiven(now):
-            now = None
-        elif _same(was, now):
-            pointer.put(top, at, was)
-            continue
-        elif ask.settings.immutable is Immutable.REFUSE:
-            name = pointer.dotted(at)
-            raise bad(f"The property `{name}` of `{address}` cannot be changed after creation "
-                      f"(it is `{_brief(was)}`, the request says `{_brief(now)}`).")
+        if not _same(was, now) and ask.settings.immutable is Immutable.REFUSE:
+            raise bad(
+                f"The property `{pointer.dotted(at)}` of `{address}` cannot be changed after"
+                f" creation (it is `{_brief(was)}`, the request says `{_brief(now)}`)."
+            )
         if was is None:
             pointer.drop(top, at)
         else:
@@ -235,19 +250,28 @@ def pinned(ask: Ask, address: Address, old: Found | None, top: dict[str, Data],
 
 
 def _same(was: Data, now: Data) -> bool:
-    if isinstance(was, str) and isinstance(now, str):
-        return was.casefold() == now.casefold() if was.startswith("/subscriptions/") else was == now
-    return bool(was == now)
+    if now in (None, {}, was) or (was is None and now == ""):
+        return type(was) is type(now) or now in (None, {}, "")  # 1 is not True
+    if isinstance(was, str) and isinstance(now, str) and was.startswith("/subscriptions/"):
+        return was.casefold() == now.casefold()
+    if isinstance(was, dict) and isinstance(now, dict) and set(was) == set(now) == {"id"}:
+        return _same(was["id"], now["id"])
+    return False
 
 
 def _brief(value: Data) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= _BRIEF else text[: _BRIEF - 3] + "..."
 
 
-def added(ask: Ask, address: Address, old: Found | None, properties: dict[str, Data],
-          own: Mapping[str, str]) -> None:
-    """Put the free `properties.properties` in the service's form, with its `own` keys beside the user's.
+def added(
+    ask: Ask,
+    address: Address,
+    old: Found | None,
+    properties: dict[str, Data],
+    own: Mapping[str, str],
+) -> None:
+    """Put the free `properties.properties` in the service's form, with its `own` keys added.
 
     Origin: REST reference, "properties can be added, but not removed or altered".
 

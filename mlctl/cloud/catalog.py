@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from collections.abc import Container, Mapping
 
 from mlctl.cloud.ask import Retirement, Size
-from mlctl.cloud.compute import VmSize
+from mlctl.cloud.sizes import Named
 
 _SIZES = {
-    f"standard_{name}": VmSize(family, vcpus, gpus)
+    f"standard_{name}": Named(family, vcpus, gpus)
     for name, family, vcpus, gpus in (
         ("ds1_v2", "standardDSv2Family", 1, 0),
         ("ds2_v2", "standardDSv2Family", 2, 0),
@@ -21,21 +20,21 @@ _SIZES = {
 }
 
 
+def sizes() -> Mapping[str, Size]:
+    """Every size by its name in lower case."""
+    return _SIZES
+
+
 def find_size(text: str, /) -> Size | None:
     """The size called `text`, in any case."""
     return _SIZES.get(text.casefold())
 
 
-def retirement(text: str, /) -> Retirement | None:
+def retirement(text: str, /) -> Retirement | None:  # noqa: ARG001
     """When it goes."""
     return None
 
 
-def knows_region(text: str, /) -> bool:
-    """Whether there is such a region."""
-    return text in ("eastus", "eastus2", "westeurope", "westus2")
-
-
-def families() -> Mapping[str, bool]:
-    """Family -> whether it has GPUs."""
-    return {size.family: size.gpus > 0 for size in _SIZES.values()}
+def regions() -> Container[str]:
+    """The regions, as ARM spells them."""
+    return ("eastus", "eastus2", "westeurope", "westus2", "westus", "northeurope")

@@ -9,6 +9,7 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from sqlite3 import Connection
 
+from mlctl.cloud.operations import Failure
 from mlctl.cloud.refusal import Refusal
 
 
@@ -61,11 +62,12 @@ class Fault:
             raise ValueError("a delay is not negative")
 
     def matches(self, verb: str, addresses: Sequence[str]) -> bool:
-        """Whether a call counts for this fault; a pattern without `*` also means what is beneath."""
+        """Whether a call counts for this fault; a target also means all that it begins."""
         if self.verb not in (ANY, verb):
             return False
-        wanted = self.target.casefold()
-        return any(fnmatchcase(each.casefold(), wanted) for each in addresses)
+        target = self.target.casefold()
+        wanted = (target, f"{target}/*", f"{target}:*")
+        return any(fnmatchcase(each.casefold(), one) for each in addresses for one in wanted)
 
     def strikes(self, seen: int) -> bool:
         """Whether the matching call number `seen` (from 1) meets the trouble."""
@@ -73,18 +75,28 @@ class Fault:
             return seen % self.nth == 0 and (self.times is None or seen // self.nth <= self.times)
         return seen >= self.nth and (self.times is None or seen < self.nth + self.times)
 
+    def failure(self) -> Failure:
+        """How the long-running operation of a `FAIL_OPERATION` ends."""
+        text = self.message or "The operation failed, because a fault was set for it."
+        return Failure(self.code or "OperationFailed", text)
+
     def refusal(self) -> Refusal:
         """What the caller is told."""
-        match self.trouble:
-            case Trouble.THROTTLE:
-                return Refusal(self.code or "TooManyRequests", self.message or "The request was throttled.",
-                               status=self.status or 429, retry_after=self.seconds)
-            case Trouble.DROP:
-                return Refusal(self.code or "ConnectionLost", self.message or "The connection was lost "
-                               "before an answer came.", status=self.status or 504, lost=True)
-            case _:
-                return Refusal(self.code or "InternalServerError", self.message or "The request failed, as "
-                               "a fault was set for it.", status=self.status or 500)
+        code, status, text = _WORDS[self.trouble]
+        return Refusal(
+            self.code or code,
+            self.message or text,
+            status=self.status or status,
+            retry_after=self.seconds if self.trouble is Trouble.THROTTLE else None,
+            lost=self.trouble is Trouble.DROP,
+        )
+
+
+_WORDS = {
+    Trouble.FAIL: ("InternalServerError", 500, "The request failed, because a fault was set."),
+    Trouble.THROTTLE: ("TooManyRequests", 429, "The request was throttled."),
+    Trouble.DROP: ("ConnectionLost", 504, "The connection was lost before an answer came."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +121,10 @@ def load(text: str) -> Fault:
 
 def planted(db: Connection) -> list[Planted]:
     """All faults, in the order in which they were added."""
-    return [Planted(number, load(text), seen)
-            for number, text, seen in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")]
+    return [
+        Planted(number, load(text), seen)
+        for number, text, seen in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")
+    ]
 
 
 def count(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[Fault, ...]:

@@ -5,86 +5,151 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from sqlite3 import Connection
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
 
-from mlctl.cloud import clock
+from mlctl.cloud import clock, rows
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 
-_COLUMNS = "id, resource, address, verb, started, due, status, code, message"
-_DONE = "SELECT id FROM operations WHERE status = 'InProgress' AND due <= ?"
+RUNNING, SUCCEEDED, FAILED = "InProgress", "Succeeded", "Failed"
+_OPERATION = "SELECT id, address, verb, started, due, status, code, message FROM operations "
+
+
+class Verb(Enum):
+    """What an operation does; the value is the state of its resources meanwhile."""
+
+    CREATE = "Creating"
+    UPDATE = "Updating"
+    DELETE = "Deleting"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an operation fails."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A long-running operation as it begins.
+
+    `failure` is how it will end, where it will not end well, and `before` the body that its
+    resource then goes back to.
+    """
+
+    address: Address
+    verb: Verb
+    started: float
+    due: float
+    failure: Failure | None = None
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A long-running operation: of what, which `verb` (Creating, Updating, Deleting), when, and how it ended.
+    """A long-running operation as it stands: `status` is one of InProgress, Succeeded, Failed."""
 
-    `status` is InProgress, Succeeded or Failed; `code` and `message` say why it failed, or will fail.
-    """
-
-    id: int
-    resource: int
+    number: int
     address: Address
-    verb: str
+    verb: Verb
     started: float
     due: float
     status: str
-    code: str | None
-    message: str | None
+    failure: Failure | None
 
 
-def begin(db: Connection, workspace: int, resource: int, address: Address, verb: str, started: float,
-          due: float, failure: tuple[str, str] | None, before: str | None) -> int:
-    """Write down a new operation; `before` is the body to go back to when it fails."""
-    code, message = failure or (None, None)
-    rowid = db.execute(
-        "INSERT INTO operations (resource, address, workspace, verb, started, due, status, code, message, "
-        "before) VALUES (?, ?, ?, ?, ?, ?, 'InProgress', ?, ?, ?)",
-        (resource, str(address), workspace, verb, started, due, code, message, before)).lastrowid
-    assert rowid is not None
-    return rowid
+def begin(db: Connection, resources: list[int], what: Started) -> int:
+    """Write down a new operation on some resources; its number."""
+    failure = what.failure or Failure("", "")
+    number = db.execute(
+        "INSERT INTO operations (address, verb, started, due, status, code, message, before)"
+        " VALUES (?, ?, ?, ?, 'InProgress', ?, ?, ?)",
+        (
+            *(str(what.address), what.verb.value, what.started, what.due),
+            *(failure.code, failure.message, what.before),
+        ),
+    ).lastrowid
+    db.executemany(
+        "UPDATE resources SET state = ?, operation = ? WHERE id = ?",
+        [(what.verb.value, number, resource) for resource in resources],
+    )
+    return int(number or 0)
 
 
 def find(db: Connection, number: int) -> Running | None:
-    """The operation with this row id."""
-    row = db.execute(f"SELECT {_COLUMNS} FROM operations WHERE id = ?", (number,)).fetchone()
+    """The operation with this number."""
+    row = db.execute(_OPERATION + "WHERE id = ?", (number,)).fetchone()
     return _running(row) if row else None
 
 
-def running(db: Connection) -> Iterator[Running]:
+def pending(db: Connection) -> Iterator[Running]:
     """The operations that have not ended, by the time when they will."""
-    for row in db.execute(f"SELECT {_COLUMNS} FROM operations WHERE status = 'InProgress' ORDER BY due, id"):
-        yield _running(row)
+    query = _OPERATION + "WHERE status = 'InProgress' ORDER BY due, id"
+    yield from map(_running, db.execute(query))
 
 
-def _running(row: tuple[int, int, str, str, float, float, str, str | None, str | None]) -> Running:
-    number, resource, address, *rest = row
-    return Running(number, resource, Address.parse(address), *rest)
+def _running(row: tuple[Any, ...]) -> Running:
+    number, address, verb, started, due, status, code, message = row
+    failure = Failure(code, message) if code else None
+    return Running(number, Address.parse(address), Verb(verb), started, due, status, failure)
+
+
+def token(seed: str, number: int) -> str:
+    """The id by which anybody asks for an operation: a UUID that ends with its number."""
+    return f"{str(uuid5(NAMESPACE_URL, f'{seed}/operation/{number}'))[:24]}{number:012x}"
+
+
+def number_of(seed: str, text: str) -> int | None:
+    """The number of the operation that a token of this seed names."""
+    try:
+        number = UUID(text).int & 0xFFFF_FFFF_FFFF
+    except ValueError:
+        return None
+    return number if token(seed, number) == text.lower() else None
 
 
 def advance(db: Connection, to: float) -> None:
     """Move the clock on to `to` (never back) and end what is due by then."""
-    db.execute("UPDATE world SET now = ? WHERE now < ?", (to, to))
-    failed = db.execute(f"{_DONE} AND code IS NOT NULL ORDER BY due, id", (to,)).fetchall()
-    for (number,) in failed:
-        _fail(db, number)
-    db.execute(f"DELETE FROM resources WHERE state = 'Deleting' AND operation IN ({_DONE})", (to,))
-    db.execute(f"UPDATE resources SET state = 'Succeeded', operation = NULL WHERE operation IN ({_DONE})", (to,))
-    db.execute("UPDATE operations SET status = 'Succeeded', before = NULL "
-               "WHERE status = 'InProgress' AND due <= ?", (to,))
+    db.execute("UPDATE world SET now = ?1 WHERE now < ?1", (to,))
+    due = db.execute(
+        "SELECT id, verb, code FROM operations WHERE status = 'InProgress' AND due <= ?"
+        " ORDER BY due, id",
+        (to,),
+    )
+    for number, verb, code in due.fetchall():
+        if code:
+            _fail(db, number)
+            continue
+        if verb == Verb.DELETE.value:
+            db.execute("DELETE FROM resources WHERE operation = ?", (number,))
+        else:
+            db.execute(
+                "UPDATE resources SET state = 'Succeeded', operation = NULL WHERE operation = ?",
+                (number,),
+            )
+        _end(db, number, SUCCEEDED)
+
+
+def _end(db: Connection, number: int, status: str) -> None:
+    db.execute("UPDATE operations SET status = ?, before = NULL WHERE id = ?", (status, number))
 
 
 def _fail(db: Connection, number: int) -> None:
-    """The resource goes back to the body it had, and says what went wrong."""
+    """Put the resources back to the body they had; a compute says what went wrong."""
     code, message, before, due = db.execute(
-        "SELECT code, message, before, due FROM operations WHERE id = ?", (number,)).fetchone()
-    rows = db.execute("SELECT id, kind, body FROM resources WHERE operation = ?", (number,)).fetchall()
-    for resource, kind, text in rows:
+        "SELECT code, message, before, due FROM operations WHERE id = ?", (number,)
+    ).fetchone()
+    found = db.execute("SELECT id, kind, body FROM resources WHERE operation = ?", (number,))
+    for resource, kind, text in found.fetchall():
         body: dict[str, Data] = json.loads(before or text)
         if kind == "compute":
             error = {"code": code, "message": message}
             body["properties"]["provisioningErrors"] = [{"error": error}]
             body["properties"]["modifiedOn"] = clock.iso(due)
-        db.execute("UPDATE resources SET state = 'Failed', operation = NULL, body = ? WHERE id = ?",
-                   (json.dumps(body, separators=(",", ":"), ensure_ascii=False), resource))
-    db.execute("UPDATE operations SET status = 'Failed', before = NULL WHERE id = ?", (number,))
+        rows.overwrite(db, resource, body, FAILED)
+    _end(db, number, FAILED)

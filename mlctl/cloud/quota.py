@@ -1,23 +1,25 @@
 """How much of what is allowed, and how much each resource claims.
 
-Quota counts the most nodes that every existing cluster may have, whether they run or not
-("unprovisioned nodes contribute to your quota usage", how-to-create-attach-compute-cluster).
+A cluster claims the most nodes that it may have, whether they run or not ("unprovisioned nodes
+contribute to your quota usage", how-to-create-attach-compute-cluster).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from mlctl.cloud.ask import Catalog
-from mlctl.cloud.compute import size_of
 from mlctl.cloud.refusal import Refusal
+from mlctl.cloud.sizes import size_of
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 
 LOW_PRIORITY, TOTAL, COMPUTES = "low_priority", "total", "computes"
 ENDPOINTS, DEPLOYMENTS = "endpoints", "deployments"
-# how-to-manage-quotas: dedicated cores per region 24-300 by offer, per family and in total; low-priority
-# 100-3,000, one number over all families; GPU families start at 0. Which of the range: an assumption.
+# how-to-manage-quotas: dedicated cores 24-300 by offer, per family and in total; low-priority cores
+# 100-3,000, one number for all families; GPU families start at 0. Which of a range: an assumption.
 DEFAULTS = {LOW_PRIORITY: 100, TOTAL: 300, COMPUTES: 500, ENDPOINTS: 100, DEPLOYMENTS: 500}
 FAMILY_DEFAULT, GPU_FAMILY_DEFAULT = 100, 0
 PER_ENDPOINT = 20
@@ -28,11 +30,19 @@ def default(pool: str, catalog: Catalog) -> int:
     """The limit of a pool that nobody set."""
     if pool in DEFAULTS:
         return DEFAULTS[pool]
-    return GPU_FAMILY_DEFAULT if catalog.families().get(pool) else FAMILY_DEFAULT
+    return GPU_FAMILY_DEFAULT if families(catalog).get(pool) else FAMILY_DEFAULT
 
 
-def claims(address: Address, body: Mapping[str, Data], catalog: Catalog) -> dict[tuple[str, str], int]:
-    """(region, pool) -> what the resource takes of it."""
+@lru_cache(maxsize=4)
+def families(catalog: Catalog) -> Mapping[str, bool]:
+    """VM family -> whether it has GPUs."""
+    return {size.family: size.gpus > 0 for size in catalog.sizes().values()}
+
+
+def claims(
+    address: Address, body: Mapping[str, Data], catalog: Catalog
+) -> dict[tuple[str, str], int]:
+    """(region, pool) -> what a resource takes of it."""
     match address.kind:
         case "batch-endpoint":
             return {(body["location"], ENDPOINTS): 1}
@@ -54,23 +64,35 @@ def _cores(body: Mapping[str, Data], catalog: Catalog) -> dict[tuple[str, str], 
     return {(region, COMPUTES): 1, (region, family): cores, (region, TOTAL): cores}
 
 
-def exceeded(pool: str, region: str, limit: int, others: int, asked: int,
-             body: Mapping[str, Data]) -> Refusal:
-    """The refusal of a claim of `asked` where `others` of `limit` are taken already."""
-    left = max(limit - others, 0)
-    if pool in (COMPUTES, ENDPOINTS, DEPLOYMENTS):
-        where = f" in region {region}" if region else ""
-        return Refusal("QuotaExceeded", f"The subscription has reached its limit of {limit} {pool}{where}.")
-    name = {LOW_PRIORITY: "low-priority", TOTAL: "total regional"}.get(pool, pool)
-    scale = body["properties"]["properties"]["scaleSettings"]
-    most, least = scale["maxNodeCount"], scale["minNodeCount"]
-    each = asked // most if most else 0
-    if least * each > left:
-        return Refusal("ClusterMinNodesExceedCoreQuota", (
-            f"The specified subscription has a {name} vCPU quota of {limit} and cannot accommodate for at "
-            f"least {least} requested managed compute nodes which maps to {least * each} vCPUs "
-            f"({others} are claimed by other clusters in {region})."))
-    return Refusal("ClusterCoreQuotaReached", (
-        f"The specified subscription has a {name} vCPU quota of {limit} in {region}, of which {others} are "
-        f"claimed by other clusters: the cluster's {most} nodes of {each} vCPUs need {asked}, "
-        f"{left} are left."))
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A claim of `asked` on a pool, of whose `limit` others have `taken` too much."""
+
+    pool: str
+    region: str
+    limit: int
+    taken: int
+    asked: int
+
+    def refusal(self, body: Mapping[str, Data]) -> Refusal:
+        """What the service says to the resource that asks."""
+        if self.pool in (COMPUTES, ENDPOINTS, DEPLOYMENTS):
+            where = f" in region {self.region}" if self.region else ""
+            text = f"The subscription has reached its limit of {self.limit} {self.pool}{where}."
+            return Refusal("QuotaExceeded", text)
+        scale = body["properties"]["properties"]["scaleSettings"]
+        most, least = scale["maxNodeCount"], scale["minNodeCount"]
+        each, left = self.asked // most, max(self.limit - self.taken, 0)
+        name = {LOW_PRIORITY: "low-priority", TOTAL: "total regional"}.get(self.pool, self.pool)
+        quota = f"The specified subscription has a {name} vCPU quota of {self.limit}"
+        if least * each > left:
+            text = (
+                f"{quota} and cannot accommodate for at least {least} requested managed compute"
+                f" nodes which maps to {least * each} vCPUs."
+            )
+            return Refusal("ClusterMinNodesExceedCoreQuota", text)
+        text = (
+            f"{quota} in region {self.region}, of which clusters claim {self.taken}:"
+            f" {most} nodes of {each} vCPUs need {self.asked}, {left} are left."
+        )
+        return Refusal("ClusterCoreQuotaReached", text)

@@ -21,7 +21,7 @@ NAMED: tuple[tuple[Pointer, str], ...] = (
 
 
 def settled(ask: Ask, text: Data, kind: str) -> str:
-    """The full id of what `text` names; registry URIs stay as written, a missing version is the newest.
+    """The full id of what `text` names; no version is the newest, registry URIs stay as written.
 
     Raises:
         Refusal: it is no reference, or nothing has that name (status 404).
@@ -34,20 +34,27 @@ def settled(ask: Ask, text: Data, kind: str) -> str:
     other = named.scope if named.scope and not _same(named.scope, ask.scope) else None
     found = ask.find(named.address, other)
     if found is None:
-        raise Refusal(f"{kind.capitalize()}NotFound", f"The {kind} `{named.address}` that the request names "
-                      f"does not exist in workspace `{(other or ask.scope).workspace}`.", status=404)
+        raise Refusal(
+            f"{kind.capitalize()}NotFound",
+            f"The {kind} `{named.address}` that the request names "
+            f"does not exist in workspace `{(other or ask.scope).workspace}`.",
+            status=404,
+        )
     if found.state == "Deleting":
-        raise Refusal(f"{kind.capitalize()}NotFound",
-                      f"The {kind} `{named.address}` that the request names is being deleted.", status=404)
+        raise Refusal(
+            f"{kind.capitalize()}NotFound",
+            f"The {kind} `{named.address}` that the request names is being deleted.",
+            status=404,
+        )
     return found.address.id(other or ask.scope)
 
 
-def named(ask_scope: Scope, body: Mapping[str, Data]) -> Iterator[Address]:
+def named(own: Scope, body: Mapping[str, Data]) -> Iterator[Address]:
     """The resources of the same workspace that a stored body names."""
     for at, kind in NAMED:
         text = pointer.get(body, at)
         found = _parse(text, kind) if text else None
-        if found and found.address and (found.scope is None or _same(found.scope, ask_scope)):
+        if found and found.address and (found.scope is None or _same(found.scope, own)):
             yield found.address
 
 

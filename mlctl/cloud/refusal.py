@@ -1,15 +1,18 @@
-"""What the service says when it does not do what it was asked: one exception and its usual forms."""
+"""What the service says when it does not do what it was asked."""
 
 from __future__ import annotations
 
 from mlctl.kinds.address import Address
 
+NOT_FOUND, CONFLICT = 404, 409
+_TIMED_OUT, _THROTTLED, _SERVERS_FAULT = 408, 429, 500
+
 
 class Refusal(Exception):
     """A request that was not carried out, with the code, message and HTTP status of the answer.
 
-    `retry_after` (seconds) is set when asking again may help; `lost` says that the request may have
-    been carried out although its answer never came.
+    `retry_after` (seconds) is set when asking again may help; `lost` says that the request may
+    have been carried out although its answer never came.
     """
 
     def __init__(
@@ -31,7 +34,9 @@ class Refusal(Exception):
     @property
     def passing(self) -> bool:
         """Whether asking again may help."""
-        return self.lost or self.retry_after is not None or self.status in (408, 429) or self.status >= 500
+        if self.lost or self.retry_after is not None:
+            return True
+        return self.status in (_TIMED_OUT, _THROTTLED) or self.status >= _SERVERS_FAULT
 
 
 def bad(message: str, code: str = "BadArgument") -> Refusal:
@@ -41,16 +46,15 @@ def bad(message: str, code: str = "BadArgument") -> Refusal:
 
 def conflict(message: str, code: str = "Conflict") -> Refusal:
     """409: the request is fine, the state of the world is not."""
-    return Refusal(code, message, status=409)
+    return Refusal(code, message, status=CONFLICT)
 
 
-def missing(address: Address, why: str = "") -> Refusal:
-    """404: there is no such resource; the code is unverified, callers go by the status."""
-    tail = f" {why}" if why else ""
-    return Refusal("ResourceNotFound", f"The resource `{address}` was not found.{tail}", status=404)
+def missing(address: Address) -> Refusal:
+    """404: there is no such resource; its code is unverified, so callers go by the status."""
+    return Refusal("ResourceNotFound", f"The resource `{address}` was not found.", status=NOT_FOUND)
 
 
 def busy(address: Address, state: str, seconds: float) -> Refusal:
     """409 while another operation on the resource runs, for `seconds` more."""
-    text = f"The resource `{address}` is {state.lower()}; try again when that operation has ended."
-    return Refusal("OperationInProgress", text, status=409, retry_after=max(seconds, 0.0))
+    text = f"The resource `{address}` is {state.lower()}; try again when that has ended."
+    return Refusal("OperationInProgress", text, status=CONFLICT, retry_after=max(seconds, 0.0))

@@ -1,4 +1,7 @@
-"""The statements: rows of the store as values. Every function takes a connection in a transaction or a read."""
+"""Resources, workspaces and the world: rows of the store as values.
+
+Every function takes the connection of a transaction or of a read.
+"""
 
 from __future__ import annotations
 
@@ -14,46 +17,54 @@ from mlctl.cloud.settings import Settings
 from mlctl.kinds.address import COLLECTIONS, Address, Scope
 from mlctl.pointer import Data
 
-_COLUMNS = "id, kind, name, parent, version, state, operation, body"
+_FOUND = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
+NOWHERE = 0  # the row id of a workspace that is not there yet; no resource has it
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is one for the whole cloud, and the workspace that was asked for (None: not there yet)."""
+    """What is one for the whole cloud, and the workspace that was asked for."""
 
     now: float
     seed: str
     settings: Settings
-    workspace: int | None
+    workspace: int
     scope: Scope
     location: str
 
 
 def world(db: Connection, scope: Scope, location: str) -> World:
-    """The world as seen from `scope`; `location` is where a workspace would be made."""
-    row = db.execute(
-        "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name, s.location "
-        "FROM world w LEFT JOIN workspaces s ON s.key = ?", (_folded(scope),)).fetchone()
-    now, seed, text, workspace, *spelt, there = row
+    """The world as seen from `scope`; `location` is where a new workspace would be."""
+    now, seed, text, workspace, *spelt, there = db.execute(
+        "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
+        " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
+        (str(scope).casefold(),),
+    ).fetchone()
+    held = settings.load(text)
     if workspace is None:
-        return World(now, seed, settings.load(text), None, scope, location)
-    return World(now, seed, settings.load(text), workspace, Scope(*spelt), there)
-
-
-def _folded(scope: Scope) -> str:
-    return str(scope).casefold()
+        return World(now, seed, held, NOWHERE, scope, location)
+    return World(now, seed, held, workspace, Scope(*spelt), there)
 
 
 def make_workspace(db: Connection, scope: Scope, location: str) -> int:
-    """A new workspace's row id."""
-    return _new_id(db.execute(
-        "INSERT INTO workspaces (key, subscription, resource_group, name, location) VALUES (?, ?, ?, ?, ?)",
-        (_folded(scope), scope.subscription, scope.resource_group, scope.workspace, location)).lastrowid)
+    """The row id of a new workspace."""
+    spelt = (scope.subscription, scope.resource_group, scope.workspace)
+    made = db.execute(
+        "INSERT INTO workspaces (key, subscription, resource_group, name, location)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (str(scope).casefold(), *spelt, location),
+    )
+    return int(made.lastrowid or NOWHERE)
 
 
-def _new_id(rowid: int | None) -> int:
-    assert rowid is not None
-    return rowid
+def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
+    """Every workspace, with its location and how many resources of each kind it has."""
+    query = "SELECT id, subscription, resource_group, name, location FROM workspaces ORDER BY id"
+    for number, *spelt, location in db.execute(query).fetchall():
+        counts = db.execute(
+            "SELECT kind, count(*) FROM resources WHERE workspace = ? GROUP BY kind", (number,)
+        )
+        yield Scope(*spelt), location, dict(counts.fetchall())
 
 
 def key(address: Address) -> str:
@@ -62,20 +73,22 @@ def key(address: Address) -> str:
 
 
 def holder(address: Address) -> str:
-    """What a list of siblings is asked by: the endpoint of a deployment, the kind of the rest."""
+    """What a list of siblings is asked by: the kind, and the endpoint of a deployment."""
     return f"{address.kind}/{(address.parent or '').casefold()}"
 
 
-def find(db: Connection, workspace: int | None, address: Address) -> Found | None:
+def find(db: Connection, workspace: int, address: Address) -> Found | None:
     """The resource at `address`; without a version, the newest created one of a versioned kind."""
     if COLLECTIONS[address.kind][2] and address.version is None:
+        first = key(address)
         row = db.execute(
-            f"SELECT {_COLUMNS} FROM resources WHERE workspace = ? AND key >= ? AND key < ? "
-            "ORDER BY id DESC LIMIT 1",
-            (workspace, key(address), key(address)[:-1] + ";")).fetchone()  # `;` follows `:`
+            _FOUND + "WHERE workspace = ? AND key >= ? AND key < ? ORDER BY id DESC LIMIT 1",
+            (workspace, first, first[:-1] + ";"),  # the character after `:`
+        ).fetchone()
     else:
-        row = db.execute(f"SELECT {_COLUMNS} FROM resources WHERE key = ? AND workspace = ?",
-                         (key(address), workspace)).fetchone()
+        row = db.execute(
+            _FOUND + "WHERE key = ? AND workspace = ?", (key(address), workspace)
+        ).fetchone()
     return _found(row) if row else None
 
 
@@ -84,118 +97,113 @@ def _found(row: tuple[Any, ...]) -> Found:
     return Found(number, Address(kind, name, parent, version), state, operation, json.loads(text))
 
 
-def find_all(db: Connection, workspace: int | None, addresses: Collection[Address]) -> dict[Address, Found]:
+def find_all(
+    db: Connection, workspace: int, addresses: Collection[Address]
+) -> dict[Address, Found]:
     """The resources that exist, by the address as asked; one query for all exact ones."""
-    if len(addresses) == 1:
-        (one,) = addresses
-        alone = find(db, workspace, one)
-        return {one: alone} if alone else {}
-    floating = [each for each in addresses if COLLECTIONS[each.kind][2] and each.version is None]
-    exact = {each: each for each in addresses if each not in floating} if floating else {a: a for a in addresses}
-    keys = json.dumps([key(each) for each in exact])
-    out = {}
-    for row in db.execute(f"SELECT {_COLUMNS} FROM resources WHERE key IN (SELECT value FROM json_each(?)) "
-                          "AND workspace = ?", (keys, workspace)):
+    out: dict[Address, Found] = {}
+    exact: dict[Address, Address] = {}
+    for address in addresses:
+        if COLLECTIONS[address.kind][2] and address.version is None:
+            newest = find(db, workspace, address)
+            out |= {address: newest} if newest else {}
+        else:
+            exact[address] = address
+    keys = json.dumps([key(address) for address in exact])
+    for row in db.execute(
+        _FOUND + "WHERE workspace = ? AND key IN (SELECT value FROM json_each(?))",  # noqa: S608
+        (workspace, keys),
+    ):
         found = _found(row)
         out[exact[found.address]] = found
-    for each in floating:
-        newest = find(db, workspace, each)
-        if newest:
-            out[each] = newest
     return out
 
 
-def siblings(db: Connection, workspace: int | None, kind: str, parent: str | None) -> Iterator[Found]:
+def siblings(db: Connection, workspace: int, kind: str, parent: str | None) -> Iterator[Found]:
     """All of a kind (of one parent), by name, oldest version first."""
-    where, values = "workspace = ? AND kind = ?", [workspace, kind]
-    if parent is not None:
-        where, values = f"{where} AND holder = ?", [*values, f"{kind}/{parent.casefold()}"]
-    for row in db.execute(f"SELECT {_COLUMNS} FROM resources WHERE {where} "
-                          "ORDER BY parent COLLATE NOCASE, name COLLATE NOCASE, id", values):
-        yield _found(row)
+    rows = db.execute(
+        _FOUND + "WHERE workspace = ?1 AND kind = ?2 AND (?3 IS NULL OR holder = ?3)"
+        " ORDER BY parent COLLATE NOCASE, name COLLATE NOCASE, id",
+        (workspace, kind, None if parent is None else f"{kind}/{parent.casefold()}"),
+    )
+    yield from map(_found, rows)
+
+
+def find_code(db: Connection, workspace: int, sha256: str) -> Address | None:
+    """The first code asset with this content hash."""
+    row = db.execute(
+        "SELECT kind, name, parent, version FROM resources WHERE workspace = ? AND kind = 'code'"
+        " AND json_extract(body, '$.properties.properties.hash_sha256') = ? ORDER BY id",
+        (workspace, sha256),
+    ).fetchone()
+    return Address(*row) if row else None
 
 
 def count(db: Connection, workspace: int, address: Address) -> int:
     """How many siblings `address` has, itself included."""
-    row = db.execute("SELECT count(*) FROM resources WHERE workspace = ? AND kind = ? AND holder = ?",
-                     (workspace, address.kind, holder(address))).fetchone()
+    row = db.execute(
+        "SELECT count(*) FROM resources WHERE workspace = ? AND kind = ? AND holder = ?",
+        (workspace, address.kind, holder(address)),
+    ).fetchone()
     return int(row[0])
 
 
-def owner(db: Connection, address: Address, region: str, subscription: str, but: int | None) -> str | None:
+def owner(db: Connection, world: World, address: Address, region: str) -> str | None:
     """The other workspace of the subscription that has this name in the region."""
     row = db.execute(
-        "SELECT s.resource_group || '/' || s.name FROM resources r JOIN workspaces s ON s.id = r.workspace "
-        "WHERE r.key = ? AND r.region = ? AND s.subscription = ? COLLATE NOCASE AND r.workspace IS NOT ?",
-        (key(address), region, subscription, but)).fetchone()
+        "SELECT s.resource_group || '/' || s.name FROM resources r"
+        " JOIN workspaces s ON s.id = r.workspace WHERE r.key = ? AND r.region = ?"
+        " AND s.subscription = ? COLLATE NOCASE AND r.workspace <> ?",
+        (key(address), region, world.scope.subscription, world.workspace),
+    ).fetchone()
     return str(row[0]) if row else None
 
 
-def save(db: Connection, workspace: int, address: Address, body: Mapping[str, Data], state: str,
-         operation: int | None, old: Found | None) -> int:
-    """Write the resource; its row id."""
-    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
-    if old:
-        db.execute("UPDATE resources SET body = ?, state = ?, operation = ? WHERE id = ?",
-                   (text, state, operation, old.id))
-        return old.id
-    row = (workspace, key(address), address.kind, holder(address), address.name, address.parent,
-           address.version, body.get("location"), state, operation, text)
-    return _new_id(db.execute(
-        "INSERT INTO resources (workspace, key, kind, holder, name, parent, version, region, state, "
-        "operation, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row).lastrowid)
+def add(db: Connection, workspace: int, address: Address, body: Mapping[str, Data]) -> int:
+    """The row id of a new resource, done at once."""
+    spelt = (address.kind, holder(address), address.name, address.parent, address.version)
+    made = db.execute(
+        "INSERT INTO resources (workspace, key, kind, holder, name, parent, version, region, body,"
+        " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'Succeeded')",
+        (workspace, key(address), *spelt, body.get("location"), compact(body)),
+    )
+    return int(made.lastrowid or 0)
 
 
-def set_needs(db: Connection, resource: int, needed: Iterable[Address]) -> None:
-    """Replace what `resource` is known to name."""
+def overwrite(db: Connection, resource: int, body: Mapping[str, Data], state: str) -> None:
+    """Give a resource another body; nothing runs on it."""
+    db.execute(
+        "UPDATE resources SET body = ?, state = ?, operation = NULL WHERE id = ?",
+        (compact(body), state, resource),
+    )
+
+
+def compact(body: Mapping[str, Data]) -> str:
+    """JSON in as few characters as it takes."""
+    return _encode(body)
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
+def add_needs(db: Connection, resource: int, needed: Iterable[Address]) -> None:
+    """Write down what `resource` names."""
+    pairs = [(resource, key(each)) for each in needed]
+    if pairs:
+        db.executemany("INSERT OR IGNORE INTO needs VALUES (?, ?)", pairs)
+
+
+def drop_needs(db: Connection, resource: int) -> None:
+    """Forget what `resource` names."""
     db.execute("DELETE FROM needs WHERE resource = ?", (resource,))
-    db.executemany("INSERT OR IGNORE INTO needs VALUES (?, ?)", [(resource, key(each)) for each in needed])
 
 
 def users(db: Connection, workspace: int, address: Address) -> list[Address]:
     """Who names `address`, of the same workspace."""
     rows = db.execute(
-        "SELECT r.kind, r.name, r.parent, r.version FROM needs n JOIN resources r ON r.id = n.resource "
-        "WHERE n.key = ? AND r.workspace = ? AND r.state <> 'Deleting' ORDER BY r.key",
-        (key(address), workspace))
+        "SELECT r.kind, r.name, r.parent, r.version FROM needs n"
+        " JOIN resources r ON r.id = n.resource"
+        " WHERE n.key = ? AND r.workspace = ? AND r.state <> 'Deleting' ORDER BY r.key",
+        (key(address), workspace),
+    )
     return [Address(*row) for row in rows]
-
-
-def set_claims(db: Connection, resource: int, subscription: str,
-               claims: Mapping[tuple[str, str], int]) -> None:
-    """Replace what `resource` takes of the quotas; triggers keep the sums."""
-    db.execute("DELETE FROM claims WHERE resource = ?", (resource,))
-    db.executemany("INSERT INTO claims VALUES (?, ?, ?, ?, ?)", [
-        (resource, subscription.casefold(), region, pool, amount) for (region, pool), amount in claims.items()])
-
-
-def usage(db: Connection, subscription: str, region: str) -> dict[str, int]:
-    """Pool -> what is claimed in a region."""
-    return dict(db.execute("SELECT pool, amount FROM used WHERE subscription = ? AND region = ?",
-                           (subscription.casefold(), region)))
-
-
-def used_of(db: Connection, subscription: str, region: str, pool: str) -> tuple[int, int | None]:
-    """What is claimed of a pool, and its limit where one was set."""
-    at = (subscription.casefold(), region, pool)
-    row = db.execute(
-        "SELECT (SELECT amount FROM used WHERE (subscription, region, pool) = (?, ?, ?)), "
-        "(SELECT cap FROM quotas WHERE (subscription, region, pool) = (?, ?, ?))", at + at).fetchone()
-    return row[0] or 0, row[1]
-
-
-def claimed_by(db: Connection, resource: int) -> dict[str, int]:
-    """Pool -> what a resource claims now."""
-    return dict(db.execute("SELECT pool, amount FROM claims WHERE resource = ?", (resource,)))
-
-
-def caps(db: Connection, subscription: str, region: str) -> dict[str, int]:
-    """Pool -> the limit that was set."""
-    return dict(db.execute("SELECT pool, cap FROM quotas WHERE subscription = ? AND region = ?",
-                           (subscription.casefold(), region)))
-
-
-def set_cap(db: Connection, subscription: str, region: str, pool: str, cap: int) -> None:
-    """Set the limit of a pool."""
-    db.execute("INSERT OR REPLACE INTO quotas VALUES (?, ?, ?, ?)",
-               (subscription.casefold(), region, pool, cap))

@@ -1,21 +1,20 @@
 """What can be set about a simulated cloud: how long things take and how strict it is.
 
-No figure here is published by the service: each is an assumption, printed by `mlctl local status`.
+No figure here is published by the service: each is an assumption, shown by `mlctl local status`.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from functools import lru_cache
-from typing import Any
 
 
 class Immutable(Enum):
     """What a PUT with a changed create-only field gets.
 
-    Both were reported of the real service (Azure/azure-rest-api-specs#18889 for `IGNORE`).
+    `IGNORE` was reported of the real service (Azure/azure-rest-api-specs#18889).
     """
 
     REFUSE = "refuse"
@@ -44,38 +43,38 @@ class Delays:
     deployment_delete: float = 30.0
 
     def of(self, kind: str, verb: str) -> float:
-        """The delay of `verb` (`create`, `update`, `delete`) on a kind; 0 for what is done at once."""
-        return _delays(self).get(f"{kind.removeprefix('batch-')}_{verb}", 0.0)
+        """The delay of `verb` (`create`, `update`, `delete`); 0 for what is done at once."""
+        return _by_name(self).get(f"{kind.removeprefix('batch-')}_{verb}", 0.0)
 
 
 @lru_cache(maxsize=8)
-def _delays(delays: Delays) -> dict[str, float]:
+def _by_name(delays: Delays) -> dict[str, float]:
     return asdict(delays)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that can be set, and stored with the state."""
+    """All that can be set; stored with the state."""
 
-    delays: Delays = field(default_factory=Delays)
+    delays: Delays = Delays()
     immutable: Immutable = Immutable.REFUSE
     in_use: InUse = InUse.REFUSE
 
-    def dump(self) -> str:
-        """The settings as JSON text that `load` reads."""
-        return json.dumps(
-            {"delays": asdict(self.delays), "immutable": self.immutable.value, "in_use": self.in_use.value}
-        )
+
+def dump(settings: Settings) -> str:
+    """The settings as JSON text that `load` reads."""
+    words = {"immutable": settings.immutable.value, "in_use": settings.in_use.value}
+    return json.dumps({"delays": asdict(settings.delays), **words})
 
 
 @lru_cache(maxsize=8)
 def load(text: str) -> Settings:
     """The settings that `dump` wrote; what is not there has its default."""
-    given: dict[str, Any] = json.loads(text)
+    given = json.loads(text)
     known = {slot.name for slot in fields(Delays)}
-    delays = {name: float(value) for name, value in given.get("delays", {}).items() if name in known}
+    delays = {name: seconds for name, seconds in given.get("delays", {}).items() if name in known}
     return Settings(
-        delays=replace(Delays(), **delays),
-        immutable=Immutable(given.get("immutable", Immutable.REFUSE.value)),
-        in_use=InUse(given.get("in_use", InUse.REFUSE.value)),
+        Delays(**delays),
+        Immutable(given.get("immutable", Immutable.REFUSE.value)),
+        InUse(given.get("in_use", InUse.REFUSE.value)),
     )

@@ -15,25 +15,31 @@ MEMORY = ":memory:"
 _BUSY_SECONDS = 30.0
 
 _SCHEMA = """
-CREATE TABLE world (id INTEGER PRIMARY KEY CHECK (id = 1), now REAL NOT NULL, seed TEXT NOT NULL,
+CREATE TABLE world (
+  id INTEGER PRIMARY KEY CHECK (id = 1), now REAL NOT NULL, seed TEXT NOT NULL,
   settings TEXT NOT NULL);
 INSERT INTO world VALUES (1, 0, '0', '{}');
-CREATE TABLE workspaces (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, subscription TEXT NOT NULL,
+CREATE TABLE workspaces (
+  id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, subscription TEXT NOT NULL,
   resource_group TEXT NOT NULL, name TEXT NOT NULL, location TEXT NOT NULL);
-CREATE TABLE resources (id INTEGER PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspaces,
-  key TEXT NOT NULL, kind TEXT NOT NULL, holder TEXT NOT NULL, name TEXT NOT NULL, parent TEXT, version TEXT,
+CREATE TABLE resources (
+  id INTEGER PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL,
+  kind TEXT NOT NULL, holder TEXT NOT NULL, name TEXT NOT NULL, parent TEXT, version TEXT,
   region TEXT, state TEXT NOT NULL, operation INTEGER, body TEXT NOT NULL);
 CREATE UNIQUE INDEX resources_by_key ON resources (key, workspace);
 CREATE INDEX resources_by_kind ON resources (workspace, kind, holder);
 CREATE INDEX resources_in_motion ON resources (operation) WHERE operation IS NOT NULL;
-CREATE TABLE needs (resource INTEGER NOT NULL REFERENCES resources ON DELETE CASCADE, key TEXT NOT NULL,
+CREATE TABLE needs (
+  resource INTEGER NOT NULL REFERENCES resources ON DELETE CASCADE, key TEXT NOT NULL,
   PRIMARY KEY (resource, key)) WITHOUT ROWID;
 CREATE INDEX needs_by_key ON needs (key);
-CREATE TABLE claims (resource INTEGER NOT NULL REFERENCES resources ON DELETE CASCADE,
-  subscription TEXT NOT NULL, region TEXT NOT NULL, pool TEXT NOT NULL, amount INTEGER NOT NULL,
+CREATE TABLE claims (
+  resource INTEGER NOT NULL REFERENCES resources ON DELETE CASCADE, subscription TEXT NOT NULL,
+  region TEXT NOT NULL, pool TEXT NOT NULL, amount INTEGER NOT NULL,
   PRIMARY KEY (resource, pool)) WITHOUT ROWID;
-CREATE TABLE used (subscription TEXT NOT NULL, region TEXT NOT NULL, pool TEXT NOT NULL,
-  amount INTEGER NOT NULL, PRIMARY KEY (subscription, region, pool)) WITHOUT ROWID;
+CREATE TABLE used (
+  subscription TEXT NOT NULL, region TEXT NOT NULL, pool TEXT NOT NULL, amount INTEGER NOT NULL,
+  PRIMARY KEY (subscription, region, pool)) WITHOUT ROWID;
 CREATE TRIGGER claimed AFTER INSERT ON claims BEGIN
   INSERT INTO used VALUES (new.subscription, new.region, new.pool, new.amount)
     ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
@@ -42,11 +48,12 @@ CREATE TRIGGER released AFTER DELETE ON claims BEGIN
   UPDATE used SET amount = amount - old.amount
     WHERE subscription = old.subscription AND region = old.region AND pool = old.pool;
 END;
-CREATE TABLE quotas (subscription TEXT NOT NULL, region TEXT NOT NULL, pool TEXT NOT NULL,
-  cap INTEGER NOT NULL, PRIMARY KEY (subscription, region, pool)) WITHOUT ROWID;
-CREATE TABLE operations (id INTEGER PRIMARY KEY, resource INTEGER NOT NULL, address TEXT NOT NULL,
-  workspace INTEGER NOT NULL, verb TEXT NOT NULL, started REAL NOT NULL, due REAL NOT NULL,
-  status TEXT NOT NULL, code TEXT, message TEXT, before TEXT);
+CREATE TABLE quotas (
+  subscription TEXT NOT NULL, region TEXT NOT NULL, pool TEXT NOT NULL, cap INTEGER NOT NULL,
+  PRIMARY KEY (subscription, region, pool)) WITHOUT ROWID;
+CREATE TABLE operations (
+  id INTEGER PRIMARY KEY, address TEXT NOT NULL, verb TEXT NOT NULL, started REAL NOT NULL,
+  due REAL NOT NULL, status TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, before TEXT);
 CREATE INDEX operations_running ON operations (due) WHERE status = 'InProgress';
 CREATE TABLE faults (id INTEGER PRIMARY KEY, spec TEXT NOT NULL, seen INTEGER NOT NULL);
 """
@@ -72,7 +79,8 @@ class Store:
             _make_folder(Path(self.path))
         try:
             self._connection = sqlite3.connect(
-                self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+                self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
             _prepare(self._connection, self.path)
         except sqlite3.Error as error:
             raise _explained(self.path, error) from error
@@ -141,12 +149,16 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _check_ours(connection: sqlite3.Connection, path: str) -> None:
-    version, application = (_number(connection, name) for name in ("user_version", "application_id"))
+    version, application = (
+        _number(connection, name) for name in ("user_version", "application_id")
+    )
     if (version or application) and application != APPLICATION:
         raise StoreError(f"`{path}` is a database of another program: name another file.")
     if version > VERSION:
-        raise StoreError(f"`{path}` was written by a newer mlctl (state version {version}, this one knows "
-                         f"{VERSION}): upgrade mlctl, or name another file.")
+        raise StoreError(
+            f"`{path}` was written by a newer mlctl (state version {version}, this one knows "
+            f"{VERSION}): upgrade mlctl, or name another file."
+        )
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if version == 0 and tables:
         raise StoreError(f"`{path}` is a database of another program: name another file.")
@@ -157,14 +169,15 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """SQLite answers `locked` at once, without its busy wait, when two processes switch together."""
+    """Two processes that switch at once get `locked` without SQLite's busy wait: wait here."""
     if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
         return
-    for attempt in range(200):
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError:
-            if attempt == 199:
+            if time.monotonic() > until:
                 raise
             time.sleep(0.01)
         else:
@@ -196,9 +209,11 @@ def _explained(path: str, error: sqlite3.Error) -> StoreError:
     if "locked" in text or "busy" in text:
         advice = f"another process has held it for {_BUSY_SECONDS:.0f} s: try again"
     elif "not a database" in text or "malformed" in text:
-        advice = "it is no mlctl state, or damaged: move it away to start anew, or name another file"
+        advice = (
+            "it is no mlctl state, or damaged: move it away to start anew, or name another file"
+        )
     elif "closed database" in text:
         advice = "it was closed"
     else:
-        advice = "check that the path is a file that you may read and write, and that the disk is not full"
+        advice = "check that you may read and write this file, and that the disk is not full"
     return StoreError(f"cannot use the local state `{path}` ({text}): {advice}.")

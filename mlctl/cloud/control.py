@@ -1,0 +1,141 @@
+"""What people set and see from outside: the clock, settings, quotas, faults, the whole state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mlctl.cloud import claims, clock, faults, operations, quota, rows, settings
+from mlctl.cloud.faults import Fault, Planted
+from mlctl.cloud.operations import Running
+from mlctl.cloud.service import Place
+from mlctl.cloud.settings import Settings
+from mlctl.cloud.store import TABLES
+from mlctl.kinds.address import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace, and how many resources of each kind it has."""
+
+    scope: Scope
+    location: str
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A simulated cloud at one moment; `now` in seconds since its epoch, `moment` as ISO 8601."""
+
+    path: str
+    now: float
+    moment: str
+    seed: str
+    settings: Settings
+    workspaces: tuple[Workspace, ...]
+    pending: tuple[Running, ...]
+    faults: tuple[Planted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """What is taken and allowed of one quota; `is_set` where somebody set the limit."""
+
+    name: str
+    used: int
+    limit: int
+    is_set: bool
+
+
+def status(place: Place) -> Status:
+    """Everything worth knowing about the cloud that `place` is in."""
+    with place.store.look() as db:
+        world = rows.world(db, place.scope, place.location)
+        return Status(
+            *(place.store.path, world.now, clock.iso(world.now), world.seed, world.settings),
+            tuple(Workspace(*each) for each in rows.workspaces(db)),
+            tuple(operations.pending(db)),
+            tuple(faults.planted(db)),
+        )
+
+
+def advance(place: Place, seconds: float) -> float:
+    """Let time pass, and end what is due by then; the time after it.
+
+    Raises:
+        ValueError: `seconds` is negative: time does not go back.
+    """
+    if not seconds >= 0:
+        raise ValueError("time does not go back: give a duration that is not negative")
+    with place.store.change() as db:
+        to = rows.world(db, place.scope, place.location).now + seconds
+        operations.advance(db, to)
+        return to
+
+
+def settle(place: Place) -> float:
+    """Let time pass until nothing runs any more; the time after it."""
+    with place.store.change() as db:
+        last = max((each.due for each in operations.pending(db)), default=0.0)
+        operations.advance(db, last)
+        return rows.world(db, place.scope, place.location).now
+
+
+def reset(place: Place, seed: str) -> None:
+    """Make the cloud new: no workspace, the clock at its epoch, all settings as at first."""
+    with place.store.change() as db:
+        for table in TABLES:
+            db.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own tables
+        db.execute("UPDATE world SET now = 0, seed = ?, settings = '{}'", (seed,))
+
+
+def configure(place: Place, wanted: Settings) -> None:
+    """Set how long things take and how strict the cloud is."""
+    with place.store.change() as db:
+        db.execute("UPDATE world SET settings = ?", (settings.dump(wanted),))
+
+
+def pools(place: Place, location: str) -> tuple[Pool, ...]:
+    """The quotas of a region: the general ones, then every VM family."""
+    with place.store.look() as db:
+        used = claims.used(db, place.scope.subscription, location)
+        caps = claims.caps(db, place.scope.subscription, location)
+    general = (quota.LOW_PRIORITY, quota.TOTAL, quota.COMPUTES, quota.ENDPOINTS)
+    families = {*quota.families(place.catalog), *used, *caps} - {*quota.DEFAULTS}
+    return tuple(
+        Pool(
+            name,
+            used.get(name, 0),
+            caps.get(name, quota.default(name, place.catalog)),
+            name in caps,
+        )
+        for name in (*general, *sorted(families, key=str.casefold))
+    )
+
+
+def set_caps(place: Place, location: str, limits: Mapping[str, int]) -> None:
+    """Set the limits of pools in a region; VM families in any case.
+
+    Raises:
+        ValueError: a limit is negative.
+    """
+    if any(limit < 0 for limit in limits.values()):
+        raise ValueError("a quota is not negative")
+    spelt = {pool.name.casefold(): pool.name for pool in pools(place, location)}
+    with place.store.change() as db:
+        for name, limit in limits.items():
+            pool = spelt.get(name.casefold(), name)
+            claims.set_cap(db, place.scope.subscription, location, pool, limit)
+
+
+def add_fault(place: Place, fault: Fault) -> int:
+    """Set a fault; its number."""
+    with place.store.change() as db:
+        row = db.execute("INSERT INTO faults (spec, seen) VALUES (?, 0)", (faults.dump(fault),))
+        return int(row.lastrowid or 0)
+
+
+def clear_faults(place: Place) -> int:
+    """Remove all faults; how many there were."""
+    with place.store.change() as db:
+        return db.execute("DELETE FROM faults").rowcount
