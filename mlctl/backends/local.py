@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from mlctl import catalog as public
 from mlctl.backends.base import BackendError, Live, NotFound, Permanent, Transient, Usage
-from mlctl.cloud import catalog as stand_in
 from mlctl.cloud import control, operations, quota, rows, service
 from mlctl.cloud.ask import Catalog, Found
 from mlctl.cloud.control import Pool, Status
@@ -71,7 +71,7 @@ class LocalBackend:
         scope: Scope,
         *,
         location: str = LOCATION,
-        catalog: Catalog = stand_in,
+        catalog: Catalog = public,
     ) -> None:
         """The workspace `scope` of the cloud at `path` (`:memory:`: a new one of its own).
 

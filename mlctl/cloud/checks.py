@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from sqlite3 import Connection
 
 from mlctl import pointer
+from mlctl.catalog import limits
 from mlctl.cloud import claims, operations, quota, rows
 from mlctl.cloud.ask import Catalog, Found
 from mlctl.cloud.quota import Excess
@@ -41,7 +42,7 @@ def refuse_taken(db: Connection, world: World, address: Address, region: str) ->
             text = f"The name `{address.name}` is taken in region {region} by workspace `{other}`."
             raise conflict(text, "NameAlreadyTaken")
     if address.kind == "batch-deployment":
-        most = quota.PER_ENDPOINT
+        most = limits.DEPLOYMENTS_PER_ENDPOINT
         if rows.count(db, world.workspace, address) >= most:
             text = f"The endpoint `{address.parent}` has reached its limit of {most} deployments."
             raise Refusal("QuotaExceeded", text)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mlctl.catalog import limits
 from mlctl.cloud.ask import Catalog
 from mlctl.cloud.refusal import Refusal
 from mlctl.cloud.sizes import size_of
@@ -18,11 +19,16 @@ from mlctl.pointer import Data
 
 LOW_PRIORITY, TOTAL, COMPUTES = "low_priority", "total", "computes"
 ENDPOINTS, DEPLOYMENTS = "endpoints", "deployments"
-# how-to-manage-quotas: dedicated cores 24-300 by offer, per family and in total; low-priority cores
-# 100-3,000, one number for all families; GPU families start at 0. Which of a range: an assumption.
-DEFAULTS = {LOW_PRIORITY: 100, TOTAL: 300, COMPUTES: 500, ENDPOINTS: 100, DEPLOYMENTS: 500}
+# The documents give ranges; where in them a subscription stands is an assumption. `limits` has the
+# sources; GPU families start at 0.
+DEFAULTS = {
+    LOW_PRIORITY: limits.LOW_PRIORITY_CORES[0],
+    TOTAL: limits.DEDICATED_CORES[1],
+    COMPUTES: limits.COMPUTES,
+    ENDPOINTS: limits.ENDPOINTS,
+    DEPLOYMENTS: limits.DEPLOYMENTS,
+}
 FAMILY_DEFAULT, GPU_FAMILY_DEFAULT = 100, 0
-PER_ENDPOINT = 20
 EVERYWHERE = ""  # the region of what is counted over all regions
 
 
