@@ -1,0 +1,355 @@
+"""What is wrong with a document, in the words that its author reads."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlctl import schema
+from mlctl.diagnostics import Diagnostic, Report, Source
+from mlctl.schema.words import nearest
+from mlctl.source import Document, load
+
+CLUSTER = "name: cpu\ntype: amlcompute\n"
+ENDPOINT = "name: heart\n"
+FLAT = "name: blue\nendpoint_name: heart\nmodel: azureml:m:1\ncompute: azureml:cpu\n"
+MODEL_FORM = FLAT + "type: model\n"
+PIPELINE = "name: blue\nendpoint_name: heart\ntype: pipeline\ncomponent: pipeline.yml\n"
+ENVIRONMENT = "name: torch\nimage: ubuntu\n"
+
+
+def check(name: str, text: str) -> list[Diagnostic]:
+    (document,) = load("doc.yml", text, Report())
+    return list(schema.check(document, schema.load(name)))
+
+
+def told(name: str, text: str) -> list[str]:
+    return [f"{one.rule.code} {one.message}" for one in check(name, text)]
+
+
+def the(name: str, text: str) -> Diagnostic:
+    (only,) = check(name, text)
+    return only
+
+
+def underlined(found: Diagnostic) -> str:
+    assert found.primary is not None
+    span = found.primary.span
+    return span.source.lines[span.line][span.column : span.end_column]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("amlCompute", CLUSTER),
+        ("batchEndpoint", ENDPOINT),
+        ("batchDeployment", FLAT),
+        ("batchDeployment", MODEL_FORM),
+        ("batchDeployment", PIPELINE),
+        ("model", "name: m\nversion: 1\npath: ./model\n"),
+        ("environment", ENVIRONMENT),
+    ],
+)
+def test_the_least_document_of_each_form_is_valid(name: str, text: str) -> None:
+    assert told(name, text) == []
+
+
+def test_an_unknown_field_is_underlined_and_the_right_one_suggested() -> None:
+    found = the("amlCompute", CLUSTER + "tire: low_priority\n")
+    assert (found.rule.code, found.message) == ("MLC101", "unknown field `tire`")
+    assert (underlined(found), found.hint) == ("tire", "did you mean `tier`?")
+
+
+def test_each_unknown_field_is_a_finding_of_its_own() -> None:
+    assert told("amlCompute", CLUSTER + "a1: 1\nb2: 2\n") == [
+        "MLC101 unknown field `a1`",
+        "MLC101 unknown field `b2`",
+    ]
+
+
+@pytest.mark.parametrize("key", ["maxInstances", "max-instances", "MAX_INSTANCES", "max_instance"])
+def test_letter_case_dashes_and_small_slips_are_seen_through(key: str) -> None:
+    assert the("amlCompute", CLUSTER + f"{key}: 1\n").hint == "did you mean `max_instances`?"
+
+
+def test_a_read_only_field_is_never_suggested() -> None:
+    assert "`id`" not in (the("amlCompute", CLUSTER + "ids: x\n").hint or "")
+
+
+def test_a_field_of_the_2021_preview_is_answered_with_its_successor() -> None:
+    found = the("batchEndpoint", ENDPOINT + "traffic: {blue: 100}\n")
+    assert found.hint is not None
+    assert "defaults: {deployment_name: ...}" in found.hint
+
+
+def test_a_field_of_another_kind_is_answered_with_that_kind() -> None:
+    found = the("batchEndpoint", ENDPOINT + "mini_batch_size: 3\n")
+    assert found.hint is not None
+    assert found.hint.startswith("a batch deployment has it")
+
+
+def test_a_flat_field_beside_settings_belongs_under_settings() -> None:
+    found = the("batchDeployment", MODEL_FORM + "mini_batch_size: 3\n")
+    assert (found.rule.code, found.message) == (
+        "MLC109",
+        "`mini_batch_size` belongs under `settings`",
+    )
+    assert underlined(found) == "mini_batch_size"
+
+
+def test_settings_need_the_type_model() -> None:
+    found = the("batchDeployment", FLAT + "settings: {mini_batch_size: 3}\n")
+    assert (found.rule.code, found.message) == ("MLC109", "`settings` needs `type: model`")
+
+
+def test_a_component_needs_the_type_pipeline_and_nothing_else_is_said() -> None:
+    text = "name: blue\nendpoint_name: heart\ncomponent: pipeline.yml\n"
+    assert told("batchDeployment", text) == ["MLC109 `component` needs `type: pipeline`"]
+
+
+def test_a_pipeline_has_no_compute() -> None:
+    found = the("batchDeployment", PIPELINE + "compute: azureml:cpu\n")
+    assert (found.rule.code, underlined(found)) == ("MLC101", "compute")
+    assert found.hint is not None
+    assert "default_compute" in found.hint
+
+
+def test_settings_of_a_pipeline_are_free() -> None:
+    assert told("batchDeployment", PIPELINE + "settings: {anything: [1, 2]}\n") == []
+
+
+def test_a_missing_field_is_shown_at_the_key_above_with_an_example() -> None:
+    found = the("amlCompute", CLUSTER + "ssh_settings:\n  ssh_key_value: ssh-rsa AAAA\n")
+    assert (found.rule.code, underlined(found)) == ("MLC102", "ssh_settings")
+    assert found.hint == "add `admin_username: azureuser`"
+
+
+def test_a_misspelt_field_is_not_missing_too() -> None:
+    assert told("batchEndpoint", "nmae: heart\n") == ["MLC101 unknown field `nmae`"]
+
+
+def test_an_environment_needs_an_image_or_a_build() -> None:
+    assert told("environment", "name: torch\n") == ["MLC102 `image` or `build` is missing"]
+
+
+def test_an_image_and_a_build_exclude_each_other() -> None:
+    found = the("environment", ENVIRONMENT + "build: {path: docker}\n")
+    assert (found.rule.code, underlined(found)) == ("MLC110", "build")
+    assert [label.text for label in found.related] == ["and this"]
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ('min_instances: "3"', "write 3 without quotes"),
+        ("min_instances: 1.5", "write 1 or 2"),
+        ("min_instances: yes", "YAML reads `yes` as true"),
+        ("idle_time_before_scale_down: 2m", "write 120: the unit is seconds"),
+        ("idle_time_before_scale_down: PT2M", "write 120: the unit is seconds"),
+        ("enable_node_public_ip: 'no'", "write false without quotes"),
+        ("description: 12:30", 'YAML reads `12:30` as 750; quote it: "12:30"'),
+        ("description: yes", 'YAML reads `yes` as true; quote it: "yes"'),
+        ("tags: {version: 1.10}", 'YAML reads `1.10` as 1.1; quote it: "1.10"'),
+        ("tags: {version: 3}", 'quote it: "3"'),
+        ("tags: [a]", "Names and values to find and bill the cluster by."),
+        ("size: [a]", "for example `size: Standard_D4s_v3`"),
+    ],
+)
+def test_a_wrong_type_is_answered_with_what_to_write(line: str, hint: str) -> None:
+    found = the("amlCompute", CLUSTER + line + "\n")
+    assert (found.rule.code, found.hint) == ("MLC103", hint)
+
+
+def test_a_version_that_is_a_decimal_is_to_be_quoted() -> None:
+    found = the("model", "name: m\npath: p\nversion: 1.10\n")
+    assert found.hint == 'YAML reads `1.10` as 1.1; quote it: "1.10"'
+
+
+@pytest.mark.parametrize("number", ["2", "2.0"])
+def test_a_whole_number_may_have_a_point(number: str) -> None:
+    assert told("amlCompute", CLUSTER + f"max_instances: {number}\n") == []
+
+
+@pytest.mark.parametrize("tier", ["low_priority", "LOW_PRIORITY", "Dedicated", "Low_Priority"])
+def test_a_tier_is_taken_in_any_letter_case(tier: str) -> None:
+    assert told("amlCompute", CLUSTER + f"tier: {tier}\n") == []
+
+
+@pytest.mark.parametrize("tier", ["LowPriority", "lowpriority", "low-priority", "spot"])
+def test_another_word_for_a_tier_is_answered_with_the_right_one(tier: str) -> None:
+    found = the("amlCompute", CLUSTER + f"tier: {tier}\n")
+    assert (found.rule.code, underlined(found)) == ("MLC104", tier)
+    assert found.hint is not None
+    assert "`low_priority`" in found.hint
+
+
+@pytest.mark.parametrize("mode", ["key", "aml_token"])
+def test_a_batch_endpoint_takes_entra_tokens_only(mode: str) -> None:
+    found = the("batchEndpoint", ENDPOINT + f"auth_mode: {mode}\n")
+    assert found.rule.code == "MLC104"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "min_instances: -1",
+        "max_instances: 0",
+        "idle_time_before_scale_down: -1",
+    ],
+)
+def test_a_number_out_of_bounds_is_refused(line: str) -> None:
+    assert the("amlCompute", CLUSTER + line + "\n").rule.code == "MLC105"
+
+
+@pytest.mark.parametrize("threshold", ["-2", "2147483648"])
+def test_an_error_threshold_lies_between_minus_one_and_the_largest_int(threshold: str) -> None:
+    found = the("batchDeployment", FLAT + f"error_threshold: {threshold}\n")
+    assert found.rule.code == "MLC105"
+
+
+@pytest.mark.parametrize(
+    ("name", "breach"),
+    [
+        ("ab", "it is 2 long"),
+        ("a" * 25, "it is 25 long"),
+        ("gpu_T4_cluster", "`_` is not allowed in it"),
+        ("1gpu", "it starts with `1`"),
+        ("gpu-V100-6", "it ends with `-6`"),
+        ("gpu-", "it ends with `-`"),
+        ("naïve", "`ï` is not allowed in it"),
+    ],
+)
+def test_a_bad_compute_name_is_told_the_rule_that_it_breaks(name: str, breach: str) -> None:
+    found = the("amlCompute", f"name: {name}\ntype: amlcompute\n")
+    assert found.rule.code == "MLC106"
+    assert f": {breach}" in found.message
+
+
+@pytest.mark.parametrize("name", ["cpu", "low-pri-cluster", "a-b--c", "gpu-6x", "a" * 24, "A1B2"])
+def test_a_good_compute_name_is_taken(name: str) -> None:
+    assert told("amlCompute", f"name: {name}\ntype: amlcompute\n") == []
+
+
+@pytest.mark.parametrize("name", ["ab", "a" * 33, "a_b", "1abc", "abc-", "a--b", "My Endpoint"])
+def test_a_bad_endpoint_name_is_refused(name: str) -> None:
+    assert the("batchEndpoint", f"name: {name}\n").rule.code == "MLC106"
+
+
+def test_a_name_does_not_end_with_a_line_break() -> None:
+    assert [one.rule.code for one in check("batchEndpoint", "name: |\n  heart\n")] == ["MLC106"]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "azureml:m",
+        "azureml:m:1",
+        "azureml:m:1:2",
+        "azureml:m@latest",
+        "azureml://registries/r/models/m/versions/1",
+        "azureml:/subscriptions/s/resourceGroups/r/providers/Microsoft.MachineLearningServices"
+        "/workspaces/w/models/m/versions/1",
+        "{path: ./model}",
+    ],
+)
+def test_a_model_is_a_reference_or_written_inline(model: str) -> None:
+    assert told("batchDeployment", FLAT.replace("azureml:m:1", model)) == []
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        ("m:1", "did you mean `azureml:m:1`?"),
+        ("./model", "for a local file write a mapping: `model: {path: ...}`"),
+        ("azureml:m@", "write `azureml:NAME:VERSION`"),
+    ],
+)
+def test_a_bad_reference_is_answered_with_the_grammar(model: str, hint: str) -> None:
+    found = the("batchDeployment", FLAT.replace("azureml:m:1", model))
+    assert (found.rule.code, underlined(found)) == ("MLC107", model)
+    assert found.hint is not None
+    assert found.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("compute", ["cpu", "azureml:cpu", "local"])
+def test_a_compute_may_go_by_its_bare_name(compute: str) -> None:
+    assert told("batchDeployment", FLAT.replace("azureml:cpu", compute)) == []
+
+
+@pytest.mark.parametrize("compute", ["'azureml:cpu:1'", "a b", "'azureml:'", "./cpu"])
+def test_a_compute_has_no_version_and_no_path(compute: str) -> None:
+    text = FLAT.replace("azureml:cpu", compute)
+    assert [one.rule.code for one in check("batchDeployment", text)] == ["MLC107"]
+
+
+@pytest.mark.parametrize("component", ["hello", "file:./pipeline.yml", "'azureml:'"])
+def test_a_component_is_a_reference_or_the_path_of_a_file(component: str) -> None:
+    found = the("batchDeployment", PIPELINE.replace("pipeline.yml", component))
+    assert found.rule.code == "MLC107"
+
+
+def test_what_is_wrong_inside_an_inline_asset_is_said_there() -> None:
+    found = the("batchDeployment", FLAT.replace("azureml:m:1", "{path: ./m, local_path: ./m}"))
+    assert (found.rule.code, underlined(found)) == ("MLC101", "local_path")
+
+
+@pytest.mark.parametrize("line", ["location:", "size: ''", "tags: {team: ''}", "tags:"])
+def test_an_empty_value_is_refused(line: str) -> None:
+    assert the("amlCompute", CLUSTER + line + "\n").rule.code == "MLC108"
+
+
+def test_an_empty_value_is_shown_at_its_key() -> None:
+    assert underlined(the("amlCompute", CLUSTER + "location:\n")) == "location"
+
+
+def test_tags_of_a_cluster_are_text_and_those_of_an_endpoint_may_be_numbers() -> None:
+    assert told("amlCompute", CLUSTER + "tags: {a: 1}\n") != []
+    assert told("batchEndpoint", ENDPOINT + "tags: {a: 1}\n") == []
+
+
+def test_what_show_prints_is_taken_again() -> None:
+    shown = "id: /subscriptions/s\nprovisioning_state: Succeeded\nnode_counts: {idle: 0}\n"
+    assert told("amlCompute", CLUSTER + shown) == []
+
+
+def test_a_secret_is_not_repeated_and_its_line_not_shown() -> None:
+    text = CLUSTER + "ssh_settings:\n  admin_username: me\n  admin_password: 271828\n"
+    found = the("amlCompute", text)
+    assert "271828" not in f"{found.message}{found.hint}"
+    assert underlined(found) == "ssh_settings"
+
+
+def test_a_keyword_without_words_of_its_own_speaks_the_librarys() -> None:
+    document = Document(Source("doc.yml", "tags: [1, 1]"), {"tags": [1, 1]})
+    (found,) = schema.check(document, {"properties": {"tags": {"uniqueItems": True}}})
+    assert (found.rule.code, found.message) == ("MLC199", "`tags`: [1, 1] has non-unique elements")
+
+
+@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=4), st.data())
+def test_one_slip_in_a_word_is_seen_through(word: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(word) - 1))
+    assert nearest(word[:at] + word[at + 1 :], [word]) == word
+    assert nearest(word[:at] + "9" + word[at:], [word]) == word
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=9,
+)
+
+
+@given(st.sampled_from(schema.names()), st.data())
+def test_any_value_anywhere_is_answered_and_never_with_a_crash(
+    name: str, data: st.DataObject
+) -> None:
+    known = [key for form in forms(name) for key in form.get("properties", {})]
+    keys = st.sampled_from(known) | st.text(max_size=9)
+    values = data.draw(st.dictionaries(keys, JSON, max_size=8))
+    document = Document(Source("doc.yml", ""), values)
+    assert all(one.message for one in schema.check(document, schema.load(name)))
+
+
+def forms(name: str) -> list[schema.Schema]:
+    return [form for _, form in schema.forms(schema.resolved(schema.load(name)))]
