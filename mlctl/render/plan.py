@@ -1,0 +1,245 @@
+"""A plan for people, in Terraform's words: what would happen to each resource, and why."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from mlctl.changes import Action, Change, FieldChange, Plan, Summary
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.field import Field, Mutability
+from mlctl.kinds.kind import decode
+from mlctl.pointer import Data, dotted
+from mlctl.render import diagnostics, spelling
+from mlctl.render.glyphs import clean
+from mlctl.render.tree import Branch, Ink, Leaf, Paper, draw, hidden
+
+NO_CHANGES = "No changes. Your workspace matches the configuration."
+_NO_CHANGES_MORE = (
+    "mlctl has compared the workspace with your files and found no differences,"
+    " so no changes are needed."
+)
+_SYMBOLS = "Resource actions are indicated with the following symbols:"
+_ACTIONS = "mlctl will perform the following actions:"
+_REJECTED = "The backend would reject this plan:"
+_AFTER_APPLY = "(known after apply)"
+
+_LEGEND = {
+    Action.CREATE: "  + create",
+    Action.UPDATE: "  ~ update in-place",
+    Action.DELETE: "  - destroy",
+    Action.REPLACE: "-/+ destroy and then create replacement",
+}
+_WILL = {
+    Action.CREATE: "will be created",
+    Action.UPDATE: "will be updated in-place",
+    Action.REPLACE: "must be replaced",
+    Action.DELETE: "will be destroyed",
+    Action.NO_OP: "will not change",
+}
+# What goes with a resource that is destroyed, in place of which a new one may stand afterwards.
+_LOST = {
+    "compute": "its nodes are given back, and the jobs that run on them are lost",
+    "batch-endpoint": "its deployments go with it; the jobs that it runs are lost",
+}
+
+
+def human(plan: Plan, *, color: bool = False, width: int = 100, verbose: bool = False) -> str:
+    """The plan as text, with a line break at its end.
+
+    `verbose` names the line behind every changed field, and shows what the service fills in.
+    """
+    paper = Paper(color)
+    parts = []
+    if plan.pending:
+        parts.append("\n".join(_body(plan, paper, width, verbose=verbose)))
+    elif not plan.rejections:
+        more = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
+        parts.append(f"{paper.ink(NO_CHANGES, Ink.STRONG)}\n\n{more}")
+    if plan.rejections:
+        report = Report()
+        report.extend(plan.rejections)
+        said = diagnostics.report(report, color=color, width=width).rstrip("\n")
+        parts.append(f"{paper.ink(_REJECTED, Ink.ALARM)}\n\n{said}")
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(numbers: Summary) -> str:
+    """`Plan: 1 to add, 0 to change, 2 to destroy.`"""
+    return f"Plan: {numbers.add} to add, {numbers.change} to change, {numbers.destroy} to destroy."
+
+
+def _body(plan: Plan, paper: Paper, width: int, *, verbose: bool) -> Iterator[str]:
+    present = {change.action for change in plan.pending}
+    yield _SYMBOLS
+    yield from (_sign(action, text, paper) for action, text in _LEGEND.items() if action in present)
+    yield f"\n{_ACTIONS}\n"
+    view = _View(plan, paper, width, verbose=verbose)
+    for change in plan.pending:
+        yield from view.change(change)
+        yield ""
+    yield paper.ink(summary(plan.summary), Ink.STRONG)
+
+
+def _sign(action: Action, text: str, paper: Paper) -> str:
+    sign = action.symbol
+    return text.replace(sign, paper.sign(sign), 1)
+
+
+class _View:
+    """How the changes of one plan are shown; they speak of each other."""
+
+    def __init__(self, plan: Plan, paper: Paper, width: int, *, verbose: bool) -> None:
+        self._scope = plan.scope
+        self._paper = paper
+        self._width = width
+        self._verbose = verbose
+        self._filled_in: dict[int, list[str]] = {}
+        self._changes = {change.address: change for change in plan.changes}
+
+    def change(self, change: Change) -> Iterator[str]:
+        """The lines of one change."""
+        place = self._place(change)
+        title = f"# {change.address} {_WILL[change.action]}"
+        yield (
+            "  "
+            + self._paper.ink(title, Ink.STRONG)
+            + (self._paper.ink(f"  ({place})", Ink.DIM) if place else "")
+        )
+        for why in self._reasons(change):
+            yield "  " + self._paper.ink(f"# ({clean(why)})", Ink.DIM)
+        tree = self._tree(change)
+        sign = self._paper.sign(change.action.symbol)
+        pad = " " * (3 - len(change.action.symbol))
+        yield f"{pad}{sign} {change.address}" + (":" if tree.parts else "")
+        yield from draw(tree, self._paper, 6)
+        yield from self._later(change)
+        unchanged = _unchanged(change)
+        if unchanged:
+            yield " " * 8 + self._paper.ink(hidden(unchanged, "attribute"), Ink.DIM)
+
+    def _place(self, change: Change) -> str:
+        """Where the change was asked for: the owner of an inline asset, the file and line."""
+        resource = change.resource
+        if resource is None:
+            return ""
+        parts = [f"inline in {resource.owner}"] if resource.owner else []
+        return ", ".join([*parts, clean(spelling.place(change))])
+
+    def _reasons(self, change: Change) -> Iterator[str]:
+        """Why, and what it costs."""
+        action, resource = change.action, change.resource
+        if action is Action.REPLACE:
+            yield f"because {_cause(change)}"
+        if action is Action.CREATE and resource is not None and spelling.outdates(change):
+            yield "a new version: the newest one has other content, and that never changes"
+        if action is Action.DELETE and change.reason == "delete_because_no_resource_config":
+            yield f"because {change.address} is not in the files"
+        if action in (Action.REPLACE, Action.DELETE) and change.address.kind in _LOST:
+            yield _LOST[change.address.kind]
+        if action is Action.REPLACE and self._is_default(change):
+            yield f"{change.address.up} has no default deployment until it is back"
+
+    def _is_default(self, change: Change) -> bool:
+        above = self._changes.get(change.address.up) if change.address.up else None
+        if above is None or above.live is None or above.action is Action.REPLACE:
+            return False
+        default = spelling.default_deployment(above.live.body)
+        return default.casefold() == change.address.name.casefold()
+
+    def _tree(self, change: Change) -> Branch:
+        tree = Branch()
+        if change.action is Action.DELETE:
+            for at, value in _gone(change, self._scope):
+                tree.put(at, Leaf(value, None, spelt_before=spelling.upload(value)))
+            return tree
+        content = spelling.content(change)
+        if change.action is Action.CREATE and content is not None:
+            tree.put(("content",), Leaf(None, None, spelt_after=content))
+            return tree
+        changed: dict[tuple[str | int, ...], int] = {}
+        for one in change.fields:
+            tree.put(one.at, self._leaf(change, one))
+            changed[one.at[:-1]] = changed.get(one.at[:-1], 0) + (one.after is not None)
+        for at, count in changed.items():
+            wanted = change.values.get(at)
+            branch = tree.at(at) if isinstance(wanted, dict) else None
+            if branch is not None and isinstance(wanted, dict):
+                branch.hidden += len(wanted) - count
+        return tree
+
+    def _leaf(self, change: Change, one: FieldChange) -> Leaf:
+        remarks = list(self._remarks(change, one))
+        alarm = "forces replacement" if one.forces_replacement else ""
+        if one.sensitive:
+            before = None if one.before is None else "*** (before)"
+            after = None if one.after is None else "*** (after)"
+            return Leaf(None, None, ", ".join(remarks), alarm, before, after)
+        before, after = spelling.sides(change, one, self._changes)
+        return Leaf(one.before, one.after, ", ".join(remarks), alarm, before, after)
+
+    def _remarks(self, change: Change, one: FieldChange) -> Iterator[str]:
+        if one.note:
+            yield f"from {one.note}"
+        if one.after is not None and spelling.is_default(change, one):
+            yield "default"
+        if one.at == ("defaults", "deployment_name"):
+            target = self._changes.get(
+                Address("batch-deployment", str(one.after), change.address.name)
+            )
+            if target is not None and target.action in (Action.CREATE, Action.REPLACE):
+                yield "set once that deployment is there"
+        label = change.label_of(one) if self._verbose else None
+        if label is not None:
+            yield f"{label.span.source.name}:{label.span.line + 1}"
+
+    def _later(self, change: Change) -> Iterator[str]:
+        """What the service will fill in: a list of names."""
+        if change.action not in (Action.CREATE, Action.REPLACE) or change.resource is None:
+            return
+        form = change.resource.form
+        if id(form) not in self._filled_in:
+            names = (dotted(one.at) for one in form.fields if self._fills_in(one))
+            text = f"{', '.join(names)}: {_AFTER_APPLY}"
+            self._filled_in[id(form)] = textwrap.wrap(text, max(self._width - 8, 40))
+        sign = self._paper.sign("+" if change.action is Action.CREATE else "~")
+        for line in self._filled_in[id(form)]:
+            yield f"      {sign} {line}"
+            sign = " "
+
+    def _fills_in(self, one: Field) -> bool:
+        return one.mutability is Mutability.READ_ONLY and (len(one.at) == 1 or self._verbose)
+
+
+def _cause(change: Change) -> str:
+    if change.because is not None:
+        return f"{change.because} is replaced"
+    names = [f"`{dotted(one.at)}`" for one in change.fields if one.forces_replacement]
+    return f"{_listed(names)} cannot be changed in place"
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"  # noqa: PLR2004
+
+
+def _gone(change: Change, scope: Scope) -> Iterable[tuple[tuple[str | int, ...], Data]]:
+    """What is destroyed, in the file's own fields."""
+    if change.live is None or change.resource is None or change.resource.owner is not None:
+        return
+    form = change.resource.form
+    values = decode(change.live.body, form, scope)
+    for one in form.fields:
+        if one.at in values and one.mutability is not Mutability.READ_ONLY:
+            yield one.at, values[one.at]
+
+
+def _unchanged(change: Change) -> int:
+    """How many values of the files stay as they are."""
+    if change.action not in (Action.UPDATE, Action.REPLACE):
+        return 0
+    touched = {at for one in change.fields for at in (one.at, one.at[:-1])}
+    return sum(at not in touched for at in change.values)
+
+
+__all__ = ["NO_CHANGES", "human", "summary"]

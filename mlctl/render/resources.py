@@ -1,0 +1,163 @@
+"""What `show` and `list` print: resources as `az ml` prints them, in az's output formats."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+
+from mlctl import pointer
+from mlctl.backends.base import Live
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Scope
+from mlctl.kinds.kind import decode
+from mlctl.pointer import Data, Pointer
+from mlctl.render.glyphs import clean
+from mlctl.source import dump
+
+# knack.output: what an automatic table leaves out.
+_NOT_IN_TABLES = ("id", "type", "etag")
+
+
+class Format(Enum):
+    """The values of `-o`, as az has them."""
+
+    JSON = "json"
+    JSONC = "jsonc"
+    YAML = "yaml"
+    YAMLC = "yamlc"
+    TABLE = "table"
+    TSV = "tsv"
+    NONE = "none"
+
+
+def resource(live: Live, scope: Scope) -> dict[str, Data]:
+    """A live resource under the field names of its YAML file, the service's own fields included.
+
+    It can be given to `create -f` as it stands, which passes over the service's own fields. Secrets
+    are not in it: the service never returns them.
+    """
+    kind, address = kind_of(live.address), live.address
+    form = kind.form_of_body(live.body, scope)
+    names: dict[Pointer, Data] = {("name",): address.name}
+    if address.parent is not None:
+        names["endpoint_name",] = address.parent
+    if address.version is not None:
+        names["version",] = address.version
+    return nested({**names, **decode(live.body, form, scope)})
+
+
+def nested(values: Mapping[Pointer, Data]) -> dict[str, Data]:
+    """`pointer.nest`, without touching the objects that are values themselves."""
+    out: dict[str, Data] = {}
+    for at, value in values.items():
+        pointer.put(out, at, dict(value) if isinstance(value, dict) else value)
+    return out
+
+
+def output(
+    data: Data, form: Format, *, color: bool = False, columns: Sequence[str] | None = None
+) -> str:
+    """`data` in one of az's formats; every one but `none` ends in a line break.
+
+    `columns` are those of a table, in their order; without them a table has all that is neither an
+    object nor a list.
+    """
+    match form:
+        case Format.JSON | Format.JSONC:
+            text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+            return _painted(text, _JSON) if color and form is Format.JSONC else text
+        case Format.YAML | Format.YAMLC:
+            text = dump(data)
+            return _painted(text, _YAML) if color and form is Format.YAMLC else text
+        case Format.TABLE:
+            return _table(data, columns)
+        case Format.TSV:
+            return "".join(f"{_row(one)}\n" for one in (data if isinstance(data, list) else [data]))
+        case Format.NONE:
+            return ""
+
+
+def _table(data: Data, columns: Sequence[str] | None) -> str:
+    """As `tabulate` draws its `simple` format, which az uses."""
+    rows = [_cells(one, columns) for one in (data if isinstance(data, list) else [data])]
+    heads = list(dict.fromkeys(head for row in rows for head in row))
+    if not heads:
+        return ""
+    lines = [heads, *([row.get(head, "") for head in heads] for row in rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
+    lines.insert(1, ["-" * width for width in widths])
+    return "".join(_padded(line, widths) for line in lines)
+
+
+def _padded(line: Sequence[str], widths: Sequence[int]) -> str:
+    return (
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        + "\n"
+    )
+
+
+def _cells(item: Data, columns: Sequence[str] | None) -> dict[str, str]:
+    if isinstance(item, list):
+        return {f"Column{number}": _cell(value) for number, value in enumerate(item, start=1)}
+    if not isinstance(item, dict):
+        return {"Result": _cell(item)}
+    if columns is not None:
+        return {_head(name): _cell(item.get(name)) for name in columns}
+    shown = ((name, value) for name, value in item.items() if name not in _NOT_IN_TABLES)
+    return {
+        _head(name): _cell(value)
+        for name, value in shown
+        if not isinstance(value, dict | list | None)
+    }
+
+
+def _head(name: str) -> str:
+    return clean(name[:1].upper() + name[1:])
+
+
+def _cell(value: Data) -> str:
+    return "" if value is None else clean(str(value))
+
+
+def _row(item: Data) -> str:
+    """A line of az's tsv: values in their order, lists as their length, objects as nothing."""
+    if isinstance(item, bool):
+        return str(item).lower()
+    values: Sequence[Data] = [item]
+    if isinstance(item, dict):
+        values = list(item.values())
+    elif isinstance(item, list):
+        values = item
+    return "\t".join(map(_tsv, values))
+
+
+def _tsv(value: Data) -> str:
+    if isinstance(value, list):
+        return str(len(value))
+    return "" if isinstance(value, dict) else str(value)
+
+
+_JSON = re.compile(
+    r'(?P<key>"(?:[^"\\]|\\.)*")(?=:)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<word>\b(?:true|false|null)\b|-?\d[\d.eE+-]*)'
+)
+_YAML = re.compile(
+    r"(?m)^(?:[ -]*)(?P<key>[^\s:#'\"-][^:\n]*)(?=:(?: |$))|(?P<text>(?<=: )['\"].*$)"
+    r"|(?P<word>(?<=: )(?:true|false|null|-?\d[\d.e+-]*)$)"
+)
+_INKS = {"key": "34;1", "text": "33", "word": "35"}
+
+
+def _painted(text: str, grammar: re.Pattern[str]) -> str:
+    return "".join(_pieces(text, grammar))
+
+
+def _pieces(text: str, grammar: re.Pattern[str]) -> Iterator[str]:
+    done = 0
+    for match in grammar.finditer(text):
+        name = match.lastgroup or "text"
+        start, end = match.span(name)
+        yield f"{text[done:start]}\x1b[{_INKS[name]}m{text[start:end]}\x1b[0m"
+        done = end
+    yield text[done:]
