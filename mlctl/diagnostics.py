@@ -34,7 +34,7 @@ class Rule:
     origin: str = ""
 
 
-_WAIVER = re.compile(r"(?:^|\s)#\s*mlctl:ignore=([\w,-]+)")
+_WAIVER = re.compile(r"(?:^|\s)#\s*mlctl:ignore=([\w.,-]+)")
 
 
 @dataclass(eq=False)

@@ -147,6 +147,17 @@ def mark(event: Event, *, end: bool = False) -> Mark:
     return cast("Mark", event.end_mark if end else event.start_mark)
 
 
+def inside(mark: Mark, lines: list[str], above: int = 0) -> Place:
+    """`mark` as a place in `lines`, `above` lines further down.
+
+    libyaml ends every text with a line break of its own, and then speaks of the line after it.
+    """
+    line = mark.line + above
+    if line < len(lines):
+        return Place(mark.index, line, mark.column)
+    return Place(mark.index, len(lines) - 1, len(lines[-1]))
+
+
 def key_values(branch: Branch) -> Iterator[tuple[Node, Node]]:
     """The keys and values of a mapping, as written."""
     items = iter(branch.items)

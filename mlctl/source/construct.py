@@ -11,7 +11,7 @@ from yaml.events import ScalarEvent
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Source, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source import rules, scalars
-from mlctl.source.compose import Alias, Branch, Mark, Node, key_values, mark, resolved
+from mlctl.source.compose import Alias, Branch, Mark, Node, inside, key_values, mark, resolved
 
 _TEXT_KEYS = (scalars.STR, scalars.TIMESTAMP, scalars.VALUE, scalars.MERGE)
 _FITTING = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
@@ -87,15 +87,14 @@ class Builder:
     def between(self, start: Mark, end: Mark) -> Span:
         """The span between two marks of this part, without trailing white space."""
         lines = self.source.lines
-        first, line, column = start.line + self.line, end.line + self.line, end.column
-        if line >= len(lines):  # libyaml ends every text with a line break of its own
-            line, column = len(lines) - 1, len(lines[-1])
+        first, last = inside(start, lines, self.line), inside(end, lines, self.line)
+        line, column = last.line, last.column
         while (
-            line > first and not lines[line][:column].strip()
-        ):  # a block scalar ends at the next token
+            line > first.line and not lines[line][:column].strip()
+        ):  # block scalars end further on
             line -= 1
             column = len(lines[line].rstrip())
-        return Span(self.source, first, start.column, line, column)
+        return Span(self.source, first.line, first.column, line, column)
 
     def _scalar(self, event: ScalarEvent) -> Data:
         tag = scalars.tag_of(event)

@@ -30,7 +30,7 @@ def tag_of(event: ScalarEvent) -> str:
     tag: str | None = event.tag
     if tag is not None and tag != "!":
         return tag
-    if event.implicit[0]:
+    if tag == "!" or event.implicit[0]:
         text = event.value
         for name, pattern in _IMPLICIT.get(text[:1], ()):
             if pattern.match(text):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from yaml import MarkedYAMLError
 
-from mlctl.source.compose import Broken, Mark, Note, Place
+from mlctl.source.compose import Broken, Mark, Note, Place, inside
 from mlctl.source.rules import SYNTAX
 
 
@@ -38,10 +38,9 @@ class _Trouble:
 
 def explain(error: MarkedYAMLError, lines: list[str]) -> Broken:
     """What is wrong, from what libyaml (or its Python twin, whose words differ) says of it."""
-    end: Mark = error.problem_mark or error.context_mark or Place(0, 0, 0)
-    if end.line >= len(lines):  # libyaml ends every text with a line break of its own
-        end = Place(end.index, len(lines) - 1, len(lines[-1]))
-    trouble = _Trouble(error.problem or "", error.context_mark or end, end, lines)
+    end = inside(error.problem_mark or error.context_mark or Place(0, 0, 0), lines)
+    start = inside(error.context_mark or end, lines)
+    trouble = _Trouble(error.problem or "", start, end, lines)
     if trouble.here.startswith("\t"):
         return _tab(trouble)
     for context, problem, tell in _TELLERS:
@@ -78,7 +77,8 @@ def _flow(trouble: _Trouble) -> Broken:
             return _at(
                 end, 1, f"a value is missing before this `{trouble.here[0]}`", "write the value"
             )
-        return _at(end, 1, "the text ends within brackets", "close the bracket that is open")
+        hint = "close the bracket that is open"
+        return _at(_last(trouble.lines), 1, "the text ends within brackets", hint)
     closer = "]" if opener == "[" else "}"
     if trouble.here and trouble.start.line == end.line:
         words = f"a `,` or `{closer}` is missing before this"
@@ -125,7 +125,7 @@ def _block(trouble: _Trouble) -> Broken:
         only = "`-` items" if kind == "list" else "keys"
         hint = f"the {kind} of {first} has only {only} at this level"
         return _at(trouble.end, 1, f"{odd} in this {kind}", hint, around)
-    hint = f"begin it in column {trouble.start.column + 1}, or deeper than the line above"
+    hint = f"begin it in column {trouble.start.column + 1}, or line it up with what stands above it"
     return _at(trouble.end, 1, f"this does not line up with the {kind} of {first}", hint, around)
 
 
@@ -150,6 +150,11 @@ def _tag_handle(trouble: _Trouble) -> Broken:
     return _at(trouble.end, 1, "the tag's prefix is not defined", "remove the tag")
 
 
+def _version(trouble: _Trouble) -> Broken:
+    words = "only YAML 1 is read here"
+    return _at(trouble.end, len(trouble.here), words, "remove this line")
+
+
 _TELLERS: tuple[tuple[str, str, Callable[[_Trouble], Broken]], ...] = (
     # what the parser was at, what it met: the words of libyaml and of the Python parser
     ("", "tab character", _tab),
@@ -165,7 +170,14 @@ _TELLERS: tuple[tuple[str, str, Callable[[_Trouble], Broken]], ...] = (
     ("", "sequence entries", _list_on_line),
     ("", "document start", _no_start),
     ("", "tag handle", _tag_handle),
+    ("", "incompatible", _version),
 )
+
+
+def _last(lines: list[str]) -> Mark:
+    """The last character of the text that is not white space."""
+    number = max(number for number, line in enumerate(lines) if line.strip() or number == 0)
+    return Place(0, number, max(len(lines[number].rstrip()) - 1, 0))
 
 
 def _after(mark: Mark, length: int) -> Mark:
