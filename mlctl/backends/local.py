@@ -82,17 +82,13 @@ class LocalBackend:
         """
         with _translated():
             store = path if isinstance(path, Store) else Store(path)
+        self.scope = scope
         self._place = Place(store, scope, location, catalog)
 
     def within(self, scope: Scope, location: str = LOCATION) -> LocalBackend:
         """Another workspace of the same cloud, on the same connection."""
         place = self._place
         return LocalBackend(place.store, scope, location=location, catalog=place.catalog)
-
-    @property
-    def scope(self) -> Scope:
-        """The workspace."""
-        return self._place.scope
 
     @property
     def location(self) -> str:
