@@ -1,0 +1,225 @@
+"""A plan in a file: what apply is to do, the world it was computed against, and the plan to show.
+
+One versioned JSON document: that of `plan -o json`, with `steps` and `read` (address to
+fingerprint). There is no secret in it, ever: a step says where in the user's files its secrets
+stand, and they are read from there when the plan is applied.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mlctl import pointer
+from mlctl.changes import Action, Plan
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address, Scope
+from mlctl.pointer import Data
+from mlctl.render import plan_json
+from mlctl.source.document import STDIN
+from mlctl.steps import Secret, Step, Verb, Work
+
+# The document at an index of a file (parts count from 0); None: there is no such file or part.
+ReadDocument = Callable[[str, int], Mapping[str, Data] | None]
+
+_AGAIN = "make a new one: mlctl plan PATH... --out FILE"
+
+
+class PlanFileError(Exception):
+    """A plan cannot be saved, read or carried out; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = _AGAIN) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A plan that was read from a file: the work without its secrets, and the document to show."""
+
+    work: Work
+    document: Mapping[str, Data]
+
+    @property
+    def applyable(self) -> bool:
+        """Whether apply would do it."""
+        return bool(self.document["applyable"])
+
+    @property
+    def actions(self) -> dict[Address, Action]:
+        """What is done to each resource."""
+        return {
+            Address.parse(one["address"]): Action(tuple(one["change"]["actions"]))
+            for one in self.document["resource_changes"]
+        }
+
+
+def save(plan: Plan, work: Work, path: str | Path) -> None:
+    """Write a plan and its work to a file that only its owner can read: all of it or nothing.
+
+    Raises:
+        PlanFileError: a secret came from standard input, where apply could not find it again; or
+            the file cannot be written.
+    """
+    document = plan_json.document(plan)
+    for found in document["diagnostics"]:
+        found["snippet"] = None  # a line of the user's text may hold anything
+    document["steps"] = [_step(step, work.scope) for step in work.steps]
+    document["read"] = {str(address): print_ for address, print_ in work.read.items()}
+    try:
+        _write(Path(path), json.dumps(document, indent=1) + "\n")
+    except OSError as error:
+        raise PlanFileError(
+            f"cannot write the plan to `{path}`: {error.strerror or error}", "name another file"
+        ) from error
+
+
+def load(path: str | Path) -> Saved:
+    """The plan in a file.
+
+    Raises:
+        PlanFileError: there is none, or one of a newer format.
+    """
+    document = _document(path)
+    version = document["format_version"]
+    if str(version).partition(".")[0] != plan_json.FORMAT_VERSION.partition(".")[0]:
+        made_by = document.get("mlctl_version", "another version")
+        raise PlanFileError(
+            f"`{path}` has the format {version}, which this mlctl does not know",
+            f"apply it with the mlctl that made it ({made_by}), or {_AGAIN}",
+        )
+    try:
+        work = Work(
+            document["backend"],
+            Scope(**document["workspace"]),
+            tuple(map(_read_step, document["steps"])),
+            {Address.parse(text): print_ for text, print_ in document["read"].items()},
+        )
+        saved = Saved(work, document)
+        saved.actions, saved.applyable  # noqa: B018  # a plan that cannot be shown is no plan
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PlanFileError(f"`{path}` is damaged: it is not a whole plan") from error
+    return saved
+
+
+def fill_secrets(work: Work, read_document: ReadDocument) -> Work:
+    """The work with the secrets of the user's files in its bodies.
+
+    Raises:
+        PlanFileError: a file, the document in it or the value is gone, or it is another resource's.
+    """
+    return replace(work, steps=tuple(_filled(step, read_document) for step in work.steps))
+
+
+def _filled(step: Step, read_document: ReadDocument) -> Step:
+    if not step.secrets:
+        return step
+    body = copy.deepcopy(dict(step.body))
+    for secret in step.secrets:
+        pointer.put(body, secret.wire, _secret(step, secret, read_document))
+    return replace(step, body=body)
+
+
+def _secret(step: Step, secret: Secret, read_document: ReadDocument) -> Data:
+    what = f"`{pointer.dotted(secret.at)}` of {step.change}"
+    document = read_document(secret.file, secret.index)
+    if document is None:
+        raise PlanFileError(
+            f"the plan needs {what}, and `{secret.file}` is not there any more",
+            f"put the file back (a plan holds no secrets), or {_AGAIN}",
+        )
+    if str(document.get("name")).casefold() != step.change.name.casefold():
+        raise PlanFileError(f"the plan needs {what}, and `{secret.file}` has other contents now")
+    value = pointer.get(document, secret.at)
+    if value is None:
+        raise PlanFileError(f"the plan needs {what}, and `{secret.file}` does not give it any more")
+    return value
+
+
+def _step(step: Step, scope: Scope) -> dict[str, Data]:
+    body = copy.deepcopy(dict(step.body))
+    if step.body:
+        for field in kind_of(step.target).form_of_body(step.body, scope).fields:
+            if field.secret:
+                pointer.drop(body, field.wire)
+    for secret in step.secrets:
+        pointer.drop(body, secret.wire)
+    return {
+        "id": step.id,
+        "change": str(step.change),
+        "verb": step.verb.value,
+        "target": str(step.target),
+        "doing": step.doing,
+        "body": body,
+        "needs": list(step.needs),
+        "secrets": [_place(step, secret) for secret in step.secrets],
+        "subsumed": step.subsumed,
+    }
+
+
+def _place(step: Step, secret: Secret) -> dict[str, Data]:
+    if secret.file == STDIN:
+        raise PlanFileError(
+            f"`{pointer.dotted(secret.at)}` of {step.change} came from standard input,"
+            " and a saved plan holds no secrets",
+            "put the document in a file, from which apply can read it again",
+        )
+    return {
+        "wire": list(secret.wire),
+        "file": secret.file,
+        "absolute": str(Path(secret.file).absolute()),
+        "index": secret.index,
+        "at": list(secret.at),
+    }
+
+
+def _read_step(data: Mapping[str, Data]) -> Step:
+    return Step(
+        data["id"],
+        Address.parse(data["change"]),
+        Verb(data["verb"]),
+        Address.parse(data["target"]),
+        data["doing"],
+        data["body"],
+        tuple(data["needs"]),
+        tuple(map(_read_place, data["secrets"])),
+        data["subsumed"],
+    )
+
+
+def _read_place(data: Mapping[str, Data]) -> Secret:
+    """Where a secret stands: in the very file of then, or in the same place of another checkout."""
+    file = data["absolute"] if Path(data["absolute"]).exists() else data["file"]
+    return Secret(tuple(data["wire"]), file, data["index"], tuple(data["at"]))
+
+
+def _document(path: str | Path) -> dict[str, Data]:
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PlanFileError(f"cannot read the plan `{path}`: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise PlanFileError(f"`{path}` is no plan, or was cut off: it is not JSON") from error
+    if not isinstance(document, dict) or "format_version" not in document:
+        raise PlanFileError(f"`{path}` is JSON, but no plan")
+    return document
+
+
+def _write(path: Path, text: str) -> None:
+    """All or nothing; `mkstemp` makes files that only their owner can read."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, path)  # noqa: PTH105  # the temporary file is a name
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)  # noqa: PTH108
+        raise
