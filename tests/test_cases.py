@@ -11,6 +11,7 @@ import pytest
 from mlctl import source
 from mlctl.diagnostics import Report
 from mlctl.render import diagnostics
+from tests.checking import rules_case
 
 CASES = Path(__file__).parent / "cases"
 
@@ -25,6 +26,7 @@ def source_case(folder: Path) -> str:
 
 # A topic is a folder of cases/ and a function from one of its folders to the text expected there.
 TOPICS: Mapping[str, Callable[[Path], str]] = {
+    "rules": rules_case,
     "source": source_case,
 }
 FOLDERS = [folder for topic in TOPICS for folder in sorted((CASES / topic).iterdir())]

@@ -15,7 +15,7 @@ NO_CREDENTIALS = Rule(
     "MLC310",
     "ssh-without-credentials",
     Severity.ERROR,
-    "`ssh_settings` has neither a key nor a password",
+    "`ssh_settings` with neither a key nor a password",
     "The user that `admin_username` names is made on every node and must be able to log in; the"
     " service refuses a user without credentials. SSH settings cannot be changed after the"
     " cluster is made.",
@@ -26,7 +26,7 @@ NO_LOGIN = Rule(
     "MLC311",
     "ssh-access-without-login",
     Severity.WARNING,
-    "the SSH port is open to the internet, and there is no user to log in with",
+    "an SSH port that is open to the internet, and no user to log in with",
     "`ssh_public_access_enabled: true` opens the port. Without `ssh_settings` there is no user on"
     " the nodes: the port is open for nothing, and neither of the two can be changed later.",
     "Add `ssh_settings`, or remove `ssh_public_access_enabled`.",
@@ -36,7 +36,7 @@ PASSWORD = Rule(
     "MLC312",
     "password-in-file",
     Severity.WARNING,
-    "a password stands in the file as plain text",
+    "a password that stands in the file as plain text",
     "Everyone who can read the repository, now or later, can log in to the nodes.",
     "Use `ssh_key_value` with a public key, which is no secret; or put a placeholder in the file"
     " and set the password when the file is applied. A password that was committed once has to be"
@@ -47,7 +47,7 @@ PRIVATE_KEY = Rule(
     "MLC313",
     "private-key-in-file",
     Severity.ERROR,
-    "`ssh_key_value` holds the private half of a key",
+    "an `ssh_key_value` that holds the private half of a key",
     "The nodes need the public half, which begins with `ssh-rsa`, or with `ssh-ed25519`. The"
     " private half would be sent to the service and stored with the file, and does not work"
     " either.",
@@ -59,7 +59,7 @@ NO_IDS = Rule(
     "MLC314",
     "identity-without-ids",
     Severity.ERROR,
-    "a user-assigned identity is asked for, and none is named",
+    "a user-assigned identity that is asked for and not named",
     "`type: user_assigned` says that identities made elsewhere are given to the resource; the"
     " service refuses it without their ids.",
     "List them in `user_assigned_identities`, each as `resource_id: /subscriptions/...`; or write"
@@ -70,7 +70,7 @@ STRAY_IDS = Rule(
     "MLC315",
     "ids-without-identity",
     Severity.ERROR,
-    "user-assigned identities are listed, and the `type` does not ask for them",
+    "user-assigned identities that are listed, and not asked for by `type`",
     "The list counts only with a `type` that has `user_assigned` in it; otherwise the service"
     " refuses the resource.",
     "Write `type: user_assigned`, or remove the list.",
@@ -217,12 +217,11 @@ def network(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def _beside(cluster: Resource, secret: str) -> Label:
-    """The first of some keys around a secret that stands on a line of its own."""
+def _beside(cluster: Resource, secret: str) -> Label | None:
+    """A key near a secret on another line; None where the document has one line only."""
     hidden = cluster.label(("ssh_settings", secret)).span
     for at in (("ssh_settings",), ("name",)):
         label = cluster.label(at, key=True)
         if not hidden.line <= label.span.line <= hidden.end_line:
             return label
-    start = cluster.label(key=True).span
-    return Label(start)
+    return None

@@ -54,7 +54,7 @@ def everything(graph: Graph) -> Iterator[Resource]:
 
 
 def finding(
-    rule: Rule, resource: Resource, at: Label, message: str, hint: str, *related: Label
+    rule: Rule, resource: Resource, at: Label | None, message: str, hint: str, *related: Label
 ) -> Diagnostic:
     """A diagnostic about `resource`; one that is written inline goes by its owner's address."""
     return Diagnostic(rule, message, at, hint, related, str(resource.owner or resource.address))
@@ -84,11 +84,19 @@ def lacks(resource: Resource, *at: str) -> bool:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether something else is put in the text's place before use: `${SIZE}`, `<name>`."""
+    """Whether all of a text is to be put in its place before use: `${PASSWORD}`, `<name>`."""
+    return _PLACEHOLDER.fullmatch(text.strip()) is not None
+
+
+def has_placeholder(text: str) -> bool:
+    """Whether a part of a text is to be put in its place before use: `../${STAGE}/model`."""
     return _PLACEHOLDER.search(text) is not None
 
 
-_PLACEHOLDER = re.compile(r"\$|\{\{|<[^<>]+>|#\{|__\w+__")
+# Of shells, Azure DevOps (`$(x)`, `#{x}#`, `__x__`), GitHub and Jinja (`{{ x }}`), and of people.
+_PLACEHOLDER = re.compile(
+    r"\$\w+|\$\{[^}]*\}|\$\([^)]*\)|\$?\{\{.*?\}\}|#\{.*?\}#?|<[^<>]+>|__\w+?__", re.DOTALL
+)
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mlctl import catalog
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.graph import Graph
-from mlctl.rules.base import Facts, count, declared, finding, is_placeholder, lacks
+from mlctl.rules.base import Facts, count, declared, finding, has_placeholder, lacks
 from mlctl.schema.words import nearest
 
 _COMPUTE = "learn.microsoft.com/azure/machine-learning/reference-yaml-compute-aml"
@@ -17,7 +17,7 @@ MIN_OVER_MAX = Rule(
     "MLC301",
     "min-over-max",
     Severity.ERROR,
-    "a cluster's `min_instances` is larger than its `max_instances`",
+    "a cluster with `min_instances` larger than `max_instances`",
     "A cluster scales between the two. Left out, `max_instances` is 4 and `min_instances` is 0.",
     "Raise `max_instances`, or lower `min_instances`. With `min_instances: 0` an idle cluster costs"
     " nothing.",
@@ -27,7 +27,7 @@ NO_MAX = Rule(
     "MLC302",
     "max-instances-left-out",
     Severity.WARNING,
-    "a cluster does not say how many nodes it may have",
+    "a cluster that does not say how many nodes it may have",
     "The tools disagree on what silence means: the reference says 1 node, `az` and the Python SDK"
     " send 4, and so does mlctl. The number decides what the cluster may cost and how much quota"
     " it takes.",
@@ -38,7 +38,7 @@ ZERO_IDLE_TIME = Rule(
     "MLC303",
     "zero-idle-time",
     Severity.WARNING,
-    "`idle_time_before_scale_down: 0` means 120 seconds to other tools",
+    "an `idle_time_before_scale_down` of 0, which other tools drop",
     "`az` and the Python SDK drop a 0 before they send the cluster, so that the service's default"
     " of 120 seconds applies. mlctl sends what is written: the same file gives two different"
     " clusters. At 0 a node also goes between two jobs that follow each other at once, and the"
@@ -114,7 +114,7 @@ def unknown_region(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
     """MLC307."""
     for resource in declared(graph):
         place = resource.text("location")
-        if not place or is_placeholder(place) or _is_region(place):
+        if not place or has_placeholder(place) or _is_region(place):
             continue
         near = nearest(place.replace(" ", ""), catalog.regions())
         yield finding(

@@ -17,7 +17,7 @@ COUNT_TWICE = Rule(
     "MLC320",
     "instance-count-twice",
     Severity.ERROR,
-    "`settings.instance_count` stands next to `resources`",
+    "a `settings.instance_count` next to `resources`",
     "Both say how many nodes a job takes. `az` and the Python SDK refuse the two together, even"
     " where `resources` says something else: \"Can't set instance_count when resources is"
     ' provided."',
@@ -28,7 +28,7 @@ FILE_NAME = Rule(
     "MLC321",
     "file-name-with-summary-only",
     Severity.ERROR,
-    "`output_file_name` goes with `output_action: append_row` only",
+    "an `output_file_name` without `output_action: append_row`",
     "With `summary_only` no file of predictions is written: the scoring script writes its own"
     " outputs, and the job counts them. `az` takes the pair and fails when it sends the"
     " deployment.",
@@ -39,7 +39,7 @@ DROPPED = Rule(
     "MLC322",
     "dropped-setting",
     Severity.WARNING,
-    "a setting beside `settings` is not sent",
+    "a setting beside `settings`, which is not sent",
     "With `type: model` and `settings`, `az` and the Python SDK load `environment_variables` and"
     " `error_threshold` from the top level without a word, and then send what `settings` says only."
     " mlctl does the same, and says so.",
@@ -50,7 +50,7 @@ SHORT_TIMEOUT = Rule(
     "MLC323",
     "short-timeout",
     Severity.WARNING,
-    "a mini-batch has 30 seconds, the default, which is too short for most models",
+    "30 seconds for a mini-batch, the default, which is too short for most models",
     "`retry_settings.timeout` is how long the scoring of one mini-batch may take:"
     " `mini_batch_size` files, the first of them on a node that has just started. A mini-batch"
     " that takes longer is stopped and tried again from its beginning, `max_retries` times, and"
@@ -75,7 +75,7 @@ UNKNOWN_SETTING = Rule(
     "MLC325",
     "unknown-pipeline-setting",
     Severity.WARNING,
-    "a setting of a pipeline deployment looks like a misspelt one",
+    "a setting of a pipeline deployment that looks like a misspelt one",
     "The `settings` of a pipeline deployment take any key, so no other tool notices a typo: the"
     " setting is stored and does nothing.",
     "Correct the spelling.",
@@ -85,7 +85,7 @@ IGNORED_JOB = Rule(
     "MLC326",
     "ignored-job-definition",
     Severity.WARNING,
-    "`job_definition` beside `component` is ignored",
+    "a `job_definition` beside `component`, which is ignored",
     "A pipeline deployment runs one or the other. Where both are given, `az` and the Python SDK"
     " take the component without a word.",
     "Remove the one that is not meant.",

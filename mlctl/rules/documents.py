@@ -27,10 +27,10 @@ OLD_SCHEMA = Rule(
     "MLC331",
     "old-schema-url",
     Severity.WARNING,
-    "a `$schema` that cannot be fetched any more",
-    "mlctl and `az` look at the file name of the URL at most. Editors fetch it, to complete"
-    " fields and to mark mistakes, and the hosts of the previews of 2021 to 2023 (`azuremlsdk2`,"
-    " `azureml/sdk-2-0`) are gone.",
+    "a `$schema` of the previews of 2021 to 2023",
+    "mlctl and `az` look at the file name of the URL at most. Editors fetch the whole, to"
+    " complete fields and to mark mistakes: `http://azureml/sdk-2-0/` cannot be resolved, and"
+    " `azuremlsdk2` had the schemas of the preview of 2021.",
     "Write the URL that the hint gives.",
     "Azure/azureml-examples, where the old URLs were replaced",
 )
@@ -66,7 +66,7 @@ def old_schema(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
                 OLD_SCHEMA,
                 resource,
                 resource.label(("$schema",)),
-                f"nothing is served at `{host}` any more",
+                f"`{host}` is not where today's schemas are",
                 f"write `{right}`",
             )
 

@@ -15,7 +15,7 @@ SINGLE_NODE = Rule(
     "MLC308",
     "single-node-low-priority",
     Severity.WARNING,
-    "jobs run on a single low-priority node, and the first preemption cancels them",
+    "a single low-priority node, whose preemption cancels the job",
     "Azure takes low-priority nodes back when it needs them. A job on several nodes goes on with"
     " those that are left, and the lost mini-batches are scheduled again. A job whose only node"
     " is taken is cancelled, all that it had done is lost, and it has to be submitted again by"
@@ -29,7 +29,7 @@ OVER_MAX = Rule(
     "MLC309",
     "instance-count-over-max",
     Severity.WARNING,
-    "a deployment asks for more nodes than its cluster can have",
+    "a deployment that asks for more nodes than its cluster can have",
     "A job takes the nodes that it gets: with `instance_count` over the cluster's `max_instances`"
     " it runs on fewer nodes than the file says, or waits for nodes that never come.",
     "Raise `max_instances` of the cluster (it can be changed in place), or lower `instance_count`.",
@@ -63,8 +63,8 @@ def single_node(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
                 SINGLE_NODE,
                 deployment,
                 _asked(deployment),
-                f"runs on one node of the low-priority cluster `{cluster.address.name}`{left_out}:"
-                " the first preemption cancels the job",
+                f"`{deployment.address.name}` runs on one node of the low-priority cluster"
+                f" `{cluster.address.name}`{left_out}: the first preemption cancels its job",
                 "write `resources: {instance_count: 2}` or more, or name a dedicated cluster",
                 cluster.label(("tier",), "its nodes can be taken away at any time"),
             )
@@ -81,7 +81,8 @@ def over_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             OVER_MAX,
             deployment,
             _asked(deployment),
-            f"asks for {asked} nodes, but `{cluster.address.name}` has at most {most}",
+            f"`{deployment.address.name}` asks for {asked} nodes, but `{cluster.address.name}`"
+            f" has at most {most}",
             f"write `max_instances: {asked}` for the cluster, or lower `instance_count` to {most}",
             cluster.label(("max_instances",), "at most this many")
             if written

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.graph import Graph
 from mlctl.kinds import Address, Resource
-from mlctl.pointer import Data, Pointer
+from mlctl.pointer import Data, Pointer, dotted
 from mlctl.rules.base import Facts, everything, finding
+from mlctl.schema.words import listed
 
 DUPLICATE = Rule(
     "MLC201",
     "duplicate-address",
     Severity.ERROR,
-    "two documents describe the same resource",
+    "two documents that describe the same resource",
     "The address (kind and name, with the endpoint of a deployment and the version of an asset)"
     " says which resource a document means. With two documents for one address the last write"
     " would win, and every plan would want to change it back. Azure compares names without letter"
@@ -27,7 +28,7 @@ CONFLICT = Rule(
     "MLC202",
     "conflicting-asset",
     Severity.ERROR,
-    "one version of a model or environment is described in two ways",
+    "one version of a model or environment that is described in two ways",
     "A model or environment that is written inline in a deployment, with a `name` and a"
     " `version`, is the same asset as a document with that name and version, and as every other"
     " inline one. A version never changes its content: only one of the descriptions could be"
@@ -63,15 +64,22 @@ def conflicts(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
         if not asset.kind.versioned or asset.address.version is None:
             continue
         first = known.setdefault(asset.address, asset)
-        if (first.owner or asset.owner) and _content(first) != _content(asset):
+        other = _differences(first, asset) if first.owner or asset.owner else []
+        if other:
             yield finding(
                 CONFLICT,
                 asset,
                 asset.label(("name",)),
-                f"`{asset.address}` is described twice, and not the same",
-                "describe it in one document, and name it as `azureml:NAME:VERSION`",
+                f"`{asset.address}` is described in two ways: {listed(other, 'and')}"
+                f" {'differs' if len(other) == 1 else 'differ'}",
+                "describe it once and name it there, or give the other content another version",
                 first.label(("name",), "first described here"),
             )
+
+
+def _differences(one: Resource, other: Resource) -> list[str]:
+    left, right = _content(one), _content(other)
+    return [dotted(at) for at in {**left, **right} if left.get(at) != right.get(at)]
 
 
 def _content(asset: Resource) -> Mapping[Pointer, Data]:

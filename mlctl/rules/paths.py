@@ -12,7 +12,7 @@ from mlctl.graph import Graph
 from mlctl.kinds import Resource
 from mlctl.kinds.field import Form
 from mlctl.pointer import Pointer, dotted
-from mlctl.rules.base import Facts, everything, finding, is_placeholder
+from mlctl.rules.base import Facts, everything, finding, has_placeholder
 
 _HOW = "Paths in a document are relative to the folder of its file, whatever folder mlctl runs in."
 _FIX = "Correct the path, or make the file. In a pipeline, check out or build it before this step."
@@ -32,7 +32,7 @@ MISSING_TO_PLAN = Rule(
     "MLC204",
     "missing-path-to-plan",
     Severity.ERROR,
-    "a local path that has to be read does not exist",
+    "a local path that has to be read and does not exist",
     f"{_HOW} `plan` compares the content with what the workspace has, and `apply` uploads it."
     " `validate` only warns of the same (MLC203).",
     _FIX,
@@ -64,7 +64,7 @@ def missing_paths(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
 def _inside(resource: Resource, folder: Pointer, path: Path, facts: Facts) -> Iterator[Diagnostic]:
     for at, where in _INSIDE.items():
         name = resource.text(*map(str, at))
-        if where != folder or not name or path.suffix == ".py" or is_placeholder(name):
+        if where != folder or not name or path.suffix == ".py" or has_placeholder(name):
             continue
         if not facts.exists(path / name):
             yield _missing(resource, at, path / name, facts, inside=path)
@@ -87,7 +87,7 @@ def _missing(
 def _local(resource: Resource, at: Pointer) -> Path | None:
     """The path that a value stands for; None for references, URIs, texts and placeholders."""
     value = resource.values.get(at)
-    if not isinstance(value, str) or not value or "\n" in value or is_placeholder(value):
+    if not isinstance(value, str) or not value or "\n" in value or has_placeholder(value):
         return None
     bare = value.removeprefix("file:")
     return None if _SCHEME.match(bare) else resource.document.folder / bare

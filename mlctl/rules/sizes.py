@@ -10,7 +10,7 @@ from mlctl import catalog
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.graph import Graph
 from mlctl.kinds import Resource
-from mlctl.rules.base import Facts, declared, finding, is_placeholder, word
+from mlctl.rules.base import Facts, declared, finding, has_placeholder, word
 from mlctl.schema.words import nearest
 
 _RETIRED = "learn.microsoft.com/azure/virtual-machines/sizes/retirement/retired-sizes-list"
@@ -139,7 +139,7 @@ def _sizes(graph: Graph) -> Iterator[tuple[Resource, str]]:
     """Only sizes that are written: silence means the service's default, whatever it is then."""
     for cluster in declared(graph, "compute"):
         size = cluster.text("size")
-        if size and not is_placeholder(size):
+        if size and not has_placeholder(size):
             yield cluster, size
 
 

@@ -1,0 +1,18 @@
+"""Every rule that there is, by its code: what `explain` and the page of rules print from."""
+
+from __future__ import annotations
+
+from mlctl.diagnostics import Rule
+from mlctl.load import LOAD_RULES
+from mlctl.localize import UNREADABLE
+from mlctl.predict import PLAN_RULES
+from mlctl.rules import RULES
+from mlctl.schema import SCHEMA_RULES
+from mlctl.source import SOURCE_RULES
+
+ALL_RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (*SOURCE_RULES, *SCHEMA_RULES, *LOAD_RULES, *RULES, UNREADABLE, *PLAN_RULES),
+        key=lambda rule: rule.code,
+    )
+)

@@ -1,0 +1,54 @@
+"""Texts to findings: the way of a document up to the gate, with the world as an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+from mlctl import graph, rules, schema, source
+from mlctl.diagnostics import Report
+from mlctl.kinds import Kind, kind_of_schema
+from mlctl.kinds.resource import build
+from mlctl.render import diagnostics
+
+TODAY = date(2026, 11, 20)
+
+
+def check(
+    *texts: str,
+    today: date = TODAY,
+    exists: Callable[[Path], bool] = lambda _: True,
+    planning: bool = False,
+    name: str = "main.yml",
+) -> Report:
+    """What the rules of text, schema and meaning find in the documents of one file."""
+    report, resources = Report(), []
+    for document in source.load(name, "---\n".join(texts), report):
+        kind = kind_of_schema(str(document.data.get("$schema")))
+        assert isinstance(kind, Kind)
+        report.extend(schema.check(document, kind.schema))
+        resources.append(build(document, kind))
+    built = graph.build(one for one in resources if one is not None)
+    report.extend(rules.check(built, rules.Facts(today, exists, planning)))
+    return report
+
+
+def codes(report: Report) -> list[str]:
+    """The codes of the findings, in the order of the report."""
+    return [found.rule.code for found in report]
+
+
+def of_case(folder: Path, file: str) -> Report:
+    """What is found in a file of `cases/rules/CODE-NAME/`, with its paths beside it."""
+    return check(
+        (folder / file).read_text(encoding="utf-8"),
+        exists=lambda path: (folder / path).exists(),
+        planning=folder.name == "MLC204-missing-path-to-plan",
+        name=file,
+    )
+
+
+def rules_case(folder: Path) -> str:
+    """What is printed about `bad.yml`."""
+    return diagnostics.report(of_case(folder, "bad.yml"))
