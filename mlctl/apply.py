@@ -15,7 +15,15 @@ from enum import Enum
 from graphlib import TopologicalSorter
 from queue import SimpleQueue
 
-from mlctl.backends.base import Backend, BackendError, Live, NotFound, Operation, Permanent, Transient
+from mlctl.backends.base import (
+    Backend,
+    BackendError,
+    Live,
+    NotFound,
+    Operation,
+    Permanent,
+    Transient,
+)
 from mlctl.changes import FieldChange
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
@@ -43,7 +51,9 @@ class NotEffective(Permanent):
     """The backend reported success, and the resource is not as promised."""
 
     def __init__(self, target: Address, wrong: list[FieldChange]) -> None:
-        super().__init__("NotEffective", f"{target} was written, but reading it back shows another value")
+        super().__init__(
+            "NotEffective", f"{target} was written, but reading it back shows another value"
+        )
         self.wrong = wrong
 
 
@@ -89,7 +99,12 @@ def moved(work: Work, backend: Backend) -> list[Address]:
 
 
 def apply(
-    work: Work, backend: Backend, *, parallelism: int, stop: threading.Event, retry: Retry | None = None
+    work: Work,
+    backend: Backend,
+    *,
+    parallelism: int,
+    stop: threading.Event,
+    retry: Retry | None = None,
 ) -> Iterator[Event]:
     """Carry out the steps; the last event of each step is its outcome.
 
@@ -260,4 +275,6 @@ def _wrong(step: Step, live: Live | None, scope: Scope) -> list[FieldChange]:
     if live is None or step.verb is Verb.DELETE:
         return []
     form = kind_of(step.target).form_of_body(step.body, scope)
-    return differences(form.fields, said(step.body, form, scope), decode(live.body, form, scope), scope)
+    return differences(
+        form.fields, said(step.body, form, scope), decode(live.body, form, scope), scope
+    )

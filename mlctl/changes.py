@@ -50,8 +50,9 @@ class FieldChange:
 class Change:
     """What would be done to one resource, and why.
 
-    `values` are the desired values with defaults, references resolved: what apply sends. `live` is what it was
-    compared with. `reason` is one of Terraform's action reasons. `because` names the change that forces this one.
+    `values` are the desired values with defaults, references resolved: what apply sends. `live` is
+    what it was compared with. `reason` is one of Terraform's action reasons. `because` names the
+    change that forces this one.
     """
 
     address: Address
@@ -80,7 +81,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """How many resources are added, changed and destroyed; a replacement counts as one added and one destroyed."""
+    """How many resources are added, changed and destroyed; a replacement is one of each."""
 
     add: int
     change: int
@@ -89,9 +90,10 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What would change. `read` has the fingerprint of every resource that was looked at (None: absent).
+    """What would change.
 
-    `rejections` are errors that the backend is predicted to answer; a plan that has any is not applyable.
+    `read` has the fingerprint of every resource that was looked at (None: absent). `rejections` are
+    errors that the backend is predicted to answer; a plan that has any is not applyable.
     """
 
     backend: str

@@ -1,4 +1,4 @@
-"""The user's other files: hashes of folders as the SDK computes them, and what the ignore files leave out.
+"""The user's other files: hashes of folders as the SDK has them, and what ignore files leave out.
 
 The hashes equal those of azure-ai-ml, so that an upload by one tool is found by the other.
 """
@@ -19,7 +19,8 @@ Ignored = Callable[[str], bool]
 def code_hash(path: Path) -> str:
     """The SDK's `get_content_hash` (hash version 202208) of a code file or folder.
 
-    Count of files, then `#name#size` of each by lower-cased relative path, then the contents in that order.
+    Count of files, then `#name#size` of each by lower-cased relative path, then the contents in
+    that order.
 
     Raises:
         OSError: something in the folder cannot be read.
@@ -78,10 +79,14 @@ def _feed(digest: hashlib._Hash, file: Path) -> None:
 
 
 def _ignored(root: Path) -> Ignored:
-    """Whether a path relative to `root` is left out: the last pattern that matches decides, as in git."""
+    """Whether a path relative to `root` is left out: the last match decides, as in git."""
     file = next((root / name for name in IGNORE_FILES if (root / name).is_file()), None)
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file else []
-    patterns = [(not line.startswith("!"), _pattern(line.lstrip("!"))) for line in map(str.rstrip, lines) if _counts(line)]
+    patterns = [
+        (not line.startswith("!"), _pattern(line.lstrip("!")))
+        for line in map(str.rstrip, lines)
+        if _counts(line)
+    ]
 
     def decide(relative: str) -> bool:
         out = False
@@ -98,7 +103,7 @@ def _counts(line: str) -> bool:
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    """A gitignore pattern as an expression over relative paths; what it matches is left out with all beneath."""
+    """A gitignore pattern over relative paths; what it matches is left out with all beneath."""
     anchored = "/" in glob.rstrip("/")
     body = ""
     for part in re.split(r"(\*\*/|/\*\*|\*|\?|\[[^\]]+\])", glob.strip("/")):

@@ -16,8 +16,8 @@ from mlctl.pointer import Pointer
 class Edge:
     """`source` needs `target` because of its value at `at`.
 
-    `target` has no version where the reference leaves it open (`@latest`). The need of an endpoint for its
-    default deployment is `deferred`: the endpoint exists before it.
+    `target` has no version where the reference leaves it open (`@latest`). The need of an endpoint
+    for its default deployment is `deferred`: the endpoint exists before it.
     """
 
     source: Address
@@ -54,21 +54,22 @@ class Graph:
         return self._by_source.get(source, [])
 
     def declared(self, target: Address) -> list[Address]:
-        """The declared resources that satisfy a target: itself, or every version where it leaves the version open."""
+        """The declared resources that satisfy a target: itself, or all versions if it is open."""
         if target in self.resources:
             return [target]
         return list(self._by_name.get(target, [])) if target.version is None else []
 
     @property
     def external(self) -> list[Edge]:
-        """The edges that lead out of the files: only the backend knows whether their targets exist."""
+        """The edges that lead out of the files: only the backend knows their targets."""
         return [edge for edge in self.edges if not self.declared(edge.target)]
 
 
 def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
-    """The graph of what is declared. An address declared twice keeps its first resource; both are in `repeated`.
+    """The graph of what is declared.
 
-    An ARM id of the workspace `scope` is the same as its short reference; one of another workspace is no edge.
+    An address declared twice keeps its first resource; both are in `repeated`. An ARM id of the
+    workspace `scope` is the same as its short reference; one of another workspace is no edge.
     """
     known: dict[Address, Resource] = {}
     repeated = []

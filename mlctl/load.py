@@ -1,4 +1,4 @@
-"""Paths to a checked graph: the way of a document up to the gate. `validate` stops here; plan and apply go on."""
+"""Paths to a checked graph: the way of a document up to the gate, where `validate` stops."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ UNKNOWN_KIND = Rule(
     "unknown-kind",
     Severity.ERROR,
     "a document whose kind is unknown",
-    "The kind of a document comes from the file part of its `$schema`, else from the command, else from its content."
-    " Nothing else can be said about a document before its kind is known. Files found in a folder that are no"
-    " resources (a conda file, a pipeline component) are left out with a note instead.",
-    "Add a `$schema` line: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json, or batchEndpoint,"
-    " batchDeployment, model, environment in its place.",
+    "The kind of a document comes from the file part of its `$schema`, else from the command, else"
+    " from its content. Nothing else can be said about a document before its kind is known. Files"
+    " found in a folder that are no resources (a conda file, a pipeline component) are left out"
+    " with a note instead.",
+    "Add a `$schema` line: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json, or"
+    " batchEndpoint, batchDeployment, model, environment in its place.",
 )
 OTHER_KIND = Rule(
     "MLC121",
     "document-of-another-kind",
     Severity.ERROR,
     "the document is not of the kind that the command works on",
-    "Each command creates one kind of resource. The low-priority tutorial itself passes a deployment to"
-    " `batch-endpoint create`.",
+    "Each command creates one kind of resource. The low-priority tutorial itself passes a"
+    " deployment to `batch-endpoint create`.",
     "Use the command of the document's kind, or `mlctl apply -f`, which takes any.",
     "Use low priority VMs for batch deployments",
 )
@@ -47,7 +48,7 @@ Edit = Callable[[Document, Kind], Document]
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """What was read: the graph of the resources, what was found wrong, and what is worth saying aside."""
+    """What was read: the graph of the resources, what was found wrong, and notes aside."""
 
     graph: Graph
     resources: tuple[Resource, ...]
@@ -60,9 +61,9 @@ class Loaded:
 class Loader:
     """How to read: with which kind in mind, for which workspace, at which date.
 
-    `kind` is that of the command, None for commands that take any. `planning` makes local files count: paths
-    that do not exist are errors, code and conda files become content. `edit` changes a document before it is
-    checked (flags of the command line).
+    `kind` is that of the command, None for commands that take any. `planning` makes local files
+    count: paths that do not exist are errors, code and conda files become content. `edit` changes
+    a document before it is checked (flags of the command line).
     """
 
     report: Report
@@ -74,14 +75,18 @@ class Loader:
     notes: list[str] = field(default_factory=list)
 
     def load(self, paths: Sequence[str]) -> Loaded:
-        """Files, folders, globs and `-` to a checked graph; nothing is raised for what the user wrote."""
+        """Files, folders, globs and `-` to a checked graph; what is wrong goes to the report."""
         files = source.discover(paths, self.report)
         documents = [(found, document) for found in files for document in self._read(found)]
         return self.check(documents, tuple(found.path for found in files))
 
-    def check(self, documents: Sequence[tuple[Found, Document]], files: tuple[str, ...] = ()) -> Loaded:
+    def check(
+        self, documents: Sequence[tuple[Found, Document]], files: tuple[str, ...] = ()
+    ) -> Loaded:
         """Documents to a checked graph."""
-        resources = [one for one in (self._resource(*pair) for pair in documents) if one is not None]
+        resources = [
+            one for one in (self._resource(*pair) for pair in documents) if one is not None
+        ]
         built = graph.build(resources, self.scope)
         facts = rules.Facts(self.today, Path.exists, planning=self.planning)
         self.report.extend(rules.check(built, facts))
@@ -90,7 +95,7 @@ class Loader:
         return Loaded(built, tuple(resources), self.report, files, tuple(self.notes))
 
     def _read(self, found: Found) -> list[Document]:
-        if found.path == source.STDIN:
+        if found.path == "-":
             return source.load("<stdin>", sys.stdin.buffer.read(), self.report)
         return source.read(found.path, self.report, explicit=found.explicit)
 
@@ -104,7 +109,7 @@ class Loader:
         return build(document, kind)
 
     def _kind(self, found: Found, document: Document) -> Kind | None:
-        """The kind by `$schema`, by the command, by inference; None with a finding or a note where there is none."""
+        """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
         given = document.data.get("$schema")
         named = kind_of_schema(given) if isinstance(given, str) else None
         guessed = infer(document.data)
@@ -119,19 +124,32 @@ class Loader:
         if told is not None:
             return told
         if named is None and guessed is not None:
-            self.notes.append(f"{document.source.name}: read as a {guessed.name} (it has no `$schema`)")
+            self.notes.append(
+                f"{document.source.name}: read as a {guessed.name} (it has no `$schema`)"
+            )
             return guessed
         self._left_out(found, document, named, given)
         return None
 
     def _left_out(self, found: Found, document: Document, named: Data, given: Data) -> None:
-        what = f"`{named}` is no kind that mlctl knows" if named else "it has no `$schema`, and its content fits no kind"
+        what = (
+            f"`{named}` is no kind that mlctl knows"
+            if named
+            else "it has no `$schema`, and its content fits no kind"
+        )
         if not found.explicit:
             self.notes.append(f"{document.source.name}: left out, {what}")
             return
         at = ("$schema",) if given is not None else ()
         hint = f"kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
-        self.report.add(Diagnostic(UNKNOWN_KIND, f"the kind of this document is unknown: {what}", document.label(at), hint))
+        self.report.add(
+            Diagnostic(
+                UNKNOWN_KIND,
+                f"the kind of this document is unknown: {what}",
+                document.label(at),
+                hint,
+            )
+        )
 
 
 def _other_kind(document: Document, kind: Kind, wanted: Kind) -> Diagnostic:

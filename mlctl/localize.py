@@ -1,8 +1,9 @@
-"""Resources as written to resources without local files: paths become content, inline assets become resources.
+"""Resources without local files: paths become content, inline assets become resources.
 
-A deployment with a folder of code, an inline environment or a pipeline component in a file needs assets that no
-document declares. They become resources of their own here, owned by the deployment, so that plan and apply treat
-them as any other. Their names follow from their content: the same content is the same asset.
+A deployment with a folder of code, an inline environment or a pipeline component in a file needs
+assets that no document declares. They become resources of their own here, owned by the deployment,
+so that plan and apply treat them as any other. Their names follow from their content: the same
+content is the same asset.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from mlctl import content, source
+from mlctl import content, pointer, source
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope
@@ -28,8 +29,8 @@ UNREADABLE = Rule(
     "unreadable-path",
     Severity.ERROR,
     "a local path that a document names cannot be read",
-    "Planning compares the content of code folders, models and conda files with what the workspace has, so it must"
-    " read them.",
+    "Planning compares the content of code folders, models and conda files with what the workspace"
+    " has, so it must read them.",
     "Correct the path: it is relative to the file that names it.",
 )
 
@@ -53,7 +54,7 @@ def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Reso
     values = dict(resource.values)
     for field in resource.form.fields:
         value = values.get(field.at)
-        if value is None or not (field.path or isinstance(value, dict) and field.refers_to):
+        if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
             continue
         try:
             asset = _asset(resource, field, value, scope)
@@ -82,7 +83,12 @@ def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
 
 def is_local(value: Data) -> bool:
     """Whether a value names something on this machine rather than a reference or a URI."""
-    return isinstance(value, str) and not value.startswith("azureml:") and "://" not in value and "\n" not in value
+    return (
+        isinstance(value, str)
+        and not value.startswith("azureml:")
+        and "://" not in value
+        and "\n" not in value
+    )
 
 
 def resolve(resource: Resource, path: str) -> Path:
@@ -91,7 +97,7 @@ def resolve(resource: Resource, path: str) -> Path:
 
 
 def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resource | None:
-    """The asset that a value stands for; None when it is a reference, or content of the resource itself."""
+    """The asset that a value stands for; None for references and content of its own."""
     if isinstance(value, dict) and field.refers_to in KINDS:
         kind = KINDS[field.refers_to]
         form = kind.form_of(value)
@@ -104,7 +110,11 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
         digest = content.code_hash(_existing(path))
         name = str(uuid.uuid5(_CODE_NAMES, digest))
         uri = f"{_datastore(scope)}/LocalUpload/{digest}/{path.resolve().name}"
-        values: dict[Pointer, Data] = {("hash",): digest, ("hash_version",): "202208", ("uri",): uri}
+        values: dict[Pointer, Data] = {
+            ("hash",): digest,
+            ("hash_version",): "202208",
+            ("uri",): uri,
+        }
         return _owned(resource, field, CODE, Address(CODE.name, name, None, "1"), values)
     spec = source.plain(path.read_text(encoding="utf-8"))
     digest = _sha(source.dump(spec) + "".join(_code_hashes(spec, path.parent)))
@@ -113,11 +123,13 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
 
 
 def _code_hashes(spec: Data, folder: Path) -> Iterable[str]:
-    """The content of the code folders that the steps of a pipeline component name."""
-    for job in (spec.get("jobs") or {}).values() if isinstance(spec, dict) else ():
-        code = job.get("code") if isinstance(job, dict) else None
-        if is_local(code):
-            yield content.code_hash(_existing(folder / code))
+    """The content of the local code and components that a pipeline's steps name."""
+    jobs = pointer.get(spec, ("jobs",))
+    for job in jobs.values() if isinstance(jobs, dict) else ():
+        for key in ("code", "component"):
+            named = pointer.get(job, (key,))
+            if isinstance(named, str) and is_local(named):
+                yield content.code_hash(_existing(folder / named))
 
 
 def _owned(
@@ -125,7 +137,13 @@ def _owned(
 ) -> Resource:
     form = kind.forms[-1]
     return Resource(
-        address, kind, form, resource.document, values, (*resource.root, *field.at), resource.address
+        address,
+        kind,
+        form,
+        resource.document,
+        values,
+        (*resource.root, *field.at),
+        resource.address,
     )
 
 
@@ -142,13 +160,21 @@ def _named(asset: Resource) -> Resource:
         name, version = ANONYMOUS_ENVIRONMENT, _environment_hash(asset)
     else:
         said = {"/".join(map(str, at)): value for at, value in asset.values.items()}
-        name, version = asset.address.name or ANONYMOUS, hashlib.sha256(source.dump(said).encode()).hexdigest()
+        name, version = (
+            asset.address.name or ANONYMOUS,
+            hashlib.sha256(source.dump(said).encode()).hexdigest(),
+        )
     return replace(asset, address=Address(asset.kind.name, name, None, version))
 
 
 def _environment_hash(asset: Resource) -> str:
-    """The version that azure-ai-ml 1.35.2 gives to an inline environment (`_generate_anonymous_name_version`)."""
-    image, conda, routes = (asset.values.get((key,)) for key in ("image", "conda_file", "inference_config"))
+    """The version that azure-ai-ml 1.35.2 gives to an inline environment.
+
+    Origin: `Environment._generate_anonymous_name_version`.
+    """
+    image, conda, routes = (
+        asset.values.get((key,)) for key in ("image", "conda_file", "inference_config")
+    )
     context = asset.values.get(("build", "path"))
     if context is not None:
         return _sha(str(context) + str(asset.values.get(("build", "dockerfile_path"), "")))
@@ -163,7 +189,7 @@ def _sha(text: str) -> str:
 
 
 def _content(resource: Resource, field: Field, value: str, scope: Scope) -> Data:
-    """What a path of the resource's own becomes: the text of a conda file, or the URI of an upload."""
+    """What a path of the resource's own becomes: the text of a conda file, or an upload's URI."""
     if not is_local(value):
         return value
     path = resolve(resource, value)

@@ -41,21 +41,32 @@ def plan(
         changes = planner.changes(chosen)
         rejections = [*planner.rejections, *predict.refusals(changes, world)]
     changes.sort(key=lambda change: change.address)
-    return Plan(backend, world.scope, tuple(changes), _read(changes, world, graph), tuple(rejections))
+    return Plan(
+        backend, world.scope, tuple(changes), _read(changes, world, graph), tuple(rejections)
+    )
 
 
 def removal(
-    live: Live, known: Mapping[Address, Live], backend: str, scope: Scope, users: Mapping[Address, list[Address]]
+    live: Live,
+    known: Mapping[Address, Live],
+    backend: str,
+    scope: Scope,
+    users: Mapping[Address, list[Address]],
 ) -> Plan:
     """The plan that deletes one live resource that no file declares."""
     change = Change(live.address, Action.DELETE, live=live, reason="delete_by_request")
     rejections = predict.removals([change], Survey(scope, "", known, users=users))
-    read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind_of(live.address), scope)}
+    read: dict[Address, str | None] = {
+        live.address: fingerprint(live.body, kind_of(live.address), scope)
+    }
     return Plan(backend, scope, (change,), read, tuple(rejections))
 
 
 def differences(
-    fields: Iterable[Field], wanted: Mapping[Pointer, Data], had: Mapping[Pointer, Data], scope: Scope
+    fields: Iterable[Field],
+    wanted: Mapping[Pointer, Data],
+    had: Mapping[Pointer, Data],
+    scope: Scope,
 ) -> list[FieldChange]:
     """Where the wanted values mean something else than those that are there; both in YAML's spelling."""
     found: list[FieldChange] = []
@@ -100,7 +111,9 @@ def _targeted(graph: Graph, targets: Collection[Address], *, destroying: bool) -
         if destroying:
             queue += [edge.source for edge in graph.edges if address in graph.declared(edge.target)]
         else:
-            queue += [one for edge in graph.edges_of(address) for one in graph.declared(edge.target)]
+            queue += [
+                one for edge in graph.edges_of(address) for one in graph.declared(edge.target)
+            ]
     return chosen
 
 
@@ -116,9 +129,13 @@ def _read(changes: Iterable[Change], world: Survey, graph: Graph) -> dict[Addres
     looked = {change.address for change in changes}
     for change in changes:
         if change.resource is not None:
-            looked |= {edge.target for edge in graph.edges_of(change.resource.address) if not edge.deferred}
+            looked |= {
+                edge.target for edge in graph.edges_of(change.resource.address) if not edge.deferred
+            }
     return {
-        address: fingerprint(live[address].body, kind_of(address), world.scope) if address in live else None
+        address: fingerprint(live[address].body, kind_of(address), world.scope)
+        if address in live
+        else None
         for address in sorted(looked)
     }
 
@@ -143,8 +160,14 @@ class _Planner:
         live = self._world.live.get(resource.address) or self._same_content(resource)
         wanted = complete(values, resource.form)
         if live is None:
-            address = resource.address if resource.address.version or not resource.kind.versioned else resource.address.at("1")
-            return Change(address, Action.CREATE, self._all(wanted, resource, notes), resource, wanted)
+            address = (
+                resource.address
+                if resource.address.version or not resource.kind.versioned
+                else resource.address.at("1")
+            )
+            return Change(
+                address, Action.CREATE, self._all(wanted, resource, notes), resource, wanted
+            )
         had = decode(live.body, resource.form, self._world.scope)
         fields = [
             replace(one, note=notes.get(one.at, ""))
@@ -159,7 +182,12 @@ class _Planner:
         assert resource is not None
         above = self._decided.get(resource.address.up) if resource.address.up else None
         if above is not None and above.action is Action.REPLACE:
-            return replace(change, action=Action.REPLACE, reason="replace_because_parent", because=above.address)
+            return replace(
+                change,
+                action=Action.REPLACE,
+                reason="replace_because_parent",
+                because=above.address,
+            )
         if not any(one.forces_replacement for one in change.fields):
             return change if change.fields else replace(change, action=Action.NO_OP)
         if not resource.kind.versioned:
@@ -168,7 +196,9 @@ class _Planner:
             self.rejections.append(predict.immutable_version(change))
             return change
         new = resource.address.at(_next(change.address.version))
-        return Change(new, Action.CREATE, self._all(change.values, resource, notes), resource, change.values)
+        return Change(
+            new, Action.CREATE, self._all(change.values, resource, notes), resource, change.values
+        )
 
     def _resolved(self, resource: Resource) -> tuple[dict[Pointer, Data], dict[Pointer, str]]:
         """The values with every reference to one version, and a note where the file left it open."""
@@ -216,7 +246,9 @@ class _Planner:
     ) -> tuple[FieldChange, ...]:
         """Every value as a change from nothing."""
         return tuple(
-            FieldChange(one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, ""))
+            FieldChange(
+                one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, "")
+            )
             for one in resource.form.fields
             if one.at in values and one.mutability is not Mutability.READ_ONLY
         )

@@ -94,7 +94,9 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
 
 def immutable_version(change: Change) -> Diagnostic:
     """New content for a version that exists."""
-    names = ", ".join(f"`{pointer.dotted(one.at)}`" for one in change.fields if one.forces_replacement)
+    names = ", ".join(
+        f"`{pointer.dotted(one.at)}`" for one in change.fields if one.forces_replacement
+    )
     resource = change.resource
     assert resource is not None
     return Diagnostic(
@@ -133,7 +135,11 @@ def removals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
     """What others still use, and default deployments whose endpoint stays."""
     gone = {change.address for change in changes}
     for change in changes:
-        left = [one for one in world.users.get(change.address, []) if one not in gone and one.up not in gone]
+        left = [
+            one
+            for one in world.users.get(change.address, [])
+            if one not in gone and one.up not in gone
+        ]
         if left:
             yield _removal(IN_USE, change, f"{change.address} is still used by {_some(left)}")
         endpoint = world.live.get(change.address.up) if change.address.up else None
@@ -141,7 +147,9 @@ def removals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
             default = pointer.get(endpoint.body, ("properties", "defaults", "deploymentName"))
             if default and str(default).casefold() == change.address.name.casefold():
                 yield _removal(
-                    DEFAULT_DELETED, change, f"{change.address} is the default deployment of its endpoint"
+                    DEFAULT_DELETED,
+                    change,
+                    f"{change.address} is the default deployment of its endpoint",
                 )
 
 
@@ -190,7 +198,9 @@ def _quotas(changes: Sequence[Change], world: Survey, location: str) -> Iterator
             yield _over(change, family, location, quota.used, more, quota.limit)
 
 
-def _over(change: Change, family: str, location: str, used: int, more: int, limit: int) -> Diagnostic:
+def _over(
+    change: Change, family: str, location: str, used: int, more: int, limit: int
+) -> Diagnostic:
     resource = change.resource
     assert resource is not None
     unit = "computes" if family == "computes" else "cores"

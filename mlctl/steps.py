@@ -77,7 +77,9 @@ def work(plan: Plan, graph: Graph) -> Work:
 
 def _in_order(changes: Sequence[Change], graph: Graph) -> list[Change]:
     """Changes that make something, each after those that it needs."""
-    by_address = {change.resource.address: change for change in changes if change.resource is not None}
+    by_address = {
+        change.resource.address: change for change in changes if change.resource is not None
+    }
     done: dict[Address, Change] = {}
 
     def visit(address: Address) -> None:
@@ -101,7 +103,9 @@ class _Builder:
         self.steps: list[Step] = []
         self._graph = graph
         self._scope = plan.scope
-        self._changes = {change.resource.address: change for change in plan.changes if change.resource}
+        self._changes = {
+            change.resource.address: change for change in plan.changes if change.resource
+        }
         self._made: dict[Address, int] = {}
         self._bodies: dict[Address, Mapping[str, Data]] = {}
 
@@ -134,14 +138,20 @@ class _Builder:
         for change in list(self._changes.values()):
             default = self._default_of(change)
             made = default is not None and default in self._made
-            waiting = change.action in (Action.CREATE, Action.UPDATE, Action.REPLACE) and self._deferred(change)
+            waiting = change.action in (
+                Action.CREATE,
+                Action.UPDATE,
+                Action.REPLACE,
+            ) and self._deferred(change)
             reset = made and default is not None and self._was_unset(default)
             if default is None or not (waiting or reset):
                 continue
             resource = _resource(change)
             body = self._bodies.get(resource.address) or self._body(change)
             needs = [self._made[one] for one in (resource.address, default) if one in self._made]
-            self._add(change, Verb.PUT, "Setting the default deployment of", body=body, needs=tuple(needs))
+            self._add(
+                change, Verb.PUT, "Setting the default deployment of", body=body, needs=tuple(needs)
+            )
 
     def remove(self, changes: Sequence[Change]) -> None:
         """Deletes, each after the deletes of what needs it; what lives under something deleted goes with it."""
@@ -150,7 +160,11 @@ class _Builder:
         for change in changes:
             address = _known_as(change)
             above = ids.get(address.up) if address.up else None
-            users = {edge.source for edge in self._graph.edges if address in self._graph.declared(edge.target)}
+            users = {
+                edge.source
+                for edge in self._graph.edges
+                if address in self._graph.declared(edge.target)
+            }
             under = [one for one in users if one.up != address and one in ids and ids[one] != above]
             needs = (above,) if above is not None else tuple(sorted(ids[one] for one in under))
             self._add(change, Verb.DELETE, "Destroying", needs=needs, subsumed=above is not None)
@@ -170,7 +184,17 @@ class _Builder:
         number = len(self.steps)
         address = change.address
         self.steps.append(
-            Step(number, address, verb, target or address, doing, body or {}, needs, secrets, subsumed)
+            Step(
+                number,
+                address,
+                verb,
+                target or address,
+                doing,
+                body or {},
+                needs,
+                secrets,
+                subsumed,
+            )
         )
         return number
 
@@ -188,14 +212,18 @@ class _Builder:
         if change.address.kind != "batch-endpoint" or change.resource is None:
             return None
         edges = self._graph.edges_of(change.resource.address)
-        targets = [one for edge in edges if edge.deferred for one in self._graph.declared(edge.target)]
+        targets = [
+            one for edge in edges if edge.deferred for one in self._graph.declared(edge.target)
+        ]
         return targets[0] if targets else None
 
     def _deferred(self, change: Change) -> bool:
         """Whether an endpoint must wait with its default for a deployment of this plan."""
         default = self._default_of(change)
         pending = self._changes.get(default) if default is not None else None
-        moved = change.action is not Action.UPDATE or any(one.at[0] == "defaults" for one in change.fields)
+        moved = change.action is not Action.UPDATE or any(
+            one.at[0] == "defaults" for one in change.fields
+        )
         return moved and pending is not None and pending.action in (Action.CREATE, Action.REPLACE)
 
     def _was_unset(self, deployment: Address) -> bool:
@@ -211,7 +239,11 @@ class _Builder:
         default = str(pointer.get(live.body, _DEFAULT) or "") if live is not None else ""
         if above is None or live is None or default.casefold() != change.address.name.casefold():
             return needs
-        body = copy.deepcopy(dict(self._bodies.get(above.address) or overlay(live.body, {}, _form(above), self._scope)))
+        body = copy.deepcopy(
+            dict(
+                self._bodies.get(above.address) or overlay(live.body, {}, _form(above), self._scope)
+            )
+        )
         pointer.drop(body, _DEFAULT)
         doing = "Unsetting the default deployment of"
         return (self._add(change, Verb.PUT, doing, target=above.address, body=body, needs=needs),)
@@ -244,7 +276,9 @@ def _form(change: Change) -> Form:
     return _resource(change).form
 
 
-def _without_lost_secrets(body: Mapping[str, Data], resource: Resource, values: Values) -> dict[str, Data]:
+def _without_lost_secrets(
+    body: Mapping[str, Data], resource: Resource, values: Values
+) -> dict[str, Data]:
     """What a replacement can carry over: an account whose password only the old resource knew cannot be made again."""
     kept = copy.deepcopy(dict(body))
     secrets = [one for one in resource.form.fields if one.secret]

@@ -95,7 +95,9 @@ def _usage(graph: Graph, backend: Backend) -> dict[str, list[Usage]]:
     if not isinstance(backend, SupportsUsage):
         return {}
     regions = {
-        location_of(one, backend.location) for one in graph.resources.values() if one.address.kind == "compute"
+        location_of(one, backend.location)
+        for one in graph.resources.values()
+        if one.address.kind == "compute"
     }
     return {region: backend.usage(region) for region in sorted(regions)}
 
@@ -108,5 +110,7 @@ def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict
         for one in graph.resources.values()
         if one.address.kind in _UNIQUE_IN_REGION and one.address not in live
     ]
-    asked = {one.address: backend.taken(one.address, location_of(one, backend.location)) for one in new}
+    asked = {
+        one.address: backend.taken(one.address, location_of(one, backend.location)) for one in new
+    }
     return {address: who for address, who in asked.items() if who is not None}

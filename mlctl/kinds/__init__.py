@@ -1,4 +1,4 @@
-"""Kinds of resources. A kind is its schema: adding one is a schema, a line in KINDS and a sample."""
+"""Kinds of resources: adding one is a schema, a line in KINDS and a sample."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from mlctl.kinds.internal import INTERNAL
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.resource import Resource
 
-__all__ = ["KINDS", "Address", "Kind", "Reference", "Resource", "Scope", "kind_of", "kind_of_schema"]
+__all__ = [
+    "KINDS",
+    "Address",
+    "Kind",
+    "Reference",
+    "Resource",
+    "Scope",
+    "kind_of",
+    "kind_of_schema",
+]
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -33,7 +42,8 @@ def kind_of(address: Address) -> Kind:
 def kind_of_schema(url: str) -> Kind | str | None:
     """The kind that a `$schema` names by the file part of its URL, whatever the host.
 
-    The name itself where it is a schema of Azure ML that no kind here covers; None where it names no file.
+    The name itself where it is a schema of Azure ML that no kind here covers; None where it names
+    no file.
     """
     name = url.strip().rpartition("/")[2].removesuffix(".json").removesuffix(".schema")
     if not name:

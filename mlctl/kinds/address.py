@@ -1,4 +1,4 @@
-"""The names of things: workspaces (scope), resources (address) and what one file says of another (reference)."""
+"""The names of things: workspaces (scope), resources (address), what files name (reference)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ COLLECTIONS: dict[str, tuple[str, str | None, bool]] = {
     "code": ("codes", None, True),
 }
 _KIND_OF = {
-    collection.casefold(): kind for kind, (collection, parent, _) in COLLECTIONS.items() if not parent
+    collection.casefold(): kind
+    for kind, (collection, parent, _) in COLLECTIONS.items()
+    if not parent
 }
 
 
@@ -34,7 +36,7 @@ class Scope:
 
     @property
     def id(self) -> str:
-        """The workspace's ARM id, in the exact spelling that the SDK's case-sensitive parsers need."""
+        """The workspace's ARM id, spelt as the SDK's case-sensitive parsers need it."""
         return (
             f"/subscriptions/{self.subscription}/resourceGroups/{self.resource_group}"
             f"/providers/{PROVIDER}/workspaces/{self.workspace}"
@@ -123,7 +125,8 @@ class Address:
 _ARM_ID = re.compile(
     r"/subscriptions/(?P<subscription>[^/]+)/resourceGroups/(?P<group>[^/]+)"
     rf"/providers/{re.escape(PROVIDER)}/workspaces/(?P<workspace>[^/]+)"
-    r"/(?P<collection>[^/]+)/(?P<name>[^/]+)(?:/versions/(?P<version>[^/]+)|/labels/(?P<label>[^/]+))?/?",
+    r"/(?P<collection>[^/]+)/(?P<name>[^/]+)"
+    r"(?:/versions/(?P<version>[^/]+)|/labels/(?P<label>[^/]+))?/?",
     re.IGNORECASE,
 )
 _SHORT = re.compile(r"azureml:(?P<name>[^:@/\s]+)(?:@(?P<label>[^:@/\s]+)|:(?P<version>[^/@\s]+))?")

@@ -1,7 +1,8 @@
-"""Two spellings of one value: YAML and wire; and the canonical form in which two values are compared.
+"""Two spellings of one value, YAML and wire, and the canonical form in which values are compared.
 
-A codec answers three questions about a value of a field. How is it spelt on the wire (`encode`)? How in YAML
-(`decode`; None is "absent")? What do two spellings of the same thing have in common (`canonical`)?
+A codec answers three questions about a value of a field. How is it spelt on the wire (`encode`)?
+How in YAML (`decode`; None is "absent")? What do two spellings of the same thing have in common
+(`canonical`)?
 Canonical values are compared, never sent and never shown.
 """
 
@@ -61,8 +62,12 @@ def iso(total: float) -> str:
     hours, rest = divmod(rest, 3_600)
     minutes, secs = divmod(rest, 60)
     day = f"{int(days)}D" if days else ""
-    time = "".join(f"{value:g}{unit}" for value, unit in ((hours, "H"), (minutes, "M"), (secs, "S")) if value)
-    return f"P{day}" + (f"T{time}" if time or not day else "") + ("0S" if not time and not day else "")
+    time = "".join(
+        f"{value:g}{unit}" for value, unit in ((hours, "H"), (minutes, "M"), (secs, "S")) if value
+    )
+    return (
+        f"P{day}" + (f"T{time}" if time or not day else "") + ("0S" if not time and not day else "")
+    )
 
 
 _ISO = re.compile(
@@ -103,7 +108,12 @@ def _enum_decode(value: Data, field: Field, _scope: Scope) -> Data:
     if value is None:
         return next((word for word, wire in field.enum.items() if wire is None), None)
     return next(
-        (word for word, wire in field.enum.items() if wire is not None and _bare(wire) == _bare(value)), value
+        (
+            word
+            for word, wire in field.enum.items()
+            if wire is not None and _bare(wire) == _bare(value)
+        ),
+        value,
     )
 
 
@@ -134,7 +144,11 @@ def _map_text(value: Data) -> str:
 
 
 def _map(value: Data, _field: Field, _scope: Scope) -> Data:
-    return {key: _map_text(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+    return (
+        {key: _map_text(inner) for key, inner in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
@@ -143,7 +157,11 @@ def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
 
 def _reference_encode(value: Data, field: Field, scope: Scope) -> Data:
     named = Reference.parse(str(value), field.refers_to or "")
-    if named is None or named.address is None or (field.refers_to == "compute" and value == "local"):
+    if (
+        named is None
+        or named.address is None
+        or (field.refers_to == "compute" and value == "local")
+    ):
         return value
     if named.label is not None:
         return f"{named.address.id(named.scope or scope)}/labels/{named.label}"
@@ -175,7 +193,9 @@ def _asset_encode(value: Data, field: Field, scope: Scope) -> Data:
 
 
 def _asset_decode(value: Data, field: Field, scope: Scope) -> Data:
-    return _reference_decode(value.get("assetId"), field, scope) if isinstance(value, dict) else value
+    return (
+        _reference_decode(value.get("assetId"), field, scope) if isinstance(value, dict) else value
+    )
 
 
 def _subnet_encode(value: Data, _field: Field, scope: Scope) -> Data:

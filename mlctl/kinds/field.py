@@ -1,4 +1,4 @@
-"""A field of a kind, read off its JSON Schema: where it stands in YAML and on the wire, and what the plan needs."""
+"""A field of a kind, read off its JSON Schema: its places in YAML and on the wire, its manners."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Absent(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One field of one form of a kind. Every slot is an annotation of the schema; nothing is added here."""
+    """One field of one form of a kind; every slot is an annotation of the schema."""
 
     at: Pointer
     wire: Pointer
@@ -68,9 +68,11 @@ class Form:
         return next((field for field in self.fields if field.at == at), None)
 
     def holds(self, data: Data) -> bool:
-        """Whether `data` has this form: it meets the `if` of the schema's rung, or there is none."""
+        """Whether `data` meets the `if` of the form's rung, or there is none."""
         wanted = self.condition or {}
-        if not isinstance(data, dict) or any(name not in data for name in wanted.get("required", [])):
+        if not isinstance(data, dict) or any(
+            name not in data for name in wanted.get("required", [])
+        ):
             return False
         return all(
             isinstance(data.get(name), str) and re.search(rule["pattern"], data[name]) is not None

@@ -1,4 +1,4 @@
-"""Kinds that no document declares: the assets that a deployment's local code and component files become."""
+"""Kinds that no document declares: what a deployment's local code and component files become."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ COMPONENT = Kind(
     {
         "title": "Component",
         "properties": {
-            "spec": {**_FIXED, "x-mlctl-wire": "/properties/componentSpec", "x-mlctl-codec": "json"},
+            "spec": {
+                **_FIXED,
+                "x-mlctl-wire": "/properties/componentSpec",
+                "x-mlctl-codec": "json",
+            },
             "hash": {**_FIXED, "x-mlctl-wire": "/properties/properties/hash_sha256"},
         },
         "x-mlctl-wire-constants": {"/properties/isAnonymous": True},

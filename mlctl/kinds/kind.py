@@ -18,7 +18,13 @@ from mlctl.pointer import Data, Pointer
 Values = Mapping[Pointer, Data]
 
 # What every ARM body carries of the service's own, whatever the kind.
-_SYSTEM: tuple[Pointer, ...] = (("id",), ("name",), ("type",), ("systemData",), ("properties", "provisioningState"))
+_SYSTEM: tuple[Pointer, ...] = (
+    ("id",),
+    ("name",),
+    ("type",),
+    ("systemData",),
+    ("properties", "provisioningState"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +61,7 @@ class Kind:
         return next((form for form in self.forms if form.holds(data)), self.forms[-1])
 
     def form_of_body(self, body: Mapping[str, Data], scope: Scope) -> Form:
-        """The form that a live body is shown in: the one whose discriminator the body decodes to."""
+        """The form that a live body is shown in: its discriminator is what the body decodes to."""
         for form in self.forms:
             told = {
                 field.at[0]: codec.decode(pointer.get(body, field.wire), field, scope)
@@ -69,16 +75,26 @@ class Kind:
     def address(self, data: Mapping[str, Data]) -> Address | None:
         """The address that a document gives itself; None while a name is missing or is no text."""
         name, above = data.get("name"), data.get("endpoint_name")
-        if not isinstance(name, str) or not name or (self.parent and not (isinstance(above, str) and above)):
+        if (
+            not isinstance(name, str)
+            or not name
+            or (self.parent and not (isinstance(above, str) and above))
+        ):
             return None
         version = data.get("version") if self.versioned else None
-        return Address(self.name, name, above if self.parent else None, None if version is None else str(version))
+        return Address(
+            self.name,
+            name,
+            above if self.parent else None,
+            None if version is None else str(version),
+        )
 
 
 def written(data: Data, form: Form) -> dict[Pointer, Data]:
-    """The values that a document gives to the fields of its form; what an alias says goes to its main field.
+    """The values that a document gives to the fields of its form.
 
-    An alias counts only where the object of its main field is absent, as the SDK has it.
+    What an alias says goes to its main field. An alias counts only where the object of
+    its main field is absent, as the SDK has it.
     """
     values: dict[Pointer, Data] = {}
     for field in form.fields:
@@ -150,17 +166,17 @@ def said(body: Mapping[str, Data], form: Form, scope: Scope) -> dict[Pointer, Da
 
 
 def overlay(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    """A body to put over a live one: the live body without the service's own fields, and `values` on top.
+    """A body to put over a live one: the live body without the service's own, and `values` on top.
 
-    A PUT replaces the whole resource, so what the file leaves to the service is sent back as it came.
+    A PUT replaces the whole resource, so what the file leaves to the service is sent back as it
+    came.
     """
     merged = copy.deepcopy(dict(body))
     for at in _SYSTEM:
         pointer.drop(merged, at)
     for field in form.fields:
-        if field.mutability is Mutability.READ_ONLY:
-            pointer.drop(merged, field.wire)
-        elif field.at in values and not field.additive:
+        own = field.mutability is Mutability.READ_ONLY
+        if own or (field.at in values and not field.additive):
             pointer.drop(merged, field.wire)
     return _onto(merged, encode(values, form, scope))
 
@@ -168,12 +184,14 @@ def overlay(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) 
 def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
     for key, value in top.items():
         inner = base.get(key)
-        base[key] = _onto(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+        base[key] = (
+            _onto(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+        )
     return base
 
 
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
-    """A hash of all that a file could say of a live resource: node counts, times and states do not count."""
+    """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
     form = kind.form_of_body(body, scope)
     values = decode(body, form, scope)
     said = {

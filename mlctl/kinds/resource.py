@@ -18,8 +18,8 @@ from mlctl.source import Document
 class Resource:
     """What a file says about one resource.
 
-    `values` are as written, under the pointers of the form's fields. `root` is where in the document the
-    resource stands: `()` but for one that is written inline in another (`owner`).
+    `values` are as written, under the pointers of the form's fields. `root` is where in the
+    document the resource stands: `()` but for one that is written inline in another (`owner`).
     """
 
     address: Address
@@ -43,7 +43,7 @@ class Resource:
         return pointer.get(self.document.data, (*self.root, *at))
 
     def text(self, *at: str) -> str | None:
-        """The value where it is text; rules ask this way, for a document may have errors of type."""
+        """The value where it is text: rules meet documents with errors of type."""
         value = self.get(*at)
         return value if isinstance(value, str) else None
 
@@ -60,7 +60,7 @@ class Resource:
         return field.default if field else None
 
     def references(self) -> list[tuple[Field, Reference]]:
-        """The fields that name other resources, and what they name; values that name nothing are left out."""
+        """The fields that name other resources, and what they name."""
         found = []
         for field in self.form.fields:
             value = self.values.get(field.at)
