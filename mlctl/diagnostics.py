@@ -51,10 +51,8 @@ class Source:
 
     def waives(self, rule: Rule, line: int) -> bool:
         """Whether `# mlctl:ignore=CODE` on `line`, alone above it or at the head, waives `rule`."""
-        if "mlctl:ignore=" not in self.text:
-            return False
         waived = self._waivers
-        return any(
+        return bool(waived) and any(
             rule.code in codes or rule.name in codes
             for codes in (waived.get(-1, frozenset()), waived.get(line, frozenset()))
         )
@@ -63,6 +61,8 @@ class Source:
     def _waivers(self) -> dict[int, frozenset[str]]:
         """Zero-based line -> codes waived there; -1 is the whole file."""
         found: dict[int, frozenset[str]] = {}
+        if "mlctl:ignore=" not in self.text:
+            return found
         in_head = True
         for number, line in enumerate(self.lines):
             bare = line.strip()

@@ -29,7 +29,7 @@ try:
 except ImportError:  # PyYAML was built without libyaml
     CParser = None  # type: ignore[assignment,misc]
 
-MAX_FILE_VALUES = 1_000_000  # keys count as values; a resource has about 25
+MAX_FILE_VALUES = 500_000  # keys count as values; a resource has about 25
 MAX_PARTS = 100_000  # documents per file, empty ones too
 MAX_VALUES = 100_000  # per document, aliases counted as what they stand for
 MAX_DEPTH = 100
