@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 
-from mlctl import planfile
-from mlctl.apply import Retry, moved
+from mlctl import planfile, source
+from mlctl.apply import Event, Retry, moved
 from mlctl.apply import apply as run_steps
 from mlctl.backends.base import Backend
+from mlctl.changes import Action, Plan
 from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
 from mlctl.cli.plan import Format, Planned, Target, load_and_plan, show_plan
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Ignore, Paths, Strict, new_report
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.render import outcome
+from mlctl.render.outcome import Outcome
 from mlctl.steps import Work
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -53,7 +61,7 @@ def apply(
     PATH may be a plan that `mlctl plan --out` saved: it is carried out as it stands, without asking, and refused
     if the workspace has moved since.
     """
-    if len(paths) == 1 and planfile.is_plan(Path(paths[0])):
+    if len(paths) == 1 and _is_plan(Path(paths[0])):
         return _apply_saved(session, Path(paths[0]), parallelism, output)
     report = new_report(ignore, None, strict=strict)
     with session.backend() as backend:
@@ -79,6 +87,14 @@ def destroy(
         return _carry_out(session, backend, planned, yes, parallelism, output, destroying=True)
 
 
+def _is_plan(path: Path) -> bool:
+    """Whether a path names a saved plan rather than YAML: it is JSON by its name, or by its first character."""
+    if path.suffix in (".yml", ".yaml") or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return path.suffix == ".json" or file.read(1) == b"{"
+
+
 def _carry_out(
     session: Session,
     backend: Backend,
@@ -89,58 +105,68 @@ def _carry_out(
     *,
     destroying: bool = False,
 ) -> Exit:
+    plan = planned.plan
     if output is Format.HUMAN:
-        show_plan(session, planned.plan, output)
-    if planned.plan.rejections:
+        show_plan(session, plan, output)
+    if plan.rejections:
         if output is Format.JSON:
-            session.show_rejections(planned.plan)
+            session.show_rejections(plan)
         return Exit.REJECTED
-    if not planned.plan.empty and not yes and not _approved(session, destroying=destroying):
+    if not plan.empty and not yes and not _approved(session, destroying=destroying):
         return Exit.ERROR
-    return carry_out(session, backend, planned.work, parallelism, output, destroying=destroying)
+    running = Run(planned.work, actions_of(plan), parallelism, output, destroying=destroying)
+    return carry_out(session, backend, running)
 
 
 def _apply_saved(session: Session, path: Path, parallelism: int, output: Format) -> Exit:
     saved = planfile.load(path)
     with session.backend() as backend:
-        planfile.check(saved, backend.name, backend.scope)
+        if (saved.work.backend, saved.work.scope) != (backend.name, backend.scope):
+            made_for = f"the {saved.work.backend} backend, workspace {saved.work.scope}"
+            raise planfile.PlanFileError(f"`{path}` was made for {made_for}, and this is another one")
         gone = moved(saved.work, backend)
         if gone:
             session.say("ERROR: Saved plan is stale. These have changed since the plan was made:")
             for address in gone:
                 session.say(f"  {address}")
-            session.say("Make a new plan: mlctl plan ... --out FILE")
+            session.say("Make a new plan: mlctl plan PATH... --out FILE")
             return Exit.STALE
-        if not saved.applyable:
-            session.say("ERROR: this plan was predicted to be rejected when it was made; see its diagnostics.")
+        if saved.document["diagnostics"]:
+            session.say("ERROR: this plan was predicted to be rejected when it was made:")
+            for found in saved.document["diagnostics"]:
+                session.say(f"  {found['code']}: {found['summary']}")
             return Exit.REJECTED
-        return carry_out(session, backend, planfile.with_secrets(saved.work), parallelism, output)
+        work = planfile.fill_secrets(saved.work, _document)
+        return carry_out(session, backend, Run(work, saved.actions, parallelism, output))
 
 
-def carry_out(
-    session: Session,
-    backend: Backend,
-    work: Work,
-    parallelism: int,
-    output: Format,
-    *,
-    destroying: bool = False,
-    summary: bool = True,
-) -> Exit:
+def _document(file: str, index: int) -> Mapping[str, Data] | None:
+    documents = source.read(file, Report())
+    return next((one.data for one in documents if one.index == index), None)
+
+
+def actions_of(plan: Plan) -> dict[Address, Action]:
+    """What a plan does to each resource."""
+    return {change.address: change.action for change in plan.changes}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Run:
+    """Work to carry out, and how to speak of it; `quiet` leaves the summary of a success out."""
+
+    work: Work
+    actions: Mapping[Address, Action]
+    parallelism: int = 10
+    output: Format = Format.HUMAN
+    destroying: bool = False
+    quiet: bool = False
+
+
+def carry_out(session: Session, backend: Backend, run: Run) -> Exit:
     """Do the steps, show what happens, and say how it ended."""
-    from mlctl.render import progress
-
     with stopping(session) as stop:
-        events = run_steps(work, backend, parallelism=parallelism, stop=stop, retry=Retry())
-        outcome = progress.show(
-            events,
-            work,
-            json_lines=output is Format.JSON,
-            quiet=session.flags.only_show_errors,
-            color=session.color(sys.stderr),
-            destroying=destroying,
-            summary=summary,
-        )
+        events = run_steps(run.work, backend, parallelism=run.parallelism, stop=stop, retry=Retry())
+        outcome = _shown(session, run, events)
     if outcome.stale:
         return Exit.STALE
     if outcome.cancelled:
@@ -148,6 +174,30 @@ def carry_out(
     if outcome.failed:
         return Exit.PARTIAL if outcome.done else Exit.ERROR
     return Exit.OK
+
+
+def _shown(session: Session, run: Run, events: Iterator[Event]) -> Outcome:
+    from mlctl.render import json_lines, progress
+
+    if run.output is Format.JSON:
+        stream = json_lines.Stream(sys.stdout.write, _now, time.monotonic)
+        return json_lines.show(events, run.work, run.actions, stream, destroying=run.destroying)
+    if session.flags.only_show_errors:
+        ended = outcome.collect(events, run.work, run.actions, lambda _event: None)
+    elif sys.stderr.isatty():
+        ended = progress.watch(events, run.work, run.actions, sys.stderr, time.monotonic)
+    else:
+        ended = progress.show(events, run.work, run.actions, sys.stderr)
+    if not ended.complete:
+        session.say(outcome.summary(ended, color=session.color(sys.stderr), destroying=run.destroying))
+    elif not run.quiet:
+        text = outcome.summary(ended, color=session.color(sys.stdout), destroying=run.destroying)
+        session.out("\n" + text)
+    return ended
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 @contextmanager

@@ -24,6 +24,8 @@ def explain(
     from mlctl.catalogue_of_rules import ALL_RULES
     from mlctl.render import explain as render
 
-    text = render.explain(what, ALL_RULES)
-    session.out(text)
+    try:
+        session.out(render.explain(what, ALL_RULES))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     return Exit.OK

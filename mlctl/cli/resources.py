@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Annotated, Any
 
 import typer
 
 from mlctl.backends.base import Backend, Live, NotFound
 from mlctl.changes import Action, Plan
-from mlctl.cli.apply import Yes, carry_out
+from mlctl.cli.apply import Run, Yes, actions_of, carry_out
 from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
-from mlctl.cli.plan import Format as PlanFormat
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.session import Session
 from mlctl.cli.validate import new_report
 from mlctl.graph import Graph
 from mlctl.kinds import KINDS, Address, Kind
 from mlctl.load import Loaded, Loader
 from mlctl.plan import plan, removal
-from mlctl.pointer import Data, dotted
+from mlctl.pointer import dotted
 from mlctl.source import Document
 from mlctl.steps import work
 from mlctl.survey import survey, users
@@ -31,23 +29,6 @@ from mlctl.survey import survey, users
 _RESOURCE = "Resource Id Arguments"
 
 
-class Format(str, Enum):
-    """az's output formats."""
-
-    JSON = "json"
-    JSONC = "jsonc"
-    YAML = "yaml"
-    YAMLC = "yamlc"
-    TABLE = "table"
-    TSV = "tsv"
-    NONE = "none"
-
-
-Output = Annotated[Format, typer.Option("--output", "-o", help="Output format.", rich_help_panel="Global Arguments")]
-Query = Annotated[
-    str | None,
-    typer.Option("--query", metavar="JMESPATH", help="JMESPath query of the output.", rich_help_panel="Global Arguments"),
-]
 File = Annotated[str, typer.Option("--file", "-f", metavar="FILE", help="The YAML file; - for standard input.")]
 Name = Annotated[str, typer.Option("--name", "-n", help="Name of the resource.", rich_help_panel=_RESOURCE)]
 NewName = Annotated[
@@ -89,14 +70,14 @@ def _bodies(kind: Kind) -> dict[str, Callable[..., Exit | None]]:
 def _plain(kind: Kind) -> dict[str, Callable[..., Exit | None]]:
     def create(
         session: Session, file: File, name: NewName = None, replace: Replace = False,
-        output: Output = Format.JSON, query: Query = None,
+        output: Output = OutputFormat.JSON, query: Query = None,
     ) -> Exit:
         return _create(session, kind, _Wanted(file, {"name": name}, replace), output, query)
 
-    def show(session: Session, name: Name, output: Output = Format.JSON, query: Query = None) -> Exit:
+    def show(session: Session, name: Name, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
         return _show(session, Address(kind.name, name), output, query)
 
-    def list_(session: Session, output: Output = Format.JSON, query: Query = None) -> Exit:
+    def list_(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
         return _list(session, kind, None, None, output, query)
 
     def delete(session: Session, name: Name, yes: Yes = False) -> Exit:
@@ -108,17 +89,17 @@ def _plain(kind: Kind) -> dict[str, Callable[..., Exit | None]]:
 def _deployment(kind: Kind) -> dict[str, Callable[..., Exit | None]]:
     def create(
         session: Session, file: File, name: NewName = None, endpoint_name: NewEndpoint = None,
-        replace: Replace = False, output: Output = Format.JSON, query: Query = None,
+        replace: Replace = False, output: Output = OutputFormat.JSON, query: Query = None,
     ) -> Exit:
         given = {"name": name, "endpoint_name": endpoint_name}
         return _create(session, kind, _Wanted(file, given, replace), output, query)
 
     def show(
-        session: Session, name: Name, endpoint_name: Endpoint, output: Output = Format.JSON, query: Query = None
+        session: Session, name: Name, endpoint_name: Endpoint, output: Output = OutputFormat.JSON, query: Query = None
     ) -> Exit:
         return _show(session, Address(kind.name, name, endpoint_name), output, query)
 
-    def list_(session: Session, endpoint_name: Endpoint, output: Output = Format.JSON, query: Query = None) -> Exit:
+    def list_(session: Session, endpoint_name: Endpoint, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
         return _list(session, kind, endpoint_name, None, output, query)
 
     def delete(session: Session, name: Name, endpoint_name: Endpoint, yes: Yes = False) -> Exit:
@@ -130,17 +111,17 @@ def _deployment(kind: Kind) -> dict[str, Callable[..., Exit | None]]:
 def _asset(kind: Kind) -> dict[str, Callable[..., Exit | None]]:
     def create(
         session: Session, file: File, name: NewName = None, version: Version = None,
-        output: Output = Format.JSON, query: Query = None,
+        output: Output = OutputFormat.JSON, query: Query = None,
     ) -> Exit:
         return _create(session, kind, _Wanted(file, {"name": name, "version": version}), output, query)
 
     def show(
-        session: Session, name: Name, version: Version = None, output: Output = Format.JSON, query: Query = None
+        session: Session, name: Name, version: Version = None, output: Output = OutputFormat.JSON, query: Query = None
     ) -> Exit:
         return _show(session, Address(kind.name, name, None, version), output, query)
 
     def list_(
-        session: Session, name: NewName = None, output: Output = Format.JSON, query: Query = None
+        session: Session, name: NewName = None, output: Output = OutputFormat.JSON, query: Query = None
     ) -> Exit:
         return _list(session, kind, None, name, output, query)
 
@@ -179,7 +160,7 @@ class _Wanted:
         return replace(document, data=data)
 
 
-def _create(session: Session, kind: Kind, wanted: _Wanted, output: Format, query: str | None) -> Exit:
+def _create(session: Session, kind: Kind, wanted: _Wanted, output: OutputFormat, query: str | None) -> Exit:
     report = new_report(None, None, strict=False)
     with session.backend() as backend:
         loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=wanted.edit)
@@ -220,12 +201,12 @@ def _put(session: Session, backend: Backend, made: Plan, graph: Graph) -> Exit:
         return Exit.OK
     if any(change.action is not Action.CREATE for change in made.pending):
         session.show_plan(made, quiet=session.flags.only_show_errors)
-    code = carry_out(session, backend, work(made, graph), 4, PlanFormat.HUMAN, summary=False)
+    code = carry_out(session, backend, Run(work(made, graph), actions_of(made), quiet=True))
     return Exit.ERROR if code in (Exit.PARTIAL, Exit.STALE) else code
 
 
 def _print_made(
-    session: Session, backend: Backend, made: Plan, loaded: Loaded, output: Format, query: str | None
+    session: Session, backend: Backend, made: Plan, loaded: Loaded, output: OutputFormat, query: str | None
 ) -> None:
     named = {id(one.document) for one in loaded.resources}
     addresses = [
@@ -238,7 +219,7 @@ def _print_made(
     print_data(session, shown[0] if len(shown) == 1 else shown, output, query)
 
 
-def _show(session: Session, address: Address, output: Format, query: str | None) -> Exit:
+def _show(session: Session, address: Address, output: OutputFormat, query: str | None) -> Exit:
     with session.backend() as backend:
         live = backend.read([address]).get(address)
         if live is None:
@@ -248,7 +229,7 @@ def _show(session: Session, address: Address, output: Format, query: str | None)
 
 
 def _list(
-    session: Session, kind: Kind, parent: str | None, name: str | None, output: Format, query: str | None
+    session: Session, kind: Kind, parent: str | None, name: str | None, output: OutputFormat, query: str | None
 ) -> Exit:
     with session.backend() as backend:
         found = backend.list(kind.name, parent)
@@ -268,38 +249,13 @@ def _delete(session: Session, address: Address, yes: bool) -> Exit:
         if made.rejections:
             session.show_rejections(made)
             return Exit.ERROR
-        if not yes and not _confirmed(session, live[address]):
+        if not yes and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR
-        code = carry_out(session, backend, work(made, Graph({}, ())), 1, PlanFormat.HUMAN, summary=False)
+        code = carry_out(session, backend, Run(work(made, Graph({}, ())), actions_of(made), quiet=True))
     return Exit.ERROR if code in (Exit.PARTIAL, Exit.STALE) else code
-
-
-def _confirmed(session: Session, live: Live) -> bool:
-    """az's question; without a terminal it is an error, not a hang."""
-    if not sys.stdin.isatty():
-        session.say("ERROR: Unable to prompt for confirmation as no tty available. Use --yes.")
-        return False
-    sys.stderr.write(f"Delete {live.address}? (y/n): ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _shown(live: Live, backend: Backend) -> dict[str, Any]:
     from mlctl.render import resources
 
     return resources.resource(live, backend.scope)
-
-
-def print_data(session: Session, data: Data, output: Format, query: str | None) -> None:
-    """Data on stdout, after the query, in az's format."""
-    from mlctl.render import resources
-
-    if query is not None:
-        import jmespath
-        from jmespath.exceptions import JMESPathError
-
-        try:
-            data = jmespath.search(query, data)
-        except JMESPathError as error:
-            raise typer.BadParameter(f"{error}", param_hint="--query") from None
-    session.out(resources.output(data, output.value, color=session.color(sys.stdout)))

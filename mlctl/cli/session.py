@@ -116,6 +116,15 @@ class Session:
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
+    def confirmed(self, question: str) -> bool:
+        """az's question; without a terminal it is an error, not a hang."""
+        if not sys.stdin.isatty():
+            self.say("ERROR: Unable to prompt for confirmation as no tty available. Use --yes.")
+            return False
+        sys.stderr.write(f"{question} (y/n): ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
     def color(self, stream: TextIO) -> bool:
         """Whether to colour what goes to `stream`: a terminal, and nobody who minds (https://no-color.org)."""
         return (

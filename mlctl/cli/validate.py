@@ -84,7 +84,7 @@ def _render(session: Session, report: Report, output: Format, files: int) -> str
         case Format.JSON:
             return machine.as_json(report)
         case Format.SARIF:
-            return sarif.as_sarif(report)
+            return sarif.report(report)
         case Format.GITHUB:
             return machine.github(report)
         case Format.AZURE:
