@@ -58,7 +58,7 @@ class Settings:
 
     delays: Delays = Delays()
     immutable: Immutable = Immutable.REFUSE
-    in_use: InUse = InUse.REFUSE
+    in_use: InUse = InUse.ALLOW  # a replacement deletes what is in use; the plan guards the rest
 
 
 def dump(settings: Settings) -> str:
@@ -76,5 +76,5 @@ def load(text: str) -> Settings:
     return Settings(
         Delays(**delays),
         Immutable(given.get("immutable", Immutable.REFUSE.value)),
-        InUse(given.get("in_use", InUse.REFUSE.value)),
+        InUse(given.get("in_use", InUse.ALLOW.value)),
     )
