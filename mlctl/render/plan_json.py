@@ -2,8 +2,8 @@
 
 `before` and `after` are the whole resource under the YAML's field names. What the service fills in
 is in `before`, and true in `after_unknown` where it is yet to be filled in. A secret is null, and
-true in `before_sensitive` or `after_sensitive`; whether the service has one cannot be read, so it is
-taken to have those that the file gives.
+true in `before_sensitive` or `after_sensitive`; whether the service has one cannot be read, so it
+is taken to have those that the file gives.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 
 from mlctl import pointer
 from mlctl.backends.base import Live
@@ -18,18 +17,6 @@ from mlctl.source import dump
 
 # knack.output: what an automatic table leaves out.
 _NOT_IN_TABLES = ("id", "type", "etag")
-
-
-class Format(Enum):
-    """The values of `-o`, as az has them."""
-
-    JSON = "json"
-    JSONC = "jsonc"
-    YAML = "yaml"
-    YAMLC = "yamlc"
-    TABLE = "table"
-    TSV = "tsv"
-    NONE = "none"
 
 
 def resource(live: Live, scope: Scope) -> dict[str, Data]:
@@ -57,25 +44,25 @@ def nested(values: Mapping[Pointer, Data]) -> dict[str, Data]:
 
 
 def output(
-    data: Data, form: Format, *, color: bool = False, columns: Sequence[str] | None = None
+    data: Data, fmt: str, *, color: bool = False, columns: Sequence[str] | None = None
 ) -> str:
-    """`data` in one of az's formats; every one but `none` ends in a line break.
+    """`data` in one of az's formats: json, jsonc, yaml, yamlc, table, tsv or none.
 
-    `columns` are those of a table, in their order; without them a table has all that is neither an
-    object nor a list.
+    All but `none` end in a line break. `columns` are those of a table, in their order; without them
+    a table has all that is neither an object nor a list.
     """
-    match form:
-        case Format.JSON | Format.JSONC:
+    match fmt:
+        case "json" | "jsonc":
             text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-            return _painted(text, _JSON) if color and form is Format.JSONC else text
-        case Format.YAML | Format.YAMLC:
+            return _painted(text, _JSON) if color and fmt == "jsonc" else text
+        case "yaml" | "yamlc":
             text = dump(data)
-            return _painted(text, _YAML) if color and form is Format.YAMLC else text
-        case Format.TABLE:
+            return _painted(text, _YAML) if color and fmt == "yamlc" else text
+        case "table":
             return _table(data, columns)
-        case Format.TSV:
+        case "tsv":
             return "".join(f"{_row(one)}\n" for one in (data if isinstance(data, list) else [data]))
-        case Format.NONE:
+        case _:
             return ""
 
 

@@ -79,7 +79,7 @@ def content(change: Change) -> str | None:
 def sides(
     change: Change, one: FieldChange, changes: Mapping[Address, Change]
 ) -> tuple[str | None, str | None]:
-    """Other words for the value before and after: where a local path or an inline asset is meant."""
+    """Other words for the value before and after, where they stand for something local."""
     if one.note or change.resource is None:
         return None, None
     said = change.resource.get(*map(str, one.at))

@@ -1,0 +1,161 @@
+"""An apply for programs: one JSON object per line, of `terraform apply -json`'s message types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mlctl import __version__
+from mlctl.apply import Event, State
+from mlctl.changes import Action
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.render.outcome import Outcome, collect, said_of, words
+from mlctl.render.progress import line
+from mlctl.steps import Step, Verb, Work
+
+UI_VERSION = "1.0"
+_NAMES = {
+    Action.NO_OP: "noop",
+    Action.CREATE: "create",
+    Action.UPDATE: "update",
+    Action.REPLACE: "replace",
+    Action.DELETE: "delete",
+}
+
+
+@dataclass(slots=True)
+class Stream:
+    """Where the lines go, and the clocks: `now` gives RFC 3339, `clock` counts seconds."""
+
+    write: Callable[[str], object]
+    now: Callable[[], str]
+    clock: Callable[[], float]
+    _began: dict[int, float] = field(default_factory=dict)
+
+    def say(self, kind: str, message: str, level: str = "info", **rest: Data) -> None:
+        """Write one message."""
+        head = {"@level": level, "@message": message, "@module": "mlctl.ui"}
+        said = {**head, "@timestamp": self.now(), **rest, "type": kind}
+        self.write(json.dumps(said) + "\n")
+
+    def seconds(self, step: Step) -> int:
+        """Whole seconds since the step was first spoken of."""
+        return int(self.clock() - self._began.setdefault(step.id, self.clock()))
+
+
+def show(
+    events: Iterable[Event],
+    work: Work,
+    actions: Mapping[Address, Action],
+    stream: Stream,
+    *,
+    destroying: bool = False,
+) -> Outcome:
+    """Write the version, what is planned, every event as it comes, the failures and the counts."""
+    stream.say("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+    for address, action in actions.items():
+        if action is not Action.NO_OP:
+            name = _NAMES[action]
+            change = {"resource": _resource(address), "action": name}
+            stream.say("planned_change", f"{address}: Plan to {name}", change=change)
+    _planned(actions, stream)
+    outcome = collect(events, work, actions, lambda event: _tell(event, work, stream))
+    for event in outcome.failed:
+        _diagnose(event, stream)
+    for event in outcome.skipped:
+        cause = event.because.target if event.because else None
+        _warn(event.step, f"skipped because of {cause}", stream)
+    for event in outcome.cancelled:
+        _warn(event.step, "not started: the apply was cancelled", stream)
+    numbers = {"add": outcome.added, "change": outcome.changed, "remove": outcome.destroyed}
+    state = "complete! " if outcome.complete else "incomplete. "
+    _summarize(
+        f"{'Destroy' if destroying else 'Apply'} {state}",
+        numbers,
+        "destroy" if destroying else "apply",
+        stream,
+    )
+    return outcome
+
+
+def _planned(actions: Mapping[Address, Action], stream: Stream) -> None:
+    values = [action.value for action in actions.values()]
+    add, change, remove = (
+        sum(name in value for value in values) for name in ("create", "update", "delete")
+    )
+    message = f"Plan: {add} to add, {change} to change, {remove} to destroy."
+    changes = {"add": add, "change": change, "remove": remove, "operation": "plan"}
+    stream.say("change_summary", message, changes=changes)
+
+
+def _summarize(head: str, numbers: dict[str, int], operation: str, stream: Stream) -> None:
+    add, change, remove = numbers.values()
+    message = f"{head}Resources: {add} added, {change} changed, {remove} destroyed."
+    stream.say("change_summary", message, changes={**numbers, "operation": operation})
+
+
+def _tell(event: Event, work: Work, stream: Stream) -> None:
+    step = event.step
+    message = line(event)
+    if message is None:
+        return
+    seconds = stream.seconds(step)
+    hook: dict[str, Data] = {"resource": _resource(step.target), "action": _deed(step)}
+    match event.state:
+        case State.STARTED:
+            stream.say("apply_start", message, hook=hook)
+        case State.RETRYING:
+            stream.say("apply_progress", message, hook={**hook, "elapsed_seconds": seconds})
+        case State.DONE:
+            more = {"id_key": "id", "id_value": step.target.id(work.scope)}
+            hook |= {**more, "elapsed_seconds": seconds, "wrote": event.wrote}
+            stream.say("apply_complete", message, hook=hook)
+        case State.FAILED:
+            hook["elapsed_seconds"] = seconds
+            stream.say("apply_errored", message, hook=hook)
+        case State.SKIPPED | State.CANCELLED:
+            pass
+
+
+def _deed(step: Step) -> str:
+    if step.verb is Verb.DELETE:
+        return "delete"
+    return "create" if step.doing == "Creating" else "update"
+
+
+def _resource(address: Address) -> dict[str, Data]:
+    return {
+        "addr": str(address),
+        "module": "",
+        "resource": str(address),
+        "implied_provider": "azureml",
+        "resource_type": address.kind,
+        "resource_name": address.name,
+        "resource_key": None,
+    }
+
+
+def _diagnose(event: Event, stream: Stream) -> None:
+    said = list(said_of(event.error)) if event.error else []
+    summary = f"{event.step.target}: {words(event.step).failed}"
+    found = {
+        "severity": "error",
+        "code": event.error.code if event.error else None,
+        "summary": summary,
+        "detail": "\n".join(said),
+        "address": str(event.step.target),
+    }
+    stream.say("diagnostic", f"Error: {summary}", "error", diagnostic=found)
+
+
+def _warn(step: Step, why: str, stream: Stream) -> None:
+    found = {
+        "severity": "warning",
+        "code": None,
+        "summary": f"{step.target}: {why}",
+        "detail": "",
+        "address": str(step.target),
+    }
+    stream.say("diagnostic", f"Warning: {found['summary']}", "warn", diagnostic=found)
