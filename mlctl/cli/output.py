@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import sys
+from enum import Enum
 from typing import Annotated
 
 import typer
 
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
-from mlctl.render import resources
-from mlctl.render.resources import Format as OutputFormat
-
-__all__ = ["Output", "OutputFormat", "Query", "print_data"]
 
 _GLOBAL = "Global Arguments"
 
 
-Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="Output format.", rich_help_panel=_GLOBAL)]
+class OutputFormat(str, Enum):
+    """az's output formats."""
+
+    JSON = "json"
+    JSONC = "jsonc"
+    YAML = "yaml"
+    YAMLC = "yamlc"
+    TABLE = "table"
+    TSV = "tsv"
+    NONE = "none"
+
+
+Output = Annotated[
+    OutputFormat, typer.Option("--output", "-o", help="Output format.", rich_help_panel=_GLOBAL)
+]
 Query = Annotated[
     str | None,
-    typer.Option("--query", metavar="JMESPATH", help="JMESPath query of the output.", rich_help_panel=_GLOBAL),
+    typer.Option(
+        "--query", metavar="JMESPATH", help="JMESPath query of the output.", rich_help_panel=_GLOBAL
+    ),
 ]
 
 
@@ -30,6 +43,8 @@ def print_data(session: Session, data: Data, output: OutputFormat, query: str | 
     Raises:
         typer.BadParameter: the query is no JMESPath.
     """
+    from mlctl.render import resources
+
     if query is not None:
         import jmespath
         from jmespath.exceptions import JMESPathError
@@ -38,4 +53,4 @@ def print_data(session: Session, data: Data, output: OutputFormat, query: str | 
             data = jmespath.search(query, data)
         except JMESPathError as error:
             raise typer.BadParameter(f"{error}", param_hint="--query") from None
-    session.out(resources.output(data, output, color=session.color(sys.stdout)))
+    session.out(resources.output(data, output.value, color=session.color(sys.stdout)))
