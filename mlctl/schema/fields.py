@@ -72,7 +72,7 @@ def _misplaced(fault: Fault, key: str) -> Diagnostic | None:
     if key in fault.schema.get("x-mlctl-retired", {}):
         return None
     place = _place(fault.form, key)
-    if place is not None and place != fault.at:
+    if place is not None:
         where = f"under `{pointer.dotted(place)}`" if place else "at the top level"
         return fault.say(rules.WRONG_FORM, f"`{key}` belongs {where}", "move it there", key=key)
     other = None if fault.at else _form_with(fault, key)

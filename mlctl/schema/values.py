@@ -66,7 +66,7 @@ def bad_reference(fault: Fault, grammar: list[str], patterns: list[str]) -> Diag
     inline = _inline(fault)
     if local and inline:
         hint = f"for a local file write a mapping: `{fault.at[-1]}: {{{inline}: ...}}`"
-    elif not local and any(re.search(one, prefixed) for one in patterns):
+    elif any(re.search(one, prefixed) for one in patterns):
         hint = f"did you mean `{prefixed}`?"
     else:
         hint = "write " + ", or ".join(

@@ -31,6 +31,7 @@ def test_what_is_not_known_is_none_and_not_zero() -> None:
         ("Standard_NC6", "2023-08-31", "Standard_NC8as_T4_v3"),
         ("Standard_NC6_Promo", "2023-08-31", "Standard_NC8as_T4_v3"),
         ("Standard_NC24s_v2", "2023-08-31", "Standard_NC24ads_A100_v4"),
+        ("Standard_NC999s_v3", "2025-09-30", "Standard_NC96ads_A100_v4"),
         ("Standard_ND6s", "2023-08-31", "Standard_NC24ads_A100_v4"),
         ("Standard_NV6", "2023-08-31", "Standard_NV6ads_A10_v5"),
         ("Standard_A8", "2024-08-31", "Standard_D8ds_v5"),

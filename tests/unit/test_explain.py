@@ -77,6 +77,17 @@ def test_the_fields_of_an_inline_asset_and_of_a_list_are_found() -> None:
     assert "ARM id" in page("compute.identity.user_assigned_identities.resource_id")
 
 
+def test_a_part_of_a_field_has_no_wire_and_no_change_of_its_own() -> None:
+    assert facts("compute.network_settings")["subnet"] == "text"
+    assert "on the wire" not in facts("batch-deployment.model.path")
+
+
+def test_a_field_that_differs_between_forms_is_told_once_for_each() -> None:
+    told = page("batch-deployment.settings")
+    assert told.count("takes") == 2
+    assert page("batch-deployment.model").count("takes") == 1
+
+
 def test_a_kind_lists_every_field_that_a_file_can_set() -> None:
     assert facts("compute")["max_instances"] == "a whole number, 1 or more; default 4; in place"
     assert "provisioning_state" not in facts("compute")

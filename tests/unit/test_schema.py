@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mlctl import schema
 from mlctl.diagnostics import Diagnostic, Report, Source
-from mlctl.schema.words import nearest
+from mlctl.schema.words import is_a, nearest, seconds
 from mlctl.source import Document, load
 
 CLUSTER = "name: cpu\ntype: amlcompute\n"
@@ -73,6 +73,13 @@ def test_letter_case_dashes_and_small_slips_are_seen_through(key: str) -> None:
     assert the("amlCompute", CLUSTER + f"{key}: 1\n").hint == "did you mean `max_instances`?"
 
 
+def test_a_slip_for_every_three_letters_is_forgiven_and_no_more() -> None:
+    found = the("batchDeployment", FLAT + "retry_settings: {max_retry: 3}\n")
+    assert found.hint == "did you mean `max_retries`?"
+    found = the("batchDeployment", FLAT + "retry_settings: {banana: 3}\n")
+    assert found.hint == "the fields here are `max_retries` and `timeout`"
+
+
 def test_a_read_only_field_is_never_suggested() -> None:
     assert "`id`" not in (the("amlCompute", CLUSTER + "ids: x\n").hint or "")
 
@@ -96,6 +103,11 @@ def test_a_flat_field_beside_settings_belongs_under_settings() -> None:
         "`mini_batch_size` belongs under `settings`",
     )
     assert underlined(found) == "mini_batch_size"
+
+
+def test_a_misplaced_field_belongs_where_it_is_nearest_to_the_top() -> None:
+    found = the("amlCompute", CLUSTER + "network_settings: {type: none}\n")
+    assert found.message == "`type` belongs at the top level"
 
 
 def test_settings_need_the_type_model() -> None:
@@ -127,6 +139,25 @@ def test_a_missing_field_is_shown_at_the_key_above_with_an_example() -> None:
 
 def test_a_misspelt_field_is_not_missing_too() -> None:
     assert told("batchEndpoint", "nmae: heart\n") == ["MLC101 unknown field `nmae`"]
+
+
+def test_a_retired_field_is_not_missing_under_its_new_name_too() -> None:
+    found = the("batchDeployment", FLAT.replace("azureml:m:1", "{local_path: ./m}"))
+    assert (found.message, found.hint) == (
+        "unknown field `local_path`",
+        "a 2021 preview key; write `path`",
+    )
+
+
+def test_each_missing_field_is_a_finding_of_its_own() -> None:
+    assert told("amlCompute", "tier: dedicated\n") == [
+        "MLC102 `name` is missing",
+        "MLC102 `type` is missing",
+    ]
+
+
+def test_a_name_that_is_wrong_in_two_ways_is_one_finding() -> None:
+    assert the("batchEndpoint", f"name: {'a_' * 20}\n").rule.code == "MLC106"
 
 
 def test_an_environment_needs_an_image_or_a_build() -> None:
@@ -324,6 +355,31 @@ def test_a_keyword_without_words_of_its_own_speaks_the_librarys() -> None:
     document = Document(Source("doc.yml", "tags: [1, 1]"), {"tags": [1, 1]})
     (found,) = schema.check(document, {"properties": {"tags": {"uniqueItems": True}}})
     assert (found.rule.code, found.message) == ("MLC199", "`tags`: [1, 1] has non-unique elements")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("2m", 120), ("120s", 120), ("PT2M", 120), ("1 hour", 3600), ("2x", None)]
+)
+def test_a_duration_is_read_in_seconds(text: str, number: int | None) -> None:
+    assert seconds(text) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "types"),
+    [
+        (1, {"integer", "number"}),
+        (2.0, {"integer", "number"}),
+        (2.5, {"number"}),
+        (True, {"boolean"}),
+        ("1", {"string"}),
+        (None, {"null"}),
+        ([], {"array"}),
+        ({}, {"object"}),
+    ],
+)
+def test_a_value_has_the_types_that_json_schema_gives_it(value: object, types: set[str]) -> None:
+    every = ("integer", "number", "boolean", "string", "null", "array", "object")
+    assert {one for one in every if is_a(value, one)} == types
 
 
 @given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=4), st.data())
