@@ -65,7 +65,7 @@ def _fill_in(kind: str, properties: dict[str, Data]) -> None:
     for name in ("isAnonymous", "isArchived"):
         properties[name] = bool(properties.get(name, False))
     for name in ("tags", "properties"):
-        properties[name] = part.text_map(properties.get(name, {}), name)
+        properties[name] = part.text_map(properties, name)
 
 
 def _hold(ask: Ask, address: Address, old: Found | None, properties: dict[str, Data]) -> None:

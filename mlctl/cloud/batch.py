@@ -63,7 +63,8 @@ def accept_endpoint(
 
 def _check_default(ask: Ask, address: Address, properties: dict[str, Data]) -> None:
     """The default deployment must exist; none is none."""
-    wanted = pointer.get(properties, ("defaults", "deploymentName"))
+    defaults = part.section(properties, "defaults")
+    wanted = defaults.get("deploymentName")
     if not wanted:
         properties.pop("defaults", None)
         return
@@ -74,7 +75,7 @@ def _check_default(ask: Ask, address: Address, properties: dict[str, Data]) -> N
             "create it first, then make it the default.",
             "DeploymentNotFound",
         )
-    properties["defaults"] = {**properties["defaults"], "deploymentName": found.address.name}
+    properties["defaults"] = {**defaults, "deploymentName": found.address.name}
 
 
 def accept_deployment(
@@ -142,26 +143,26 @@ def _respell(properties: dict[str, Data]) -> None:
         properties.pop("outputFileName", None)
     else:
         properties.setdefault("outputFileName", "predictions.csv")
-    retry = properties["retrySettings"] = part.without_nulls(properties.get("retrySettings", {}))
+    retry = properties["retrySettings"] = part.section(properties, "retrySettings")
     retry["maxRetries"] = part.whole(retry.get("maxRetries", 3), 0, "maxRetries")
     retry["timeout"] = part.duration(retry.get("timeout", "PT30S"), "retrySettings.timeout")
-    resources = properties["resources"] = part.without_nulls(properties.get("resources", {}))
+    resources = properties["resources"] = part.section(properties, "resources")
     resources["instanceCount"] = part.whole(resources.get("instanceCount", 1), 1, "instanceCount")
     resources.setdefault("properties", {})
     if "environmentVariables" in properties:
-        properties["environmentVariables"] = part.text_map(
-            properties["environmentVariables"], "environmentVariables"
-        )
+        properties["environmentVariables"] = part.text_map(properties, "environmentVariables")
     _respell_kinds(properties)
 
 
 def _respell_kinds(properties: dict[str, Data]) -> None:
-    model = properties.get("model")
+    model = part.section(properties, "model")
     if model:
+        properties["model"] = model
         words = ("Id", "DataPath", "OutputPath")
         model["referenceType"] = part.word(model.get("referenceType", "Id"), words, "referenceType")
-    configured = properties.get("deploymentConfiguration")
+    configured = part.section(properties, "deploymentConfiguration")
     if configured:
+        properties["deploymentConfiguration"] = configured
         configured["deploymentConfigurationType"] = part.word(
             configured.get("deploymentConfigurationType"),
             ("Model", "PipelineComponent"),

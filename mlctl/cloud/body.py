@@ -19,19 +19,32 @@ _OWN = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
 def opened(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
-    """A copy of `body` without the service's own keys and without nulls, and its `properties`."""
-    copy: dict[str, Data] = json.loads(json.dumps(body))
+    """A copy of `body` without the service's own keys and without nulls, and its `properties`.
+
+    Raises:
+        Refusal: it is no JSON object with `properties`.
+    """
+    try:
+        copy = json.loads(json.dumps(body, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise bad(f"The body is not JSON: {error}.", "InvalidRequestContent") from None
     top = {key: value for key, value in copy.items() if key not in _OWN and value is not None}
-    properties = top.get("properties", {})
-    if not isinstance(properties, dict):
-        raise bad("`properties` must be an object.")
-    top["properties"] = without_nulls(properties)
+    top["properties"] = section(top, "properties")
     return top, top["properties"]
 
 
-def without_nulls(data: Mapping[str, Data]) -> dict[str, Data]:
-    """The entries that hold something: the service reads null as absent."""
-    return {key: value for key, value in data.items() if value is not None}
+def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
+    """The object called `name`, empty where there is none; nulls are read as absent.
+
+    Raises:
+        Refusal: it is something else than an object.
+    """
+    value = holder.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise bad(f"`{name}` must be an object.", "InvalidRequestContent")
+    return {key: held for key, held in value.items() if held is not None}
 
 
 def closed(ask: Ask, address: Address, old: Found | None, top: dict[str, Data]) -> dict[str, Data]:
@@ -86,7 +99,7 @@ def whole(value: Data, least: int, what: str, most: int = 2**31 - 1) -> int:
     Raises:
         Refusal: it is something else.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
         raise bad(f"`{what}` must be a whole number, not `{value}`.")
     if not least <= value <= most:
         raise bad(f"`{what}` must be between {least} and {most}, not {value}.")
@@ -114,17 +127,18 @@ def duration(value: Data, what: str) -> str:
     return f"PT{sum(float(part or 0) * unit for part, unit in parts):.12g}S"
 
 
-def text_map(value: Data, what: str, *, empty: bool = True) -> dict[str, str]:
-    """A map of texts in the service's order: by key.
+def text_map(holder: Mapping[str, Data], what: str, *, empty: bool = True) -> dict[str, str]:
+    """The map of texts called `what`, in the service's order: by key.
 
     Raises:
         Refusal: it is no map, or holds a null or (unless `empty`) an empty value.
     """
-    if not isinstance(value, dict):
-        raise bad(f"`{what}` must be an object.")
+    given = holder.get(what, {})
+    if not isinstance(given, dict):
+        raise bad(f"`{what}` must be an object.", "InvalidRequestContent")
     out: dict[str, str] = {}
-    for at, key in enumerate(sorted(value)):
-        held = value[key]
+    for at, key in enumerate(sorted(given)):
+        held = given[key]
         if held is None or (held == "" and not empty):
             raise bad(f"{what.capitalize()}.Values[{at}] must not be null or empty.", "UserError")
         out[key] = held if isinstance(held, str) else json.dumps(held)
@@ -136,7 +150,7 @@ def tags(top: dict[str, Data]) -> None:
 
     Origin: "Tags.Values[6] must not be null or empty" (Azure/azure-sdk-for-python#44114).
     """
-    top["tags"] = text_map(top.get("tags", {}), "tags", empty=False)
+    top["tags"] = text_map(top, "tags", empty=False)
 
 
 def region(text: Data) -> str:
@@ -189,20 +203,14 @@ def identity(ask: Ask, address: Address, top: dict[str, Data]) -> None:
     Raises:
         Refusal: the type is unknown, or does not fit the identities given.
     """
-    given = top.get("identity")
-    if given is None:
-        return
-    if not isinstance(given, dict):
-        raise bad("`identity` must be an object.")
+    given = section(top, "identity")
     kind = word(str(given.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type")
-    users = given.get("userAssignedIdentities") or {}
-    if ("UserAssigned" in kind.split(",")) != bool(users):
-        raise bad(
-            f"The identity type {kind} does not fit {len(users)} user assigned identities.",
-            "InvalidIdentityValues",
-        )
+    named = given.get("userAssignedIdentities", {})
+    if not isinstance(named, dict) or ("UserAssigned" in kind.split(",")) != bool(named):
+        text = f"The identity type {kind} does not fit the user assigned identities given."
+        raise bad(text, "InvalidIdentityValues")
     if kind == "None":
-        del top["identity"]
+        top.pop("identity", None)
         return
     top["identity"] = {"type": kind}
     if kind.startswith("System"):
@@ -211,14 +219,14 @@ def identity(ask: Ask, address: Address, top: dict[str, Data]) -> None:
             "principalId": ask.guid(f"principal{own}"),
             "tenantId": ask.guid("tenant"),
         }
-    if users:
-        named = sorted((arm_id(user) for user in users), key=str.casefold)
+    if named:
+        users = {user.casefold(): arm_id(user) for user in named}
         top["identity"]["userAssignedIdentities"] = {
-            user: {
-                "principalId": ask.guid(f"principal{user.casefold()}"),
-                "clientId": ask.guid(f"client{user.casefold()}"),
+            users[folded]: {
+                "principalId": ask.guid(f"principal{folded}"),
+                "clientId": ask.guid(f"client{folded}"),
             }
-            for user in named
+            for folded in sorted(users)
         }
 
 
@@ -278,7 +286,7 @@ def added(
     Raises:
         Refusal: one was altered, and the cloud is set to refuse that.
     """
-    given = text_map(properties.get("properties", {}), "properties")
+    given = text_map(properties, "properties")
     held: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
     for key, was in held.items():
         now = given.get(key, was)

@@ -7,11 +7,14 @@ from datetime import UTC, date, datetime, timedelta
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+END = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH).total_seconds()  # the last day that ISO can say
+
+
 def iso(now: float) -> str:
     """The moment `now` as ARM writes it: `2026-01-01T00:01:00.000Z`."""
-    return (EPOCH + timedelta(seconds=now)).isoformat(timespec="milliseconds")[:-6] + "Z"
+    return (EPOCH + timedelta(seconds=min(now, END))).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def today(now: float) -> date:
     """The day of the moment `now`, in UTC."""
-    return (EPOCH + timedelta(seconds=now)).date()
+    return (EPOCH + timedelta(seconds=min(now, END))).date()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mlctl import pointer
 from mlctl.cloud import body as part
 from mlctl.cloud import clock
 from mlctl.cloud.ask import Ask, Found
@@ -56,6 +55,7 @@ _PINNED = [
         )
     ),
 ]
+_NODES_MOST = 65_000  # how-to-manage-quotas: where nodes do not communicate
 _NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
 
 
@@ -76,8 +76,8 @@ def accept(
     top, properties = part.opened(body)
     for own in _OUTER_OWN:
         properties.pop(own, None)
-    given = properties.get("properties") or {}
-    inner = part.without_nulls({key: given[key] for key in given if key not in _INNER_OWN})
+    given = part.section(properties, "properties")
+    inner = {key: given[key] for key in given if key not in _INNER_OWN}
     properties["properties"] = inner
     part.word(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
@@ -109,14 +109,16 @@ def _respell(inner: dict[str, Data], *, fresh: bool) -> None:
         inner["osType"] = part.word(inner["osType"], ("Linux", "Windows"), "osType")
     if _PORT in inner:
         inner[_PORT] = part.word(inner[_PORT], ("Enabled", "Disabled", "NotSpecified"), _PORT)
-    subnet = pointer.get(inner, ("subnet", "id"))
+    subnet = part.section(inner, "subnet").get("id")
     if subnet:
         inner["subnet"] = {"id": part.arm_id(str(subnet))}
     else:
         inner.pop("subnet", None)
-    scale = inner["scaleSettings"] = part.without_nulls(inner.get("scaleSettings") or {})
+    scale = inner["scaleSettings"] = part.section(inner, "scaleSettings")
     least = scale["minNodeCount"] = part.whole(scale.get("minNodeCount", 0), 0, "minNodeCount")
-    most = scale["maxNodeCount"] = part.whole(scale.get("maxNodeCount", 4), 0, "maxNodeCount")
+    most = scale["maxNodeCount"] = part.whole(
+        scale.get("maxNodeCount", 4), 0, "maxNodeCount", most=_NODES_MOST
+    )
     idle = scale.get("nodeIdleTimeBeforeScaleDown", "PT120S")
     scale["nodeIdleTimeBeforeScaleDown"] = part.duration(idle, "nodeIdleTimeBeforeScaleDown")
     if least > most:
@@ -126,7 +128,8 @@ def _respell(inner: dict[str, Data], *, fresh: bool) -> None:
 
 def _hide_secrets(inner: dict[str, Data], *, fresh: bool) -> None:
     """Keep the user's name only; a new cluster needs a password or a key with it."""
-    account = inner.pop("userAccountCredentials", None)
+    account = part.section(inner, "userAccountCredentials")
+    inner.pop("userAccountCredentials", None)
     if not account:
         return
     if not account.get("adminUserName"):

@@ -13,6 +13,8 @@ from mlctl.cloud.settings import Settings
 from mlctl.cloud.store import TABLES
 from mlctl.kinds.address import Scope
 
+_MOST = 10**12
+
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
@@ -63,12 +65,14 @@ def advance(place: Place, seconds: float) -> float:
     """Let time pass, and end what is due by then; the time after it.
 
     Raises:
-        ValueError: `seconds` is negative: time does not go back.
+        ValueError: `seconds` is negative, or leads beyond the year 9999.
     """
     if not seconds >= 0:
         raise ValueError("time does not go back: give a duration that is not negative")
     with place.store.change() as db:
         to = rows.world(db, place.scope, place.location).now + seconds
+        if to > clock.END:
+            raise ValueError("the clock ends with the year 9999: give a shorter duration")
         operations.advance(db, to)
         return to
 
@@ -117,10 +121,10 @@ def set_caps(place: Place, location: str, limits: Mapping[str, int]) -> None:
     """Set the limits of pools in a region; VM families in any case.
 
     Raises:
-        ValueError: a limit is negative.
+        ValueError: a limit is negative, or larger than any cloud.
     """
-    if any(limit < 0 for limit in limits.values()):
-        raise ValueError("a quota is not negative")
+    if not all(0 <= limit <= _MOST for limit in limits.values()):
+        raise ValueError(f"a quota is between 0 and {_MOST}")
     spelt = {pool.name.casefold(): pool.name for pool in pools(place, location)}
     with place.store.change() as db:
         for name, limit in limits.items():

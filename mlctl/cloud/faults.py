@@ -26,6 +26,7 @@ class Trouble(Enum):
 
 VERBS = ("put", "get", "list", "delete")
 ANY = "any"
+_LONGEST = 365 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class Fault:
             raise ValueError("a fault strikes the first call or a later one, at least once")
         if self.verb not in (*VERBS, ANY):
             raise ValueError(f"`{self.verb}` is no verb: it is one of {', '.join((*VERBS, ANY))}")
-        if self.seconds < 0:
-            raise ValueError("a delay is not negative")
+        if not 0 <= self.seconds <= _LONGEST:
+            raise ValueError(f"a delay is between 0 and {_LONGEST:.0f} seconds")
 
     def matches(self, verb: str, addresses: Sequence[str]) -> bool:
         """Whether a call counts for this fault; a target also means all that it begins."""

@@ -38,8 +38,7 @@ class Failure:
 class Started:
     """A long-running operation as it begins.
 
-    `failure` is how it will end, where it will not end well, and `before` the body that its
-    resource then goes back to.
+    `failure` is how it will end, where it will not end well.
     """
 
     address: Address
@@ -47,7 +46,6 @@ class Started:
     started: float
     due: float
     failure: Failure | None = None
-    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +65,11 @@ def begin(db: Connection, resources: list[int], what: Started) -> int:
     """Write down a new operation on some resources; its number."""
     failure = what.failure or Failure("", "")
     number = db.execute(
-        "INSERT INTO operations (address, verb, started, due, status, code, message, before)"
-        " VALUES (?, ?, ?, ?, 'InProgress', ?, ?, ?)",
+        "INSERT INTO operations (address, verb, started, due, status, code, message)"
+        " VALUES (?, ?, ?, ?, 'InProgress', ?, ?)",
         (
             *(str(what.address), what.verb.value, what.started, what.due),
-            *(failure.code, failure.message, what.before),
+            *(failure.code, failure.message),
         ),
     ).lastrowid
     db.executemany(
@@ -136,17 +134,17 @@ def advance(db: Connection, to: float) -> None:
 
 
 def _end(db: Connection, number: int, status: str) -> None:
-    db.execute("UPDATE operations SET status = ?, before = NULL WHERE id = ?", (status, number))
+    db.execute("UPDATE operations SET status = ? WHERE id = ?", (status, number))
 
 
 def _fail(db: Connection, number: int) -> None:
-    """Put the resources back to the body they had; a compute says what went wrong."""
-    code, message, before, due = db.execute(
-        "SELECT code, message, before, due FROM operations WHERE id = ?", (number,)
+    """The resources stay with the bodies that they have; a compute says what went wrong."""
+    code, message, due = db.execute(
+        "SELECT code, message, due FROM operations WHERE id = ?", (number,)
     ).fetchone()
     found = db.execute("SELECT id, kind, body FROM resources WHERE operation = ?", (number,))
     for resource, kind, text in found.fetchall():
-        body: dict[str, Data] = json.loads(before or text)
+        body: dict[str, Data] = json.loads(text)
         if kind == "compute":
             error = {"code": code, "message": message}
             body["properties"]["provisioningErrors"] = [{"error": error}]

@@ -38,7 +38,7 @@ def world(db: Connection, scope: Scope, location: str) -> World:
     now, seed, text, workspace, *spelt, there = db.execute(
         "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
         " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
-        (str(scope).casefold(),),
+        (_folded(str(scope)),),
     ).fetchone()
     held = settings.load(text)
     if workspace is None:
@@ -52,7 +52,7 @@ def make_workspace(db: Connection, scope: Scope, location: str) -> int:
     made = db.execute(
         "INSERT INTO workspaces (key, subscription, resource_group, name, location)"
         " VALUES (?, ?, ?, ?, ?)",
-        (str(scope).casefold(), *spelt, location),
+        (_folded(str(scope)), *spelt, location),
     )
     return int(made.lastrowid or NOWHERE)
 
@@ -69,12 +69,21 @@ def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
 
 def key(address: Address) -> str:
     """What tells resources of one workspace apart: without case, but for versions."""
-    return f"{holder(address)}/{address.name.casefold()}:{address.version or ''}"
+    return f"{holder(address)}/{_folded(address.name)}:{_plain(address.version or '')}"
 
 
 def holder(address: Address) -> str:
     """What a list of siblings is asked by: the kind, and the endpoint of a deployment."""
-    return f"{address.kind}/{(address.parent or '').casefold()}"
+    return f"{address.kind}/{_folded(address.parent or '')}"
+
+
+def _folded(text: str) -> str:
+    return _plain(text.casefold())
+
+
+def _plain(text: str) -> str:
+    """Text that SQLite can hold: a name from the command line may have had undecodable bytes."""
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def find(db: Connection, workspace: int, address: Address) -> Found | None:
@@ -124,7 +133,7 @@ def siblings(db: Connection, workspace: int, kind: str, parent: str | None) -> I
     rows = db.execute(
         _FOUND + "WHERE workspace = ?1 AND kind = ?2 AND (?3 IS NULL OR holder = ?3)"
         " ORDER BY parent COLLATE NOCASE, name COLLATE NOCASE, id",
-        (workspace, kind, None if parent is None else f"{kind}/{parent.casefold()}"),
+        (workspace, kind, None if parent is None else f"{kind}/{_folded(parent)}"),
     )
     yield from map(_found, rows)
 
@@ -183,7 +192,7 @@ def compact(body: Mapping[str, Data]) -> str:
     return _encode(body)
 
 
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def add_needs(db: Connection, resource: int, needed: Iterable[Address]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
@@ -11,7 +12,7 @@ from mlctl.cloud.ask import Ask, Catalog, Found
 from mlctl.cloud.checks import excess_of, refuse_busy, refuse_taken, refuse_used
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.cloud.operations import Failure, Running, Started, Verb
-from mlctl.cloud.refusal import missing
+from mlctl.cloud.refusal import bad, missing
 from mlctl.cloud.rows import World
 from mlctl.cloud.settings import Immutable
 from mlctl.cloud.store import Store
@@ -163,11 +164,22 @@ def _made(db: Connection, place: Place, struck: tuple[Fault, ...]) -> World:
     """The world, with the workspace made on its first use."""
     world = rows.world(db, place.scope, place.location)
     if world.workspace == rows.NOWHERE:
+        _check_scope(place.scope)
         made = rows.make_workspace(db, place.scope, place.location)
         world = replace(world, workspace=made)
     if any(each.trouble is Trouble.IGNORE for each in struck):
         return replace(world, settings=replace(world.settings, immutable=Immutable.IGNORE))
     return world
+
+
+_PART = re.compile(r"\w[\w.()-]{0,89}")  # of what a resource group may be called, ARM's widest
+
+
+def _check_scope(scope: Scope) -> None:
+    for part in (scope.subscription, scope.resource_group, scope.workspace):
+        if not _PART.fullmatch(part):
+            text = f"`{part}` is no name of a subscription, resource group or workspace."
+            raise bad(text, "InvalidResourceName")
 
 
 def _exact(turn: _Turn, address: Address) -> Found | None:
@@ -211,6 +223,8 @@ def _write(turn: _Turn, address: Address, new: Mapping[str, Data], old: Found | 
     excess = excess_of(db, world, turn.catalog, wanted, held)
     if excess:
         raise excess.refusal(new)
+    if old is not None and _failure(turn.struck):
+        return _begin(turn, [old.id], address, Verb.UPDATE)  # and nothing will have changed
     if old is None:
         resource = rows.add(db, world.workspace, address, new)
     else:
@@ -222,9 +236,7 @@ def _write(turn: _Turn, address: Address, new: Mapping[str, Data], old: Found | 
     rows.add_needs(db, resource, references.named(world.scope, new))
     if COLLECTIONS[address.kind][2]:
         return None
-    if old is None:
-        return _begin(turn, [resource], address, Verb.CREATE)
-    return _begin(turn, [resource], address, Verb.UPDATE, rows.compact(old.body))
+    return _begin(turn, [resource], address, Verb.UPDATE if old else Verb.CREATE)
 
 
 def _begin_delete(turn: _Turn, old: Found) -> int | None:
@@ -242,10 +254,8 @@ def _begin_delete(turn: _Turn, old: Found) -> int | None:
     return _begin(turn, [each.id for each in doomed], old.address, Verb.DELETE)
 
 
-def _begin(
-    turn: _Turn, resources: list[int], address: Address, verb: Verb, before: str | None = None
-) -> int:
+def _begin(turn: _Turn, resources: list[int], address: Address, verb: Verb) -> int:
     now = turn.world.now
     due = now + turn.world.settings.delays.of(address.kind, verb.name.lower()) + _delay(turn.struck)
-    begun = Started(address, verb, now, due, _failure(turn.struck), before)
+    begun = Started(address, verb, now, due, _failure(turn.struck))
     return operations.begin(turn.db, resources, begun)

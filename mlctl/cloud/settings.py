@@ -71,10 +71,11 @@ def dump(settings: Settings) -> str:
 def load(text: str) -> Settings:
     """The settings that `dump` wrote; what is not there has its default."""
     given = json.loads(text)
+    usual = Settings()
     known = {slot.name for slot in fields(Delays)}
     delays = {name: seconds for name, seconds in given.get("delays", {}).items() if name in known}
     return Settings(
         Delays(**delays),
-        Immutable(given.get("immutable", Immutable.REFUSE.value)),
-        InUse(given.get("in_use", InUse.ALLOW.value)),
+        Immutable(given.get("immutable", usual.immutable)),
+        InUse(given.get("in_use", usual.in_use)),
     )

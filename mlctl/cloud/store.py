@@ -53,7 +53,7 @@ CREATE TABLE quotas (
   PRIMARY KEY (subscription, region, pool)) WITHOUT ROWID;
 CREATE TABLE operations (
   id INTEGER PRIMARY KEY, address TEXT NOT NULL, verb TEXT NOT NULL, started REAL NOT NULL,
-  due REAL NOT NULL, status TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, before TEXT);
+  due REAL NOT NULL, status TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL);
 CREATE INDEX operations_running ON operations (due) WHERE status = 'InProgress';
 CREATE TABLE faults (id INTEGER PRIMARY KEY, spec TEXT NOT NULL, seen INTEGER NOT NULL);
 """
