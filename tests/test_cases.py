@@ -12,6 +12,7 @@ from mlctl import source
 from mlctl.diagnostics import Report
 from mlctl.render import diagnostics
 from tests.checking import rules_case
+from tests.planning import plan_case
 
 CASES = Path(__file__).parent / "cases"
 
@@ -26,6 +27,7 @@ def source_case(folder: Path) -> str:
 
 # A topic is a folder of cases/ and a function from one of its folders to the text expected there.
 TOPICS: Mapping[str, Callable[[Path], str]] = {
+    "plan": plan_case,
     "rules": rules_case,
     "source": source_case,
 }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from mlctl.changes import Action, Change, FieldChange, Plan, Summary
 from mlctl.diagnostics import Report
+from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.kind import decode
-from mlctl.pointer import Data, dotted
+from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import diagnostics, spelling
 from mlctl.render.glyphs import clean
 from mlctl.render.tree import Branch, Ink, Leaf, Paper, draw, hidden
@@ -158,7 +159,7 @@ class _View:
         if change.action is Action.CREATE and content is not None:
             tree.put(("content",), Leaf(None, None, spelt_after=content))
             return tree
-        changed: dict[tuple[str | int, ...], int] = {}
+        changed: dict[Pointer, int] = {}
         for one in change.fields:
             tree.put(one.at, self._leaf(change, one))
             changed[one.at[:-1]] = changed.get(one.at[:-1], 0) + (one.after is not None)
@@ -200,8 +201,8 @@ class _View:
             return
         form = change.resource.form
         if id(form) not in self._filled_in:
-            names = (dotted(one.at) for one in form.fields if self._fills_in(one))
-            text = f"{', '.join(names)}: {_AFTER_APPLY}"
+            names = ", ".join(dotted(one.at) for one in form.fields if self._fills_in(one))
+            text = f"{names}: {_AFTER_APPLY}" if names else ""
             self._filled_in[id(form)] = textwrap.wrap(text, max(self._width - 8, 40))
         sign = self._paper.sign("+" if change.action is Action.CREATE else "~")
         for line in self._filled_in[id(form)]:
@@ -223,14 +224,14 @@ def _listed(names: list[str]) -> str:
     return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"  # noqa: PLR2004
 
 
-def _gone(change: Change, scope: Scope) -> Iterable[tuple[tuple[str | int, ...], Data]]:
+def _gone(change: Change, scope: Scope) -> Iterator[tuple[Pointer, Data]]:
     """What is destroyed, in the file's own fields."""
-    if change.live is None or change.resource is None or change.resource.owner is not None:
+    if change.live is None:
         return
-    form = change.resource.form
+    form = kind_of(change.address).form_of_body(change.live.body, scope)
     values = decode(change.live.body, form, scope)
     for one in form.fields:
-        if one.at in values and one.mutability is not Mutability.READ_ONLY:
+        if values.get(one.at) not in (None, {}) and one.mutability is not Mutability.READ_ONLY:
             yield one.at, values[one.at]
 
 
@@ -240,6 +241,3 @@ def _unchanged(change: Change) -> int:
         return 0
     touched = {at for one in change.fields for at in (one.at, one.at[:-1])}
     return sum(at not in touched for at in change.values)
-
-
-__all__ = ["NO_CHANGES", "human", "summary"]

@@ -87,7 +87,8 @@ def sides(
     if said == one.after or not isinstance(one.after, str):
         return before, None
     if isinstance(said, dict):
-        return before, _hashed("(inline)", _digest(change, one.after, one, changes))
+        digest = _digest(change, one.after, one, changes)
+        return before, f"(inline, {_short(digest)})" if digest else "(inline)"
     if not is_local(said):
         return before, None
     return before, _hashed(said, _digest(change, one.after, one, changes))
@@ -120,6 +121,10 @@ def _digest_of(asset: Change) -> str | None:
 
 
 def _hashed(path: str, digest: str | None) -> str:
-    name = {64: "sha256", 32: "md5"}.get(len(digest or ""), "hash")
-    spelt = path if path.startswith("(") else scalar(path)
-    return f"{spelt} ({name}:{digest[:8]})" if digest else spelt
+    return f"{scalar(path)} ({_short(digest)})" if digest else scalar(path)
+
+
+def _short(digest: str) -> str:
+    """`sha256:1a2b3c4d`."""
+    name = {64: "sha256", 32: "md5"}.get(len(digest), "hash")
+    return f"{name}:{digest[:8]}"

@@ -172,7 +172,7 @@ def _string(value: str) -> str:
 
 
 def _key(name: str) -> str:
-    return _string(name) if name and name[0] != "$" else name
+    return _string(name)
 
 
 def _short(part: Node) -> bool:

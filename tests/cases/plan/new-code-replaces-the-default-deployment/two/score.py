@@ -1,0 +1,1 @@
+def run(batch): return []
