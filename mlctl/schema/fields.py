@@ -104,11 +104,11 @@ def _form_with(fault: Fault, key: str) -> Schema | None:
 
 
 def _place(schema: Schema, key: str, at: Pointer = ()) -> Pointer | None:
-    """The pointer of the object that has a key, the nearest to the top."""
+    """The pointer of the first object that has a key, from the top down."""
     if key in _known(schema):
         return at
     below = (_place(inner, key, (*at, name)) for name, inner in _known(schema).items())
-    return min((place for place in below if place is not None), key=len, default=None)
+    return next((place for place in below if place is not None), None)
 
 
 def _misspelt(fault: Fault, key: str) -> Diagnostic:

@@ -78,7 +78,7 @@ def test_the_fields_of_an_inline_asset_and_of_a_list_are_found() -> None:
 
 
 def test_a_part_of_a_field_has_no_wire_and_no_change_of_its_own() -> None:
-    assert facts("compute.network_settings")["subnet"] == "text"
+    assert facts("batch-deployment.model")["path"] == "text"
     assert "on the wire" not in facts("batch-deployment.model.path")
 
 

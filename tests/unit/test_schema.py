@@ -105,7 +105,7 @@ def test_a_flat_field_beside_settings_belongs_under_settings() -> None:
     assert underlined(found) == "mini_batch_size"
 
 
-def test_a_misplaced_field_belongs_where_it_is_nearest_to_the_top() -> None:
+def test_a_field_of_the_top_level_is_sent_there_from_below() -> None:
     found = the("amlCompute", CLUSTER + "network_settings: {type: none}\n")
     assert found.message == "`type` belongs at the top level"
 
