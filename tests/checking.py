@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
@@ -23,14 +23,20 @@ def check(
     name: str = "main.yml",
 ) -> Report:
     """What the rules of text, schema and meaning find in the documents of one file."""
+    return check_files({name: "---\n".join(texts)}, rules.Facts(today, exists, planning))
+
+
+def check_files(texts: Mapping[str, str], facts: rules.Facts) -> Report:
+    """The same for several files, by name."""
     report, resources = Report(), []
-    for document in source.load(name, "---\n".join(texts), report):
-        kind = kind_of_schema(str(document.data.get("$schema")))
-        assert isinstance(kind, Kind)
-        report.extend(schema.check(document, kind.schema))
-        resources.append(build(document, kind))
+    for name, text in texts.items():
+        for document in source.load(name, text, report):
+            kind = kind_of_schema(str(document.data.get("$schema")))
+            assert isinstance(kind, Kind)
+            report.extend(schema.check(document, kind.schema))
+            resources.append(build(document, kind))
     built = graph.build(one for one in resources if one is not None)
-    report.extend(rules.check(built, rules.Facts(today, exists, planning)))
+    report.extend(rules.check(built, facts))
     return report
 
 

@@ -12,17 +12,18 @@ from typing import TypeAlias
 
 from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.graph import Graph
-from mlctl.kinds import KINDS, Address, Resource
-from mlctl.kinds.field import Field, Form
+from mlctl.kinds import KINDS, Address, Kind, Resource
+from mlctl.kinds.field import Field, Form, resolve
 from mlctl.kinds.kind import written
+from mlctl.schema.words import nearest
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What the rules may know of the world beyond the files.
 
-    `exists` says whether a path is there. `planning` is true for `plan` and `apply`, which read the
-    local files that a document names; `validate` gets along without them.
+    `exists` says whether a path is there, and raises nothing. `planning` is true for `plan` and
+    `apply`, which read the local files that a document names; `validate` gets along without them.
     """
 
     today: date
@@ -78,9 +79,12 @@ def holds(resource: Resource, *at: str) -> bool:
 
 
 def lacks(resource: Resource, *at: str) -> bool:
-    """Whether the mapping above `at` is written and the key is not."""
-    above = resource.get(*at[:-1])
-    return isinstance(above, dict) and at[-1] not in above
+    """Whether the mapping above `at` is written, and neither the key nor a misspelling of it."""
+    above, key = resource.get(*at[:-1]), at[-1]
+    if not isinstance(above, dict) or key in above:
+        return False
+    unknown = above.keys() - _known(resource.kind, resource.form, at[:-1])
+    return nearest(key, unknown) is None
 
 
 def is_placeholder(text: str) -> bool:
@@ -97,6 +101,14 @@ def has_placeholder(text: str) -> bool:
 _PLACEHOLDER = re.compile(
     r"\$\w+|\$\{[^}]*\}|\$\([^)]*\)|\$?\{\{.*?\}\}|#\{.*?\}#?|<[^<>]+>|__\w+?__", re.DOTALL
 )
+
+
+@cache
+def _known(kind: Kind, form: Form, above: tuple[str, ...]) -> frozenset[str]:
+    schema = form.schema
+    for key in above:
+        schema = resolve(kind.schema, schema.get("properties", {}).get(key, {}))
+    return frozenset(schema.get("properties", {}))
 
 
 @cache

@@ -85,13 +85,13 @@ def _with_outputs(kind: Kind) -> frozenset[str]:
 def _has_output(root: Schema, schema: Schema) -> bool:
     whole = resolve(root, schema)
     inner = [*whole.get("properties", {}).values(), *([whole["items"]] if "items" in whole else [])]
-    return _is_output(whole) or any(_has_output(root, one) for one in inner)
+    return bool(whole.get("readOnly")) or any(_has_output(root, one) for one in inner)
 
 
 def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[Pointer]:
     """Where something is written that is not the user's to write, in the document's order."""
     whole = resolve(root, schema)
-    if at and _is_output(whole):
+    if whole.get("readOnly"):
         yield at
     elif isinstance(data, dict):
         properties = whole.get("properties", {})
@@ -101,7 +101,3 @@ def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[
     elif isinstance(data, list) and "items" in whole:
         for index, value in enumerate(data):
             yield from _outputs(root, whole["items"], value, (*at, index))
-
-
-def _is_output(schema: Schema) -> bool:
-    return bool(schema.get("readOnly")) or schema.get("x-ms-mutability") == ["read"]

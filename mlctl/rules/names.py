@@ -61,7 +61,7 @@ def conflicts(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
     """MLC202; two documents are MLC201 already."""
     known: dict[Address, Resource] = {}
     for asset in everything(graph):
-        if not asset.kind.versioned or asset.address.version is None:
+        if asset.address.version is None:
             continue
         first = known.setdefault(asset.address, asset)
         other = _differences(first, asset) if first.owner or asset.owner else []

@@ -45,7 +45,7 @@ _INSIDE: dict[Pointer, Pointer] = {
     ("code_configuration", "scoring_script"): ("code_configuration", "code"),
     ("build", "dockerfile_path"): ("build", "path"),
 }
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?!\\)")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def missing_paths(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:

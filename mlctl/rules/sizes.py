@@ -81,7 +81,7 @@ def retired_size(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
     """MLC304 and MLC305: the two sides of one day."""
     for cluster, size in _sizes(graph):
         end = catalog.retirement(size)
-        if end is None or facts.today < _years_before(end.date, _WARN_YEARS):
+        if end is None or not _is_near(end.date, facts.today):
             continue
         gone = end.date <= facts.today
         yield finding(
@@ -147,11 +147,8 @@ def _instead(successor: str | None) -> str:
     return f"`{successor}`" if successor else "a size of a newer series"
 
 
-def _years_before(day: date, years: int) -> date:
-    try:
-        return day.replace(year=day.year - years)
-    except ValueError:  # 29 February
-        return day.replace(year=day.year - years, day=28)
+def _is_near(end: date, today: date) -> bool:
+    return (end.year - _WARN_YEARS, end.month, end.day) <= (today.year, today.month, today.day)
 
 
 def _with_prefix(size: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mlctl import rules, schema, source
 from mlctl.diagnostics import Rule, Severity
 from mlctl.kinds import KINDS
-from tests.checking import check, codes, of_case, rules_case
+from tests.checking import TODAY, check, check_files, codes, of_case, rules_case
 
 CASES = Path(__file__).parents[1] / "cases" / "rules"
 FOLDERS = sorted(folder for folder in CASES.iterdir() if folder.is_dir())
@@ -191,10 +191,26 @@ def test_the_default_of_max_instances_bounds_a_deployment_too() -> None:
     assert codes(found) == ["MLC302", "MLC309"]
 
 
+@pytest.mark.parametrize(("most", "expected"), [("1", ["MLC309"]), ("0", ["MLC105"])])
+def test_a_deployment_is_measured_by_a_cluster_that_can_be(most: str, expected: list[str]) -> None:
+    deployment = DEPLOYMENT + "resources: {instance_count: 2}\n"
+    assert codes(check(CLUSTER.replace("4", most), deployment)) == expected
+
+
 def test_the_same_asset_inline_in_two_deployments_is_no_conflict() -> None:
     inline = "environment: {name: e, version: 1, image: i}\n"
     other = DEPLOYMENT.replace("classifier", "other")
     assert codes(check(DEPLOYMENT + inline, other + inline)) == []
+
+
+def test_the_same_path_from_two_folders_is_two_contents() -> None:
+    inline = "model: {name: m, version: 1, path: ./m}\n"
+    one = DEPLOYMENT.replace("model: azureml:heart@latest\n", inline)
+    texts = {"a/x.yml": one, "b/y.yml": one.replace("classifier", "other")}
+    found = check_files(texts, rules.Facts(TODAY, lambda _: True))
+    assert [one.message for one in found] == [
+        "`model/m:1` is described in two ways: `path` differs"
+    ]
 
 
 def test_an_inline_mlflow_model_needs_no_environment() -> None:
@@ -206,6 +222,22 @@ def test_an_inline_mlflow_model_needs_no_environment() -> None:
 def test_a_repeated_document_is_checked_like_the_first() -> None:
     again = CLUSTER + "idle_time_before_scale_down: 0\n"
     assert codes(check(CLUSTER, again)) == ["MLC201", "MLC303"]
+
+
+def test_a_repeated_document_is_checked_by_the_rules_of_its_kind_only() -> None:
+    endpoint = "$schema: batchEndpoint.schema.json\nname: heart-batch\n"
+    assert codes(check(endpoint, endpoint + "location: moonbase\n")) == ["MLC201", "MLC307"]
+
+
+def test_a_wrong_type_is_left_to_the_schema() -> None:
+    cluster = CLUSTER.replace("4", "many") + "min_instances: 5\nsize: 3\nlocation: 4\n"
+    assert set(codes(check(cluster))) == {"MLC103"}
+
+
+def test_a_misspelt_key_is_not_missed_as_well() -> None:
+    ssh = "ssh_settings: {admin_username: a, admin_pasword: b}\n"
+    found = check(CLUSTER.replace("max_instances", "max_instance") + ssh)
+    assert codes(found) == ["MLC101", "MLC101"]
 
 
 SCALARS = st.none() | st.booleans() | st.integers(-2, 40) | st.text(max_size=8)
