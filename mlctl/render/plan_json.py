@@ -74,7 +74,9 @@ def _change(change: Change, scope: Scope) -> dict[str, Data]:
 
 
 def _before(change: Change, scope: Scope) -> dict[str, Data] | None:
-    return resources.resource(change.live, scope) if change.live else None
+    if change.live is None:
+        return None
+    return resources.resource(change.live, scope, change.resource.form if change.resource else None)
 
 
 def _after(change: Change, scope: Scope) -> dict[str, Data] | None:

@@ -10,6 +10,7 @@ from mlctl import pointer
 from mlctl.backends.base import Live
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Form
 from mlctl.kinds.kind import decode
 from mlctl.pointer import Data, Pointer
 from mlctl.render.glyphs import clean
@@ -19,20 +20,22 @@ from mlctl.source import dump
 _NOT_IN_TABLES = ("id", "type", "etag")
 
 
-def resource(live: Live, scope: Scope) -> dict[str, Data]:
+def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Data]:
     """A live resource under the field names of its YAML file, the service's own fields included.
+
+    `form` is the shape of the file; the one that the body suggests by default.
 
     It can be given to `create -f` as it stands, which passes over the service's own fields. Secrets
     are not in it: the service never returns them.
     """
     kind, address = kind_of(live.address), live.address
-    form = kind.form_of_body(live.body, scope)
+    shape = form or kind.form_of_body(live.body, scope)
     names: dict[Pointer, Data] = {("name",): address.name}
     if address.parent is not None:
         names["endpoint_name",] = address.parent
     if address.version is not None:
         names["version",] = address.version
-    return nested({**names, **decode(live.body, form, scope)})
+    return nested({**names, **decode(live.body, shape, scope)})
 
 
 def nested(values: Mapping[Pointer, Data]) -> dict[str, Data]:
