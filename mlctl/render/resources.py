@@ -18,6 +18,7 @@ from mlctl.source import dump
 
 # knack.output: what an automatic table leaves out.
 _NOT_IN_TABLES = ("id", "type", "etag")
+_PADDING = 2  # tabulate.MIN_PADDING
 
 
 def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Data]:
@@ -76,7 +77,10 @@ def _table(data: Data, columns: Sequence[str] | None) -> str:
     if not heads:
         return ""
     lines = [heads, *([row.get(head, "") for head in heads] for row in rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
+    widths = [
+        max(len(head) + _PADDING, *(len(line[place]) for line in lines))
+        for place, head in enumerate(heads)
+    ]
     lines.insert(1, ["-" * width for width in widths])
     return "".join(_padded(line, widths) for line in lines)
 

@@ -23,7 +23,8 @@ def document(*texts: str, before: tuple[str, ...] = (), destroying: bool = False
 
 def change(*texts: str, before: tuple[str, ...] = (), destroying: bool = False) -> dict[str, Any]:
     changes = document(*texts, before=before, destroying=destroying)["resource_changes"]
-    return changes[-1]["change"] | {"reason": changes[-1]["action_reason"]}
+    last: dict[str, Any] = changes[-1]
+    return {**last["change"], "reason": last["action_reason"]}
 
 
 def test_a_plan_says_of_what_workspace_and_backend_it_is() -> None:
