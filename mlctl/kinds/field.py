@@ -53,6 +53,7 @@ class Field:
 class Form:
     """One shape that a kind's documents can have, and the `if` that tells it from the others.
 
+    `mentions` name other resources, and are sent as part of another field or not at all.
     `constants` are wire values that go with an object of the document: `()` is the document itself.
     """
 
@@ -61,6 +62,7 @@ class Form:
     schema: Schema
     fields: tuple[Field, ...]
     aliases: tuple[Field, ...]
+    mentions: tuple[Field, ...]
     constants: tuple[tuple[Pointer, Mapping[Pointer, Data]], ...]
 
     def field(self, at: Pointer) -> Field | None:
@@ -106,10 +108,14 @@ def _form(root: Schema, schema: Schema, condition: Schema | None) -> Form:
         name=str(schema.get("$ref", "")).rpartition("/")[2],
         condition=condition,
         schema=whole,
-        fields=tuple(field for field in fields if field.alias_of is None),
+        fields=tuple(field for field in fields if field.wire),
         aliases=tuple(field for field in fields if field.alias_of is not None),
+        mentions=tuple(field for field in fields if not field.wire and field.alias_of is None),
         constants=tuple(one for one in found if not isinstance(one, Field)),
     )
+
+
+_ANNOTATED = {"x-mlctl-wire", "x-mlctl-alias", "x-mlctl-refers-to"}
 
 
 def _walk(
@@ -120,9 +126,9 @@ def _walk(
         yield at, {pointer.parse(to): value for to, value in constants.items()}
     for name, declared in schema.get("properties", {}).items():
         inner = resolve(root, declared)
-        if "x-mlctl-wire" in inner or "x-mlctl-alias" in inner:
+        if _ANNOTATED & inner.keys():
             yield _field(inner, (*at, name))
-        if "x-mlctl-wire" not in inner or inner.get("x-mlctl-codec") == "subnet":
+        if "x-mlctl-alias" not in inner:
             yield from _walk(root, inner, (*at, name))
 
 

@@ -14,6 +14,9 @@ from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
 
 
+_NOT_CLUSTERS = ("local", "serverless")  # what a compute may be that is no resource
+
+
 @dataclass(frozen=True, eq=False)
 class Resource:
     """What a file says about one resource.
@@ -62,11 +65,11 @@ class Resource:
     def references(self) -> list[tuple[Field, Reference]]:
         """The fields that name other resources, and what they name."""
         found = []
-        for field in self.form.fields:
-            value = self.values.get(field.at)
-            if field.refers_to and isinstance(value, str):
+        for field in (*self.form.fields, *self.form.mentions):
+            value = self.values[field.at] if field.at in self.values else self.get(*map(str, field.at))
+            if field.refers_to and isinstance(value, str) and value not in _NOT_CLUSTERS:
                 named = Reference.parse(value, field.refers_to)
-                if named is not None and value != "local":
+                if named is not None:
                     found.append((field, named))
         return found
 
