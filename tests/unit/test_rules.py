@@ -213,6 +213,12 @@ def test_the_same_path_from_two_folders_is_two_contents() -> None:
     ]
 
 
+def test_the_same_image_from_two_folders_is_one_content() -> None:
+    one = DEPLOYMENT + "environment: {name: e, version: 1, image: i}\n"
+    texts = {"a/x.yml": one, "b/y.yml": one.replace("classifier", "other")}
+    assert codes(check_files(texts, rules.Facts(TODAY, lambda _: True))) == []
+
+
 def test_an_inline_mlflow_model_needs_no_environment() -> None:
     model = "model: {path: ./m, type: mlflow_model}\n"
     text = DEPLOYMENT.replace("model: azureml:heart@latest\n", model)
