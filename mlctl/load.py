@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -88,7 +89,7 @@ class Loader:
             one for one in (self._resource(*pair) for pair in documents) if one is not None
         ]
         built = graph.build(resources, self.scope)
-        facts = rules.Facts(self.today, Path.exists, planning=self.planning)
+        facts = rules.Facts(self.today, os.path.exists, planning=self.planning)
         self.report.extend(rules.check(built, facts))
         if self.planning and self.scope is not None and not self.report.failed:
             built = graph.build(localize(resources, self.scope, self.report), self.scope)

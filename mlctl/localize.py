@@ -9,6 +9,7 @@ content is the same asset.
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
@@ -81,14 +82,12 @@ def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
     )
 
 
+_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")  # one letter and a colon is a drive
+
+
 def is_local(value: Data) -> bool:
     """Whether a value names something on this machine rather than a reference or a URI."""
-    return (
-        isinstance(value, str)
-        and not value.startswith("azureml:")
-        and "://" not in value
-        and "\n" not in value
-    )
+    return isinstance(value, str) and "\n" not in value and not _SCHEME.match(value)
 
 
 def resolve(resource: Resource, path: str) -> Path:
