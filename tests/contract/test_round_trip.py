@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlctl.backends.local import LocalBackend
@@ -128,6 +128,7 @@ tops = some(tags=maps, identity=identities, location=st.sampled_from(["East US",
 worlds = st.fixed_dictionaries({address: st.tuples(tops, one) for address, one in KINDS.items()})
 
 
+@settings(deadline=None)
 @given(worlds, tops, endpoints)
 def test_putting_back_what_was_read_changes_nothing(
     world: dict[Address, tuple[Any, Any]], top: Any, properties: Any

@@ -1,0 +1,217 @@
+"""Declarations to plans, plans to events, on a cloud in memory: values in, without any YAML."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlctl import apply, graph, plan, source, steps
+from mlctl.backends.base import Backend, Live, Operation
+from mlctl.backends.local import LocalBackend
+from mlctl.changes import Plan
+from mlctl.diagnostics import Report, Source
+from mlctl.graph import Graph
+from mlctl.kinds import KINDS
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.resource import Resource, build
+from mlctl.localize import localize
+from mlctl.pointer import Data
+from mlctl.steps import Work
+from mlctl.survey import survey
+
+SCOPE = Scope("00000000-0000-0000-0000-000000000000", "rg", "ws")
+REGIONS = ("eastus", "westus2", "westeurope")
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan, and what it was made from."""
+
+    plan: Plan
+    graph: Graph
+
+    @property
+    def work(self) -> Work:
+        """The writes that carry it out."""
+        return steps.work(self.plan, self.graph)
+
+
+def cloud() -> LocalBackend:
+    """An empty workspace, and quotas that nothing exceeds."""
+    backend = LocalBackend(":memory:", SCOPE)
+    plenty = {one.family: 1_000_000 for one in backend.usage(backend.location)}
+    for region in REGIONS:
+        backend.set_quota(region, families=plenty)
+    return backend
+
+
+def compute(name: str = "cpu-cluster", **values: Data) -> Resource:
+    """A cluster, as a file declares it."""
+    return declared("compute", {"type": "amlcompute", "max_instances": 2, **values, "name": name})
+
+
+def endpoint(name: str = "heart-batch", default: str | None = None, **values: Data) -> Resource:
+    """A batch endpoint, as a file declares it."""
+    defaults = {"defaults": {"deployment_name": default}} if default else {}
+    return declared("batch-endpoint", {**defaults, **values, "name": name})
+
+
+def deployment(name: str = "blue", on: str = "heart-batch", **values: Data) -> Resource:
+    """A deployment of `azureml:heart:1` on `cpu-cluster`, in the flat form."""
+    said = {"model": "azureml:heart:1", "compute": "cpu-cluster", **values}
+    return declared("batch-deployment", {**said, "name": name, "endpoint_name": on})
+
+
+def model(name: str = "heart", version: Data = "1", **values: Data) -> Resource:
+    """A version of a model; None leaves the version to the workspace."""
+    said = {"path": "azureml://jobs/train/outputs/artifacts/paths/model/", **values, "name": name}
+    return declared("model", {**said, "version": version} if version is not None else said)
+
+
+def environment(name: str = "torch", version: Data = "1", **values: Data) -> Resource:
+    """A version of an environment."""
+    said = {"image": "ubuntu:22.04", **values, "name": name}
+    return declared("environment", {**said, "version": version} if version is not None else said)
+
+
+def declared(kind: str, data: Mapping[str, Data], file: str = "main.yml") -> Resource:
+    """The resource of a document that is plain data already."""
+    document = source.Document(Source(file, ""), dict(data))
+    found = build(document, KINDS[kind])
+    assert found is not None
+    return found
+
+
+def planned(
+    backend: Backend,
+    *resources: Resource,
+    destroying: bool = False,
+    targets: Collection[Address] = (),
+) -> Planned:
+    """The plan that makes the workspace as declared."""
+    report = Report()
+    built = graph.build(localize(resources, SCOPE, report), SCOPE)
+    assert not report.failed
+    world = survey(built, backend, destroying=destroying)
+    made = plan.plan(built, world, backend="local", destroying=destroying, targets=targets)
+    return Planned(made, built)
+
+
+def carried_out(
+    work: Work,
+    backend: Backend,
+    *,
+    parallelism: int = 4,
+    stop: threading.Event | None = None,
+    retry: apply.Retry | None = None,
+) -> list[apply.Event]:
+    """Everything that happened when the work was done."""
+    stop = stop or threading.Event()
+    return list(apply.apply(work, backend, parallelism=parallelism, stop=stop, retry=retry))
+
+
+def applied(backend: Backend, *resources: Resource) -> list[apply.Event]:
+    """What happened when the workspace was made as declared; nothing may go wrong."""
+    made = planned(backend, *resources)
+    assert [found.message for found in made.plan.rejections] == []
+    events = carried_out(made.work, backend)
+    assert [str(event.error) for event in events if event.error] == []
+    return events
+
+
+def actions(plan: Plan) -> dict[str, str]:
+    """What would be done, by address; what stays as it is is left out."""
+    return {str(change.address): change.action.name.lower() for change in plan.pending}
+
+
+def fields(plan: Plan) -> dict[str, list[str]]:
+    """The fields that would change, by address."""
+    return {
+        str(change.address): [".".join(map(str, one.at)) for one in change.fields]
+        for change in plan.pending
+    }
+
+
+def codes(plan: Plan) -> list[str]:
+    """The codes of the predicted rejections."""
+    return [found.rule.code for found in plan.rejections]
+
+
+def writes(events: list[apply.Event]) -> list[str]:
+    """What was really written, in the order in which it was done."""
+    return [f"{one.step.doing} {one.step.target}" for one in events if one.wrote]
+
+
+def outcomes(events: list[apply.Event]) -> dict[str, str]:
+    """The last state of each step, by what it does."""
+    return {f"{one.step.doing} {one.step.target}": one.state.value for one in events}
+
+
+def bodies(backend: Backend) -> dict[str, dict[str, Any]]:
+    """Every resource of the workspace by its address, without the times."""
+    kinds = ("compute", "batch-endpoint", "model", "environment", "component", "code")
+    live = [one for kind in kinds for one in backend.list(kind)]
+    for above in backend.list("batch-endpoint"):
+        live += backend.list("batch-deployment", above.address.name)
+    return {str(one.address): _timeless(one.body) for one in live}
+
+
+def _timeless(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _timeless(value) if isinstance(value, dict) else value
+        for key, value in body.items()
+        if key not in ("createdOn", "modifiedOn", "allocationStateTransitionTime", "systemData")
+    }
+
+
+@dataclass(eq=False)
+class Watched:
+    """A backend that tells of every write before and after; reads pass through."""
+
+    inner: Backend
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def scope(self) -> Scope:
+        return self.inner.scope
+
+    @property
+    def location(self) -> str:
+        return self.inner.location
+
+    def before(self, verb: str, address: Address) -> None:
+        """What is told before a write."""
+        self.told.append(f"{verb} {address}")
+
+    def after(self, verb: str, address: Address) -> None:
+        """What is told when a write was accepted."""
+
+    def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
+        return self.inner.read(addresses)
+
+    def list(self, kind: str, parent: str | None = None) -> list[Live]:
+        return self.inner.list(kind, parent)
+
+    def put(self, address: Address, body: Mapping[str, Any]) -> Operation:
+        self.before("put", address)
+        operation = self.inner.put(address, body)
+        self.after("put", address)
+        return operation
+
+    def delete(self, address: Address) -> Operation:
+        self.before("delete", address)
+        operation = self.inner.delete(address)
+        self.after("delete", address)
+        return operation
+
+    def wait(self, seconds: float) -> None:
+        self.inner.wait(seconds)
+
+    def close(self) -> None:
+        self.inner.close()
