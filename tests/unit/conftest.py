@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from mlctl.backends.local import LocalBackend
-from tests.worlds import SCOPE
+from tests.simulated import SCOPE
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from mlctl.backends.base import Permanent, Transient
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.kinds.address import Address
-from tests.worlds import (
+from tests.simulated import (
     BLUE,
     CPU,
     ENDPOINT,

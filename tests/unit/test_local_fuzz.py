@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mlctl.backends.base import BackendError, NotFound
 from mlctl.backends.local import LocalBackend
 from mlctl.kinds.address import Address
-from tests.worlds import (
+from tests.simulated import (
     BLUE,
     CPU,
     ENDPOINT,

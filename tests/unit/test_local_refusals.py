@@ -8,7 +8,7 @@ from mlctl.backends.base import NotFound, Transient
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud.settings import Immutable, InUse, Settings
 from mlctl.kinds.address import Address, Scope
-from tests.worlds import (
+from tests.simulated import (
     BLUE,
     CPU,
     ENDPOINT,

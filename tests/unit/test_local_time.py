@@ -9,7 +9,7 @@ from mlctl.backends.local import LocalBackend
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.cloud.settings import Delays, InUse, Settings
 from mlctl.kinds.address import Address, Scope
-from tests.worlds import (
+from tests.simulated import (
     BLUE,
     CPU,
     ENDPOINT,

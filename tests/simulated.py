@@ -1,0 +1,68 @@
+"""A small simulated workspace, and short words for what the tests ask of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mlctl.backends.base import BackendError, Live
+from mlctl.backends.local import LocalBackend
+from mlctl.kinds.address import Address, Scope
+
+SCOPE = Scope("sub", "rg", "ws")
+CPU = Address("compute", "cpu-cluster")
+OTHER = Address("compute", "another")
+ENDPOINT = Address("batch-endpoint", "heart-batch")
+BLUE = Address("batch-deployment", "blue", "heart-batch")
+MODEL = Address("model", "heart", None, "1")
+SUBNET = {"id": "/subscriptions/s/resourcegroups/r/virtualNetworks/v/subnets/d"}
+
+
+def cluster(nodes: int = 2, tier: str = "Dedicated", least: int = 0, **more: Any) -> dict[str, Any]:
+    """The body of a cluster of nodes with 4 cores."""
+    scale = {"maxNodeCount": nodes, "minNodeCount": least}
+    inner = {"vmPriority": tier, "scaleSettings": scale, "vmSize": "Standard_DS3_v2", **more}
+    return {"properties": {"computeType": "AmlCompute", "properties": inner}}
+
+
+def endpoint(**properties: Any) -> dict[str, Any]:
+    return {"properties": properties}
+
+
+def deployment(**properties: Any) -> dict[str, Any]:
+    named = {"compute": CPU.id(SCOPE), "model": {"assetId": MODEL.id(SCOPE)}}
+    return {"properties": {**named, **properties}}
+
+
+def model(**properties: Any) -> dict[str, Any]:
+    return {"properties": {"modelUri": "azureml://m", **properties}}
+
+
+def stage(local: LocalBackend) -> None:
+    """A cluster, a model, an endpoint and its deployment."""
+    local.put(CPU, cluster()).wait()
+    local.put(MODEL, model()).wait()
+    local.put(ENDPOINT, endpoint()).wait()
+    local.put(BLUE, deployment()).wait()
+
+
+def live(local: LocalBackend, address: Address) -> Live:
+    return local.read([address])[address]
+
+
+def inner(local: LocalBackend, address: Address = CPU) -> dict[str, Any]:
+    """The properties of a cluster."""
+    properties: dict[str, Any] = live(local, address).body["properties"]["properties"]
+    return properties
+
+
+def state(local: LocalBackend, address: Address) -> str:
+    return str(live(local, address).body["properties"]["provisioningState"])
+
+
+def refused(call: Any, *arguments: Any) -> BackendError:
+    """The error that a call ends in."""
+    with pytest.raises(BackendError) as caught:
+        call(*arguments)
+    return caught.value
