@@ -43,6 +43,17 @@ def canonical(value: Data, field: Field, scope: Scope) -> Data:
     return CODECS[field.codec].canonical(value, field, scope)
 
 
+def says_nothing(value: Data, field: Field) -> bool:
+    """Whether the value means the same as leaving the field out, where the service has none."""
+    match field.codec:
+        case "subnet":
+            return not (isinstance(value, dict) and value.get("subnet"))
+        case "enum":
+            return _enum_encode(value, field) in (None, "None")
+        case _:
+            return value in (None, "", {}, [])
+
+
 def seconds(duration: str) -> float:
     """The seconds of an ISO 8601 duration of days and smaller: `PT2M` -> 120.0.
 
@@ -97,10 +108,11 @@ def _region(value: Data, _field: Field, _scope: Scope) -> Data:
 
 
 def _bare(word: Data) -> str:
-    return (json.dumps(word) if isinstance(word, bool) else str(word)).replace("_", "").casefold()
+    text = json.dumps(word) if isinstance(word, bool) else str(word)
+    return text.replace("_", "").replace(" ", "").casefold()
 
 
-def _enum_encode(value: Data, field: Field, _scope: Scope) -> Data:
+def _enum_encode(value: Data, field: Field, _scope: Scope | None = None) -> Data:
     return next((wire for word, wire in field.enum.items() if _bare(word) == _bare(value)), value)
 
 
@@ -239,6 +251,16 @@ def _conda_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     return source.plain(value) if isinstance(value, str) else value
 
 
+def _json_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
+    """Text, because Python holds `true` and 1 for equal; 1.0 and 1 are the same in JSON."""
+    return json.dumps(json.loads(json.dumps(value), parse_float=_whole), sort_keys=True)
+
+
+def _whole(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
 CODECS: dict[str, Codec] = {
     "plain": Codec(_number, _number, _number),
     "text": Codec(_same, _same, _text_canonical),
@@ -253,5 +275,5 @@ CODECS: dict[str, Codec] = {
     "subnet": Codec(_subnet_encode, _subnet_decode, _subnet_canonical),
     "identities": Codec(_identities_encode, _identities_decode, _identities_canonical),
     "conda": Codec(_conda_encode, _conda_decode, _conda_decode),
-    "json": Codec(_same, _same, _same),
+    "json": Codec(_same, _same, _json_canonical),
 }

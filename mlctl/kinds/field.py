@@ -108,7 +108,7 @@ def _form(root: Schema, schema: Schema, condition: Schema | None) -> Form:
         name=str(schema.get("$ref", "")).rpartition("/")[2],
         condition=condition,
         schema=whole,
-        fields=tuple(field for field in fields if field.wire),
+        fields=tuple(field for field in fields if field.wire and field.alias_of is None),
         aliases=tuple(field for field in fields if field.alias_of is not None),
         mentions=tuple(field for field in fields if not field.wire and field.alias_of is None),
         constants=tuple(one for one in found if not isinstance(one, Field)),

@@ -135,6 +135,11 @@ def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
         if not at or any(one[: len(at)] == at for one in values):
             for wire, value in constants.items():
                 pointer.put(body, wire, value)
+    return _onto(body, _encoded(values, form, scope))
+
+
+def _encoded(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    body: dict[str, Data] = {}
     for field in form.fields:
         if field.at in values and field.mutability is not Mutability.READ_ONLY:
             value = codec.encode(values[field.at], field, scope)
@@ -171,14 +176,35 @@ def overlay(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) 
     A PUT replaces the whole resource, so what the file leaves to the service is sent back as it
     came.
     """
-    merged = copy.deepcopy(dict(body))
+    return _onto(_kept(body, values, form), _encoded(values, form, scope))
+
+
+def renewed(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    """A body to make a resource anew with: as `overlay`, but for what only the old one knew.
+
+    An account whose password or key the file does not give cannot be made again.
+    """
+    kept = _kept(body, values, form)
+    secrets = [one for one in form.fields if one.secret]
+    if not any(one.at in values for one in secrets):
+        for one in secrets:
+            pointer.drop(kept, one.wire[:-1])
+    return _onto(kept, encode(values, form, scope))
+
+
+def _kept(body: Mapping[str, Data], values: Values, form: Form) -> dict[str, Data]:
+    """What a body keeps of the live one: neither the service's own fields nor what `values` say."""
+    kept = copy.deepcopy(dict(body))
     for at in _SYSTEM:
-        pointer.drop(merged, at)
+        pointer.drop(kept, at)
     for field in form.fields:
         own = field.mutability is Mutability.READ_ONLY
-        if own or (field.at in values and not field.additive):
-            pointer.drop(merged, field.wire)
-    return _onto(merged, encode(values, form, scope))
+        said = field.at in values and not field.additive
+        # a managed identity is said as a whole: its type and its ids belong together
+        beside = field.codec == "identities" and (*field.at[:-1], "type") in values
+        if own or said or beside:
+            pointer.drop(kept, field.wire)
+    return kept
 
 
 def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
@@ -188,6 +214,11 @@ def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
             _onto(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
         )
     return base
+
+
+def state(body: Mapping[str, Data]) -> str:
+    """What the service says of the last operation, in lower case: `succeeded`, `deleting`, ..."""
+    return str(pointer.get(body, ("properties", "provisioningState"), "")).casefold()
 
 
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:

@@ -13,7 +13,6 @@ from mlctl.kinds.kind import Kind, written
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
 
-
 _NOT_CLUSTERS = ("local", "serverless")  # what a compute may be that is no resource
 
 
@@ -66,7 +65,9 @@ class Resource:
         """The fields that name other resources, and what they name."""
         found = []
         for field in (*self.form.fields, *self.form.mentions):
-            value = self.values[field.at] if field.at in self.values else self.get(*map(str, field.at))
+            value = (
+                self.values[field.at] if field.at in self.values else self.get(*map(str, field.at))
+            )
             if field.refers_to and isinstance(value, str) and value not in _NOT_CLUSTERS:
                 named = Reference.parse(value, field.refers_to)
                 if named is not None:
