@@ -93,7 +93,8 @@ class Plan:
     """What would change.
 
     `read` has the fingerprint of every resource that was looked at (None: absent). `rejections` are
-    errors that the backend is predicted to answer; a plan that has any is not applyable.
+    errors that the backend is predicted to answer; a plan that has any is not applyable. `waits`
+    says which clusters may only grow after others have let go of a quota.
     """
 
     backend: str
@@ -101,6 +102,7 @@ class Plan:
     changes: tuple[Change, ...]
     read: Mapping[Address, str | None]
     rejections: tuple[Diagnostic, ...] = ()
+    waits: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
 
     @property
     def pending(self) -> tuple[Change, ...]:

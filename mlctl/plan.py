@@ -1,4 +1,4 @@
-"""The desired graph and the surveyed world to a plan: what would change, and why. Pure: no I/O, no clock."""
+"""The desired graph and the surveyed world to a plan: what would change, and why. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from graphlib import TopologicalSorter
 from mlctl import predict
 from mlctl.backends.base import Live
 from mlctl.changes import Action, Change, FieldChange, Plan
+from mlctl.compare import differences
 from mlctl.diagnostics import Diagnostic
 from mlctl.graph import Edge, Graph
-from mlctl.kinds import codec, kind_of
-from mlctl.kinds.address import COLLECTIONS, Address, Scope
-from mlctl.kinds.field import Field, Mutability
-from mlctl.kinds.kind import complete, decode, fingerprint
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import COLLECTIONS, LATEST, Address, Scope
+from mlctl.kinds.field import Mutability
+from mlctl.kinds.kind import complete, decode, fingerprint, state
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 from mlctl.survey import Survey, named_by
@@ -30,20 +31,20 @@ def plan(
 ) -> Plan:
     """The plan that makes the world as the graph says, or that removes what the graph declares.
 
-    `targets` narrow it to some addresses and all that they need (when destroying: all that needs them).
+    `targets` narrow it to some addresses and all that they need (destroying: all that needs them).
     """
     chosen = _chosen(graph, targets, destroying=destroying)
     if destroying:
-        changes = [change for one in chosen for change in _removed(one, world)]
+        changes = list(_removed(chosen, world))
         rejections = list(predict.removals(changes, world))
     else:
         planner = _Planner(graph, world)
         changes = planner.changes(chosen)
         rejections = [*planner.rejections, *predict.refusals(changes, world)]
     changes.sort(key=lambda change: change.address)
-    return Plan(
-        backend, world.scope, tuple(changes), _read(changes, world, graph), tuple(rejections)
-    )
+    read = _read(changes, world, graph)
+    waits = predict.waits(changes, world)
+    return Plan(backend, world.scope, tuple(changes), read, tuple(rejections), waits)
 
 
 def removal(
@@ -53,41 +54,13 @@ def removal(
     scope: Scope,
     users: Mapping[Address, list[Address]],
 ) -> Plan:
-    """The plan that deletes one live resource that no file declares."""
-    change = Change(live.address, Action.DELETE, live=live, reason="delete_by_request")
-    rejections = predict.removals([change], Survey(scope, "", known, users=users))
-    read: dict[Address, str | None] = {
-        live.address: fingerprint(live.body, kind_of(live.address), scope)
-    }
-    return Plan(backend, scope, (change,), read, tuple(rejections))
-
-
-def differences(
-    fields: Iterable[Field],
-    wanted: Mapping[Pointer, Data],
-    had: Mapping[Pointer, Data],
-    scope: Scope,
-) -> list[FieldChange]:
-    """Where the wanted values mean something else than those that are there; both in YAML's spelling."""
-    found: list[FieldChange] = []
-    for one in fields:
-        if one.at in wanted and one.compared and one.mutability is not Mutability.READ_ONLY:
-            found.extend(_difference(one, had.get(one.at), wanted[one.at], scope))
-    return found
-
-
-def _difference(one: Field, before: Data, after: Data, scope: Scope) -> Iterable[FieldChange]:
-    forces = one.mutability is Mutability.REPLACE
-    if one.codec == "map":
-        old, new = (codec.canonical(value, one, scope) for value in (before, after))
-        for key in sorted(old.keys() | new.keys()):
-            if old.get(key) != new.get(key) and not (one.additive and key not in new):
-                yield FieldChange((*one.at, key), old.get(key), new.get(key), forces)
-        return
-    same = None if before is None else codec.canonical(before, one, scope)
-    wanted = codec.canonical(after, one, scope)
-    if same != wanted and not (before is None and wanted in ("", None)):
-        yield FieldChange(one.at, before, after, forces)
+    """The plan that deletes one live resource that no file declares, with all that is beneath."""
+    changes = [Change(live.address, Action.DELETE, live=live, reason="delete_by_request")]
+    changes += _beneath(changes, users)
+    rejections = predict.removals(changes, Survey(scope, "", known, users=users))
+    kind = kind_of(live.address)
+    read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
+    return Plan(backend, scope, tuple(changes), read, tuple(rejections))
 
 
 def _chosen(graph: Graph, targets: Collection[Address], *, destroying: bool) -> list[Resource]:
@@ -109,29 +82,48 @@ def _targeted(graph: Graph, targets: Collection[Address], *, destroying: bool) -
             continue
         chosen.add(address)
         if destroying:
-            queue += [edge.source for edge in graph.edges if address in graph.declared(edge.target)]
+            queue += [one.source for one in graph.edges if address in graph.declared(one.target)]
         else:
-            queue += [
-                one for edge in graph.edges_of(address) for one in graph.declared(edge.target)
-            ]
+            edges = graph.edges_of(address)
+            queue += [one for edge in edges for one in graph.declared(edge.target)]
     return chosen
 
 
-def _removed(resource: Resource, world: Survey) -> Iterable[Change]:
-    live = world.live.get(resource.address)
-    if live is not None and resource.owner is None:
-        yield Change(live.address, Action.DELETE, (), resource, {}, live, "delete_by_request")
+def _removed(resources: Iterable[Resource], world: Survey) -> Iterable[Change]:
+    declared = {}
+    for resource in resources:
+        live = world.live.get(resource.address)
+        if live is not None and resource.owner is None:
+            reason = "delete_by_request"
+            change = Change(live.address, Action.DELETE, (), resource, {}, live, reason)
+            declared[change.address] = change
+    yield from declared.values()
+    for change in _beneath(declared.values(), world.users):
+        if change.address not in declared:
+            yield change
+
+
+def _beneath(changes: Iterable[Change], users: Mapping[Address, list[Address]]) -> list[Change]:
+    """What goes with a parent that is deleted, although no file says so."""
+    reason = "delete_because_no_resource_config"
+    return [
+        Change(one, Action.DELETE, reason=reason, because=change.address)
+        for change in changes
+        for one in users.get(change.address, ())
+        if one.up == change.address
+    ]
 
 
 def _read(changes: Iterable[Change], world: Survey, graph: Graph) -> dict[Address, str | None]:
     """The fingerprints of what was looked at: the resources themselves, and what they name."""
     live = {found.address: found for found in world.live.values()} | dict(world.live)
-    looked = {change.address for change in changes}
+    looked = set()
     for change in changes:
+        if change.action is not Action.DELETE or change.live is not None:
+            looked.add(change.address)
         if change.resource is not None:
-            looked |= {
-                edge.target for edge in graph.edges_of(change.resource.address) if not edge.deferred
-            }
+            edges = graph.edges_of(change.resource.address)
+            looked |= {one.target for one in edges if not graph.declared(one.target)}
     return {
         address: fingerprint(live[address].body, kind_of(address), world.scope)
         if address in live
@@ -147,61 +139,69 @@ class _Planner:
         self._graph = graph
         self._world = world
         self._decided: dict[Address, Change] = {}
+        self._replaced: set[Address] = set()
         self.rejections: list[Diagnostic] = []
 
     def changes(self, resources: Iterable[Resource]) -> list[Change]:
-        """The change of every resource, those with nothing to do included."""
+        """The change of every resource, those with nothing to do included.
+
+        An endpoint that no file declares is among them where a deployment of it is made anew: it
+        may have to let go of it meanwhile.
+        """
         for resource in resources:
-            self._decided[resource.address] = self._decide(resource)
-        return list(self._decided.values())
+            change = self._decided[resource.address] = self._decide(resource)
+            if change.action is Action.REPLACE:
+                self._replaced.add(change.address)
+        parents = {one.up for one in self._replaced if one.up is not None} - self._decided.keys()
+        held = [Change(one, Action.NO_OP, live=self._world.live.get(one)) for one in parents]
+        return [*self._decided.values(), *held]
 
     def _decide(self, resource: Resource) -> Change:
         values, notes = self._resolved(resource)
         live = self._world.live.get(resource.address) or self._same_content(resource)
         wanted = complete(values, resource.form)
         if live is None:
-            address = (
-                resource.address
-                if resource.address.version or not resource.kind.versioned
-                else resource.address.at("1")
-            )
-            return Change(
-                address, Action.CREATE, self._all(wanted, resource, notes), resource, wanted
-            )
+            new = resource.kind.versioned and resource.address.version is None
+            address = resource.address.at("1") if new else resource.address
+            return _created(address, resource, wanted, notes)
         had = decode(live.body, resource.form, self._world.scope)
         fields = [
             replace(one, note=notes.get(one.at, ""))
             for one in differences(resource.form.fields, wanted, had, self._world.scope)
         ]
+        fields += _repairs(live)
         change = Change(live.address, Action.UPDATE, tuple(fields), resource, wanted, live)
-        self.rejections.extend(predict.altered(change))
-        return self._classified(change, notes)
+        self.rejections.extend(predict.altered(change, resource))
+        return self._classified(change, resource, live, notes)
 
-    def _classified(self, change: Change, notes: Mapping[Pointer, str]) -> Change:
-        resource = change.resource
-        assert resource is not None
-        above = self._decided.get(resource.address.up) if resource.address.up else None
-        if above is not None and above.action is Action.REPLACE:
-            return replace(
-                change,
-                action=Action.REPLACE,
-                reason="replace_because_parent",
-                because=above.address,
-            )
+    def _classified(
+        self, change: Change, resource: Resource, live: Live, notes: Mapping[Pointer, str]
+    ) -> Change:
+        cause = self._replaced_beneath(live)
+        if cause is not None:
+            above = cause == change.address.up
+            reason = "replace_because_parent" if above else "replace_by_triggers"
+            return replace(change, action=Action.REPLACE, reason=reason, because=cause)
         if not any(one.forces_replacement for one in change.fields):
             return change if change.fields else replace(change, action=Action.NO_OP)
         if not resource.kind.versioned:
-            return replace(change, action=Action.REPLACE, reason="replace_because_cannot_update")
+            reason = "replace_because_cannot_update"
+            return replace(change, action=Action.REPLACE, reason=reason)
         if resource.address.version is not None:
-            self.rejections.append(predict.immutable_version(change))
+            self.rejections.append(predict.immutable_version(change, resource))
             return change
         new = resource.address.at(_next(change.address.version))
-        return Change(
-            new, Action.CREATE, self._all(change.values, resource, notes), resource, change.values
-        )
+        return _created(new, resource, change.values, notes)
+
+    def _replaced_beneath(self, live: Live) -> Address | None:
+        """What a live resource stands on that will be deleted and made anew: it cannot stay."""
+        if not self._replaced:
+            return None
+        stands_on = (live.address.up, *named_by(live, self._world.scope))
+        return next((one for one in stands_on if one in self._replaced), None)
 
     def _resolved(self, resource: Resource) -> tuple[dict[Pointer, Data], dict[Pointer, str]]:
-        """The values with every reference to one version, and a note where the file left it open."""
+        """The values with every reference pinned, and a note where the file left it open."""
         values, notes = dict(resource.values), dict[Pointer, str]()
         for edge in self._graph.edges_of(resource.address):
             found = self._found(edge)
@@ -210,25 +210,29 @@ class _Planner:
             elif edge.reference is not None and COLLECTIONS[found.kind][2]:
                 values[edge.at] = f"azureml:{found.name}:{found.version}"
                 if edge.reference.floating:
-                    notes[edge.at] = f"@{edge.reference.label or 'latest'}"
+                    notes[edge.at] = f"@{edge.reference.label or LATEST}"
         return values, notes
 
     def _found(self, edge: Edge) -> Address | None:
-        """The one address that an edge leads to: declared and decided, else live; None when it is missing."""
-        declared = self._graph.declared(edge.target)
-        decided = [self._decided[one] for one in declared if one in self._decided]
-        new = [change.address for change in decided if change.action is Action.CREATE]
-        if edge.target.version is not None or not COLLECTIONS[edge.target.kind][2]:
-            if decided:
-                return decided[0].address
-            return edge.target if declared or edge.target in self._world.live else None
-        if new:
-            return max(new, key=lambda one: _order(one.version))
-        live = self._world.live.get(edge.target)
-        return live.address if live else None
+        """The address that an edge leads to: declared and decided, else live; None: missing."""
+        target, live = edge.target, self._world.live.get(edge.target)
+        decided = [
+            self._decided[one] for one in self._graph.declared(target) if one in self._decided
+        ]
+        if edge.reference is not None and edge.reference.floating:
+            if edge.reference.label not in (None, LATEST):
+                return None  # the service knows no other label
+            new = [change.address for change in decided if change.action is Action.CREATE]
+            newest = max(new, key=lambda one: _order(one.version), default=None)
+            return newest or (live.address if live else None)
+        if target in self._decided:
+            return self._decided[target].address
+        if target in self._graph.resources or live is not None:
+            return target
+        return next((one.address for one in decided if one.address == target), None)
 
     def _same_content(self, resource: Resource) -> Live | None:
-        """For an anonymous asset: the one that its owner uses today, if it has the same content."""
+        """For an anonymous asset: the one that its owner uses today, if the content is the same."""
         owner = self._world.live.get(resource.owner) if resource.owner else None
         if owner is None:
             return None
@@ -241,17 +245,28 @@ class _Planner:
                     return live
         return None
 
-    def _all(
-        self, values: Mapping[Pointer, Data], resource: Resource, notes: Mapping[Pointer, str]
-    ) -> tuple[FieldChange, ...]:
-        """Every value as a change from nothing."""
-        return tuple(
-            FieldChange(
-                one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, "")
-            )
-            for one in resource.form.fields
-            if one.at in values and one.mutability is not Mutability.READ_ONLY
-        )
+
+def _created(
+    address: Address,
+    resource: Resource,
+    values: Mapping[Pointer, Data],
+    notes: Mapping[Pointer, str],
+) -> Change:
+    """Every value as a change from nothing."""
+    fields = (
+        FieldChange(one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, ""))
+        for one in resource.form.fields
+        if one.at in values and one.mutability is not Mutability.READ_ONLY
+    )
+    return Change(address, Action.CREATE, tuple(fields), resource, values)
+
+
+def _repairs(live: Live) -> list[FieldChange]:
+    """A resource whose last operation failed is put again, even where all values are right."""
+    if state(live.body) not in ("failed", "canceled"):
+        return []
+    found = live.body["properties"]["provisioningState"]
+    return [FieldChange(("provisioning_state",), found, "Succeeded")]
 
 
 def _order(version: str | None) -> tuple[int, str]:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from mlctl import catalog, pointer
+from mlctl.backends.base import Usage
 from mlctl.changes import Action, Change
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.graph import Edge
+from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import decode
 from mlctl.kinds.resource import Resource
-from mlctl.survey import Survey, location_of
+from mlctl.pointer import Data, Pointer
+from mlctl.survey import Survey
 
 MISSING = Rule(
     "MLC402",
     "missing-reference",
     Severity.ERROR,
     "a document names something that is neither declared nor in the workspace",
-    "The service refuses a deployment whose model, environment, cluster or endpoint does not exist, and an endpoint"
-    " whose default deployment does not exist. Planning asks the workspace for every name that the files do not"
-    " declare.",
+    "The service refuses a deployment whose model, environment, cluster or endpoint does not exist,"
+    " and an endpoint whose default deployment does not exist. Planning asks the workspace for"
+    " every name that the files do not declare.",
     "Declare it in the files that you pass, create it first, or correct the name.",
 )
 VERSION_TAKEN = Rule(
@@ -29,7 +33,8 @@ VERSION_TAKEN = Rule(
     "immutable-version",
     Severity.ERROR,
     "a version that exists already has other content",
-    "The content of a version of a model or an environment never changes; only its description and tags do.",
+    "The content of a version of a model or an environment never changes; only its description and"
+    " tags do.",
     "Give the new content a new `version`, or leave `version` out to have the next one made.",
 )
 ALTERED = Rule(
@@ -46,8 +51,9 @@ QUOTA = Rule(
     "quota-exceeded",
     Severity.ERROR,
     "the clusters would need more cores than the quota has",
-    "Every cluster counts with `max_instances` times the cores of its size, whether its nodes run or not. Dedicated"
-    " cores are limited per VM family and in total, low-priority cores by one number for all families.",
+    "Every cluster counts with `max_instances` times the cores of its size, whether its nodes run"
+    " or not. Dedicated cores are limited per VM family and in total, low-priority cores by one"
+    " number for all families.",
     "Lower `max_instances`, delete clusters that nobody uses, or ask for more quota.",
     "Manage and increase quotas; Create an Azure Machine Learning compute cluster, section Delete",
 )
@@ -65,8 +71,10 @@ IN_USE = Rule(
     "still-in-use",
     Severity.ERROR,
     "something would be deleted that others still use",
-    "A deployment whose cluster, model or environment is gone fails at its next job.",
-    "Delete the deployments that use it too, or point them at something else first.",
+    "A deployment whose cluster, model or environment is gone fails at its next job, and one whose"
+    " endpoint is gone is lost. Making a cluster or an endpoint anew deletes it first.",
+    "Declare the deployments that use it in the files too, delete them, or point them elsewhere"
+    " first.",
 )
 DEFAULT_DELETED = Rule(
     "MLC408",
@@ -83,22 +91,23 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
     """A reference that leads nowhere."""
     target = edge.target
     what = target.kind.replace("-", " ")
+    name = str(target).partition("/")[2]
+    label = edge.reference.label if edge.reference else None
     return Diagnostic(
         MISSING,
-        f"there is no {what} `{str(target).partition('/')[2]}`, neither in these files nor in the workspace",
+        f"there is no {what} `{name}{f'@{label}' if label else ''}`,"
+        " neither in these files nor in the workspace",
         resource.label(edge.at),
-        hint=f"declare it in a file that you pass, or create it first: mlctl {target.kind} create -f FILE",
+        hint="declare it in a file that you pass, or create it first:"
+        f" mlctl {target.kind} create -f FILE",
         address=str(resource.address),
     )
 
 
-def immutable_version(change: Change) -> Diagnostic:
+def immutable_version(change: Change, resource: Resource) -> Diagnostic:
     """New content for a version that exists."""
-    names = ", ".join(
-        f"`{pointer.dotted(one.at)}`" for one in change.fields if one.forces_replacement
-    )
-    resource = change.resource
-    assert resource is not None
+    fixed = [one for one in change.fields if one.forces_replacement]
+    names = ", ".join(f"`{pointer.dotted(one.at)}`" for one in fixed)
     return Diagnostic(
         VERSION_TAKEN,
         f"{change.address} exists with another {names}; the content of a version never changes",
@@ -108,10 +117,8 @@ def immutable_version(change: Change) -> Diagnostic:
     )
 
 
-def altered(change: Change) -> Iterator[Diagnostic]:
+def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
     """Add-only properties with another value than the one that is there."""
-    resource = change.resource
-    assert resource is not None
     for one in change.fields:
         field = resource.form.field(one.at[:-1])
         if field is not None and field.additive and one.before is not None:
@@ -125,88 +132,100 @@ def altered(change: Change) -> Iterator[Diagnostic]:
 
 
 def refusals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
-    """Quotas and names."""
+    """Names, quotas, and what others still use."""
     yield from _names(changes, world)
-    for location in world.usage:
-        yield from _quotas(changes, world, location)
+    yield from _quotas(changes, world)
+    yield from _in_use(changes, world)
 
 
 def removals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
     """What others still use, and default deployments whose endpoint stays."""
+    yield from _in_use(changes, world)
     gone = {change.address for change in changes}
     for change in changes:
-        left = [
-            one
-            for one in world.users.get(change.address, [])
-            if one not in gone and one.up not in gone
-        ]
-        if left:
-            yield _removal(IN_USE, change, f"{change.address} is still used by {_some(left)}")
         endpoint = world.live.get(change.address.up) if change.address.up else None
         if endpoint is not None and endpoint.address not in gone:
             default = pointer.get(endpoint.body, ("properties", "defaults", "deploymentName"))
             if default and str(default).casefold() == change.address.name.casefold():
-                yield _removal(
-                    DEFAULT_DELETED,
-                    change,
-                    f"{change.address} is the default deployment of its endpoint",
-                )
+                what = f"{change.address} is the default deployment of its endpoint"
+                yield _removal(DEFAULT_DELETED, change, what)
+
+
+def waits(changes: Sequence[Change], world: Survey) -> dict[Address, tuple[Address, ...]]:
+    """Which clusters must not grow before others have shrunk or gone, because a quota is tight."""
+    found: dict[Address, tuple[Address, ...]] = {}
+    for pool, moves in _moves(changes, world).items():
+        limit = _limit(pool, world)
+        if limit is None or limit.limit is None:
+            continue
+        growth = {change.address: more for change, more in moves if more > 0}
+        freed = tuple(change.address for change, more in moves if more < 0)
+        if limit.used + sum(growth.values()) > limit.limit:
+            for address in growth:
+                found[address] = (*found.get(address, ()), *freed)
+    return {address: freed for address, freed in found.items() if freed}
+
+
+def _in_use(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+    """What is deleted, for good or to be made anew, while something that stays stands on it."""
+    deleted = {one.address for one in changes if one.action is Action.DELETE}
+    gone = {one.address for one in changes if "delete" in one.action.value}
+    for change in changes:
+        used_by = world.users.get(change.address, []) if change.address in gone else []
+        left = [one for one in used_by if one not in gone and one.up not in deleted]
+        if left:
+            again = " and cannot be made anew" if change.action is Action.REPLACE else ""
+            what = f"{change.address} is still used by {_some(left)}{again}"
+            yield _removal(IN_USE, change, what)
 
 
 def _removal(rule: Rule, change: Change, message: str) -> Diagnostic:
     return Diagnostic(rule, message, change.label, hint=rule.fix, address=str(change.address))
 
 
-def _some(addresses: Sequence[Address]) -> str:
-    shown = ", ".join(map(str, sorted(addresses)[:3]))
-    return shown + (f" and {len(addresses) - 3} more" if len(addresses) > 3 else "")
+def _some(addresses: Sequence[Address], shown: int = 3) -> str:
+    named = ", ".join(map(str, sorted(addresses)[:shown]))
+    return named + (f" and {len(addresses) - shown} more" if len(addresses) > shown else "")
 
 
 def _names(changes: Iterable[Change], world: Survey) -> Iterator[Diagnostic]:
     for change in changes:
-        if change.action is Action.CREATE and change.address in world.taken and change.resource:
+        who = world.taken.get(change.address)
+        if who is not None and "create" in change.action.value and change.resource:
             yield Diagnostic(
                 NAME_TAKEN,
-                f"the name `{change.address.name}` is taken in its region: {world.taken[change.address]}",
+                f"the name `{change.address.name}` is taken in its region: {who}",
                 change.resource.label(("name",)),
                 hint="choose another name",
                 address=str(change.address),
             )
 
 
-def _quotas(changes: Sequence[Change], world: Survey, location: str) -> Iterator[Diagnostic]:
-    """Each quota that the plan as a whole would exceed, at every cluster that asks for more of it."""
-    usage = {one.family: one for one in world.usage[location]}
-    wanted: dict[str, int] = defaultdict(int)
-    askers: dict[str, list[Change]] = defaultdict(list)
-    for change in changes:
-        if change.address.kind != "compute" or change.resource is None:
-            continue
-        if location_of(change.resource, world.location) != location:
-            continue
-        before, after = _held(change, world), _asked(change)
-        for family in before.keys() | after.keys():
-            more = after.get(family, 0) - before.get(family, 0)
-            wanted[family] += more
-            if more > 0:
-                askers[family].append(change)
-    for family, more in wanted.items():
-        quota = usage.get(family)
-        if quota is None or quota.limit is None or more <= 0 or quota.used + more <= quota.limit:
-            continue
-        for change in askers[family]:
-            yield _over(change, family, location, quota.used, more, quota.limit)
+# A quota: its region, and the VM family or other name that `Usage` has for it.
+_Pool: TypeAlias = tuple[str, str]
 
 
-def _over(
-    change: Change, family: str, location: str, used: int, more: int, limit: int
-) -> Diagnostic:
-    resource = change.resource
-    assert resource is not None
-    unit = "computes" if family == "computes" else "cores"
+def _quotas(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+    """Each quota that the plan as a whole would exceed, at every cluster that asks for more."""
+    for pool, moves in _moves(changes, world).items():
+        limit, more = _limit(pool, world), sum(more for _, more in moves)
+        if limit is None or limit.limit is None or limit.used + more <= limit.limit or more <= 0:
+            continue
+        for change, asked in moves:
+            if asked > 0 and change.resource is not None:
+                yield _over(change, change.resource, pool, limit, more)
+
+
+def _over(change: Change, resource: Resource, pool: _Pool, limit: Usage, more: int) -> Diagnostic:
+    region, family = pool
+    what = {
+        "computes": "computes",
+        "total": "dedicated cores",
+        "low_priority": "low-priority cores",
+    }.get(family, f"{family} cores")
     return Diagnostic(
         QUOTA,
-        f"{location} allows {limit} {_WORDS.get(family, family)} {unit}; {used} are taken and this plan asks for"
+        f"{region} allows {limit.limit} {what}; {limit.used} are taken and this plan asks for"
         f" {more} more",
         resource.label(("max_instances",)),
         hint="lower `max_instances`, delete clusters that nobody uses, or ask for more quota",
@@ -214,27 +233,42 @@ def _over(
     )
 
 
-_WORDS = {"low_priority": "low-priority", "total": "dedicated", "computes": ""}
+def _limit(pool: _Pool, world: Survey) -> Usage | None:
+    region, family = pool
+    return next((one for one in world.usage.get(region, ()) if one.family == family), None)
 
 
-def _asked(change: Change) -> dict[str, int]:
-    values = change.values
-    return _cores(values.get(("size",)), values.get(("tier",)), values.get(("max_instances",)))
+def _moves(changes: Sequence[Change], world: Survey) -> dict[_Pool, list[tuple[Change, int]]]:
+    """How much more, or less, of each quota every cluster would hold."""
+    found: dict[_Pool, list[tuple[Change, int]]] = defaultdict(list)
+    for change in changes:
+        if change.address.kind == "compute" and change.action is not Action.NO_OP:
+            had, wanted = _claims(change, world)
+            for pool in had.keys() | wanted.keys():
+                more = wanted.get(pool, 0) - had.get(pool, 0)
+                if more:
+                    found[pool].append((change, more))
+    return found
 
 
-def _held(change: Change, world: Survey) -> dict[str, int]:
-    if change.live is None or change.resource is None:
-        return {}
-    values = decode(change.live.body, change.resource.form, world.scope)
-    return _cores(values.get(("size",)), values.get(("tier",)), values.get(("max_instances",)))
+def _claims(change: Change, world: Survey) -> tuple[dict[_Pool, int], dict[_Pool, int]]:
+    """What a cluster holds of the quotas, and what it would hold after the change."""
+    live = change.live or world.leaving.get(change.address)
+    form = kind_of(change.address).forms[0]
+    had = decode(live.body, form, world.scope) if live else {}
+    held = _cores(had, world.location) if live else {}
+    if change.action is Action.DELETE:
+        return held, {}
+    kept = had if change.live else {}
+    return held, _cores({**kept, **change.values}, world.location)
 
 
-def _cores(size: object, tier: object, nodes: object) -> dict[str, int]:
-    """Cores by quota: one number for low priority, family and total for dedicated; and one compute."""
-    known = catalog.find_size(str(size))
-    if known is None or not isinstance(nodes, int):
-        return {"computes": 1}
-    cores = known.vcpus * nodes
-    if str(tier).replace("_", "").casefold() == "lowpriority":
-        return {"computes": 1, "low_priority": cores}
-    return {"computes": 1, "total": cores, known.family: cores}
+def _cores(values: Mapping[Pointer, Data], location: str) -> dict[_Pool, int]:
+    """Cores by quota: one number for low priority, family and total for dedicated; one compute."""
+    region = str(values.get(("location",), location)).replace(" ", "").lower()
+    known, nodes = catalog.find_size(str(values.get(("size",)))), values.get(("max_instances",))
+    cores = known.vcpus * nodes if known and isinstance(nodes, int) else 0
+    if str(values.get(("tier",))).replace("_", "").casefold() == "lowpriority":
+        return {(region, "computes"): 1, (region, "low_priority"): cores}
+    family = {(region, known.family): cores} if known else {}
+    return {(region, "computes"): 1, (region, "total"): cores, **family}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from graphlib import TopologicalSorter
+from typing import TypeAlias
 
 from mlctl import pointer
 from mlctl.changes import Action, Change, Plan
 from mlctl.graph import Graph
+from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.field import Form
-from mlctl.kinds.kind import Values, encode, overlay
+from mlctl.kinds.kind import encode, overlay, renewed
 from mlctl.kinds.resource import Resource
+from mlctl.localize import ANONYMOUS_NAMES
 from mlctl.pointer import Data, Pointer
+from mlctl.survey import named_by
 
 _DEFAULT: Pointer = ("properties", "defaults", "deploymentName")
+_DEFAULT_IN_YAML: Pointer = ("defaults", "deployment_name")
 
 
 class Verb(Enum):
@@ -28,7 +32,7 @@ class Verb(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a write-only value of a body stands in the user's files; plans name the place, never the value."""
+    """Where a write-only value of a body stands in the user's files; plans hold no values."""
 
     wire: Pointer
     file: str
@@ -40,8 +44,9 @@ class Secret:
 class Step:
     """One write. `change` is the resource whose change it belongs to, mostly the `target` itself.
 
-    `needs` are the ids of the steps that must be done before. `doing` is the progress line's verb. A `subsumed`
-    delete is carried out by the delete of the parent; it is there to be seen and waited for.
+    `needs` are the ids of the steps that must be done before. `doing` is the progress line's verb.
+    A `subsumed` delete is carried out by the delete of the parent; it is there to be seen and
+    waited for.
     """
 
     id: int
@@ -57,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """All that apply needs: nothing is looked up later. `read` has the fingerprints that the plan rests on."""
+    """All that apply needs: nothing is looked up later. `read` are the plan's fingerprints."""
 
     backend: str
     scope: Scope
@@ -68,224 +73,183 @@ class Work:
 def work(plan: Plan, graph: Graph) -> Work:
     """The steps of a plan, in an order in which they could be done one by one."""
     builder = _Builder(plan, graph)
-    for change in _in_order(plan.pending, graph):
-        builder.make(change)
-    builder.set_defaults()
-    builder.remove([change for change in plan.pending if change.action is Action.DELETE])
-    return Work(plan.backend, plan.scope, tuple(builder.steps), plan.read)
+    for change in plan.changes:
+        builder.add(change)
+    return Work(plan.backend, plan.scope, tuple(builder.numbered()), plan.read)
 
 
-def _in_order(changes: Sequence[Change], graph: Graph) -> list[Change]:
-    """Changes that make something, each after those that it needs."""
-    by_address = {
-        change.resource.address: change for change in changes if change.resource is not None
-    }
-    done: dict[Address, Change] = {}
+class _Role(Enum):
+    """What a step is for; with its target, what other steps know it by."""
 
-    def visit(address: Address) -> None:
-        if address in done or address not in by_address:
-            return
-        for edge in graph.edges_of(address):
-            if not edge.deferred:
-                for one in graph.declared(edge.target):
-                    visit(one)
-        done[address] = by_address[address]
+    DELETE = 0
+    PUT = 1
+    SET_DEFAULT = 2
 
-    for address in by_address:
-        visit(address)
-    return [change for change in done.values() if change.action is not Action.DELETE]
+
+_Key: TypeAlias = tuple[_Role, Address]
 
 
 class _Builder:
-    """Numbers the steps and remembers which step makes what."""
+    """Collects the steps by what they are for, with the keys of those that each must wait for.
+
+    A key that no step has means that there is nothing to wait for.
+    """
 
     def __init__(self, plan: Plan, graph: Graph) -> None:
-        self.steps: list[Step] = []
+        self._plan = plan
         self._graph = graph
-        self._scope = plan.scope
-        self._changes = {
-            change.resource.address: change for change in plan.changes if change.resource
+        self._steps: dict[_Key, tuple[Step, set[_Key]]] = {}
+        self._by_name = {_known_as(change): change for change in plan.changes}
+        self._deleted = {
+            change.address: change for change in plan.changes if "delete" in change.action.value
         }
-        self._made: dict[Address, int] = {}
-        self._bodies: dict[Address, Mapping[str, Data]] = {}
+        self._users = _users(self._deleted.values(), plan.scope)
 
-    def make(self, change: Change) -> None:
-        """The steps that create, update or replace."""
-        resource = _resource(change)
-        needs = self._needs(resource)
-        deferred = self._deferred(change)
-        replaced = change.action is Action.REPLACE and change.because is None
-        if replaced:
-            unset = self._unset_default(change, needs)
-            needs = (self._add(change, Verb.DELETE, "Destroying", needs=unset),)
-        body = self._body(change)
-        self._bodies[resource.address] = body
-        if deferred:
-            body = copy.deepcopy(body)
-            pointer.drop(body, _DEFAULT)
-            old = pointer.get(change.live.body, _DEFAULT) if change.live else None
-            if old and not replaced:
-                pointer.put(body, _DEFAULT, old)
-            if [one.at for one in change.fields] == [("defaults", "deployment_name")]:
-                return
-        doing = "Modifying" if change.action is Action.UPDATE else "Creating"
-        self._made[resource.address] = self._add(
-            change, Verb.PUT, doing, body=body, needs=needs, secrets=_secrets(resource)
-        )
+    def add(self, change: Change) -> None:
+        """The steps of one change."""
+        if "delete" in change.action.value:
+            self._delete(change)
+        if change.address.kind == "batch-endpoint":
+            self._put_endpoint(change)
+        elif change.resource is not None and change.action not in (Action.NO_OP, Action.DELETE):
+            body = _body(change, change.resource, self._plan.scope)
+            self._put(change, body, _doing(change), self._needs(change, change.resource))
 
-    def set_defaults(self) -> None:
-        """The last step of an endpoint whose default deployment was made, or made anew, by this plan."""
-        for change in list(self._changes.values()):
-            default = self._default_of(change)
-            made = default is not None and default in self._made
-            waiting = change.action in (
-                Action.CREATE,
-                Action.UPDATE,
-                Action.REPLACE,
-            ) and self._deferred(change)
-            reset = made and default is not None and self._was_unset(default)
-            if default is None or not (waiting or reset):
-                continue
-            resource = _resource(change)
-            body = self._bodies.get(resource.address) or self._body(change)
-            needs = [self._made[one] for one in (resource.address, default) if one in self._made]
-            self._add(
-                change, Verb.PUT, "Setting the default deployment of", body=body, needs=tuple(needs)
-            )
+    def numbered(self) -> Iterable[Step]:
+        """The steps with their numbers, each after those that it needs."""
+        needs = {key: needs & self._steps.keys() for key, (_, needs) in self._steps.items()}
+        order = list(TopologicalSorter(needs).static_order())
+        ids = {key: number for number, key in enumerate(order)}
+        for key in order:
+            waits = tuple(sorted(ids[one] for one in needs[key]))
+            yield replace(self._steps[key][0], id=ids[key], needs=waits)
 
-    def remove(self, changes: Sequence[Change]) -> None:
-        """Deletes, each after the deletes of what needs it; what lives under something deleted goes with it."""
-        first = len(self.steps)
-        ids = {_known_as(change): first + n for n, change in enumerate(changes)}
-        for change in changes:
-            address = _known_as(change)
-            above = ids.get(address.up) if address.up else None
-            users = {
-                edge.source
-                for edge in self._graph.edges
-                if address in self._graph.declared(edge.target)
-            }
-            under = [one for one in users if one.up != address and one in ids and ids[one] != above]
-            needs = (above,) if above is not None else tuple(sorted(ids[one] for one in under))
-            self._add(change, Verb.DELETE, "Destroying", needs=needs, subsumed=above is not None)
-
-    def _add(
-        self,
-        change: Change,
-        verb: Verb,
-        doing: str,
-        *,
-        target: Address | None = None,
-        body: Mapping[str, Data] | None = None,
-        needs: tuple[int, ...] = (),
-        secrets: tuple[Secret, ...] = (),
-        subsumed: bool = False,
-    ) -> int:
-        number = len(self.steps)
+    def _delete(self, change: Change) -> None:
+        """A delete waits for those of what stands on it; what lies beneath goes with its parent."""
         address = change.address
-        self.steps.append(
-            Step(
-                number,
-                address,
-                verb,
-                target or address,
-                doing,
-                body or {},
-                needs,
-                secrets,
-                subsumed,
-            )
-        )
-        return number
-
-    def _needs(self, resource: Resource) -> tuple[int, ...]:
-        declared = (
-            one
-            for edge in self._graph.edges_of(resource.address)
-            if not edge.deferred
-            for one in self._graph.declared(edge.target)
-        )
-        return tuple(sorted({self._made[one] for one in declared if one in self._made}))
-
-    def _default_of(self, change: Change) -> Address | None:
-        """The default deployment that an endpoint shall have, where the files declare it."""
-        if change.address.kind != "batch-endpoint" or change.resource is None:
-            return None
-        edges = self._graph.edges_of(change.resource.address)
-        targets = [
-            one for edge in edges if edge.deferred for one in self._graph.declared(edge.target)
-        ]
-        return targets[0] if targets else None
-
-    def _deferred(self, change: Change) -> bool:
-        """Whether an endpoint must wait with its default for a deployment of this plan."""
-        default = self._default_of(change)
-        pending = self._changes.get(default) if default is not None else None
-        moved = change.action is not Action.UPDATE or any(
-            one.at[0] == "defaults" for one in change.fields
-        )
-        return moved and pending is not None and pending.action in (Action.CREATE, Action.REPLACE)
-
-    def _was_unset(self, deployment: Address) -> bool:
-        return any(
-            step.change == deployment and step.target == deployment.up and step.verb is Verb.PUT
-            for step in self.steps
-        )
-
-    def _unset_default(self, change: Change, needs: tuple[int, ...]) -> tuple[int, ...]:
-        """The service keeps a default deployment from being deleted: while it is replaced, there is none."""
-        above = self._changes.get(change.address.up) if change.address.up else None
-        live = above.live if above is not None else None
-        default = str(pointer.get(live.body, _DEFAULT) or "") if live is not None else ""
-        if above is None or live is None or default.casefold() != change.address.name.casefold():
-            return needs
-        body = copy.deepcopy(
-            dict(
-                self._bodies.get(above.address) or overlay(live.body, {}, _form(above), self._scope)
-            )
-        )
-        pointer.drop(body, _DEFAULT)
-        doing = "Unsetting the default deployment of"
-        return (self._add(change, Verb.PUT, doing, target=above.address, body=body, needs=needs),)
-
-    def _body(self, change: Change) -> dict[str, Data]:
-        resource = _resource(change)
-        if change.live is None or any(one.at == ("type",) for one in change.fields):
-            body = encode(change.values, resource.form, self._scope)
+        above = address.up
+        subsumed = above in self._deleted
+        if above is not None and subsumed:
+            needs = {(_Role.DELETE, above)}
         else:
-            base = change.live.body
-            if change.action is Action.REPLACE:
-                base = _without_lost_secrets(base, resource, change.values)
-            body = overlay(base, change.values, resource.form, self._scope)
-        if resource.owner is not None and change.live is None:
-            pointer.put(body, ("properties", "isAnonymous"), True)
+            users = (one for one in self._users.get(address, ()) if one.up != address)
+            needs = {(_Role.DELETE, one) for one in users}
+            needs |= {(_Role.PUT, above)} if above is not None else set()
+        step = Step(0, address, Verb.DELETE, address, "Destroying", subsumed=subsumed)
+        self._steps[_Role.DELETE, address] = step, needs
+
+    def _put(self, change: Change, body: Mapping[str, Data], doing: str, needs: set[_Key]) -> None:
+        resource = change.resource
+        secrets = _secrets(resource) if resource else ()
+        step = Step(0, change.address, Verb.PUT, change.address, doing, body, (), secrets)
+        self._steps[_Role.PUT, change.address] = step, needs
+
+    def _needs(self, change: Change, resource: Resource) -> set[_Key]:
+        edges = self._graph.edges_of(resource.address)
+        declared = [one for edge in edges for one in self._graph.declared(edge.target)]
+        needs = {
+            (_Role.PUT, self._by_name[one].address) for one in declared if one in self._by_name
+        }
+        freed = self._plan.waits.get(change.address, ())
+        needs |= {
+            (_Role.DELETE if one in self._deleted else _Role.PUT, one)
+            for one in freed
+            if one != change.address
+        }
+        return {*needs, (_Role.DELETE, change.address)}
+
+    def _put_endpoint(self, change: Change) -> None:
+        """An endpoint is put with a default deployment that is there then, and again with its own.
+
+        The service takes no default that does not exist, and deletes none.
+        """
+        wanted, was = _defaults(change)
+        pending = self._pending(change, wanted)
+        early = (was if self._stays(change, was) else "") if pending else wanted
+        changed = {one.at for one in change.fields} - {_DEFAULT_IN_YAML}
+        made_anew = change.action in (Action.CREATE, Action.REPLACE)
+        if change.action is not Action.DELETE and (made_anew or changed or not _same(early, was)):
+            unsets = not made_anew and not changed and not early
+            doing = "Unsetting the default deployment of" if unsets else _doing(change)
+            needs = {(_Role.DELETE, change.address)}
+            self._put(change, self._endpoint(change, early), doing, needs)
+        if pending:
+            self._set_default(change, wanted)
+
+    def _set_default(self, change: Change, wanted: str) -> None:
+        deployment = Address("batch-deployment", wanted, change.address.name)
+        doing = "Setting the default deployment of"
+        body = self._endpoint(change, wanted)
+        step = Step(0, change.address, Verb.PUT, change.address, doing, body)
+        needs = {(_Role.PUT, change.address), (_Role.PUT, deployment)}
+        self._steps[_Role.SET_DEFAULT, change.address] = step, needs
+
+    def _pending(self, change: Change, name: str) -> bool:
+        """Whether this plan makes the deployment of that name."""
+        made = self._by_name.get(Address("batch-deployment", name, change.address.name))
+        return bool(name) and made is not None and "create" in made.action.value
+
+    def _stays(self, change: Change, name: str) -> bool:
+        """Whether the deployment of that name is there all the time."""
+        gone = Address("batch-deployment", name, change.address.name) in self._deleted
+        return bool(name) and not gone
+
+    def _endpoint(self, change: Change, default: str) -> dict[str, Data]:
+        """The body of an endpoint with that default deployment, or with none."""
+        if change.resource is not None and change.action is not Action.NO_OP:
+            body = _body(change, change.resource, self._plan.scope)
+        else:
+            live = change.live.body if change.live else {}
+            form = kind_of(change.address).form_of_body(live, self._plan.scope)
+            body = overlay(live, {}, form, self._plan.scope)
+        pointer.drop(body, _DEFAULT)
+        if default:
+            pointer.put(body, _DEFAULT, default)
         return body
 
 
+def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Address]]:
+    """Who of those that are deleted stands on what."""
+    found: dict[Address, list[Address]] = {}
+    for change in deleted:
+        for used in named_by(change.live, scope) if change.live else ():
+            found.setdefault(used, []).append(change.address)
+    return found
+
+
 def _known_as(change: Change) -> Address:
-    """The address by which the graph knows what is changed; an asset's file may leave the version open."""
+    """The address by which the graph knows it; an asset's file may leave the version open."""
     return change.resource.address if change.resource is not None else change.address
 
 
-def _resource(change: Change) -> Resource:
-    assert change.resource is not None
-    return change.resource
+def _defaults(change: Change) -> tuple[str, str]:
+    """The default deployment that an endpoint shall have, and the one that it has; "" for none."""
+    live = pointer.get(change.live.body, _DEFAULT) if change.live else None
+    said = change.values.get(_DEFAULT_IN_YAML, live)
+    gone = change.action in (Action.CREATE, Action.REPLACE)
+    return str(said or ""), "" if gone else str(live or "")
 
 
-def _form(change: Change) -> Form:
-    return _resource(change).form
+def _same(one: str, other: str) -> bool:
+    return one.casefold() == other.casefold()
 
 
-def _without_lost_secrets(
-    body: Mapping[str, Data], resource: Resource, values: Values
-) -> dict[str, Data]:
-    """What a replacement can carry over: an account whose password only the old resource knew cannot be made again."""
-    kept = copy.deepcopy(dict(body))
-    secrets = [one for one in resource.form.fields if one.secret]
-    if not any(one.at in values for one in secrets):
-        for one in secrets:
-            pointer.drop(kept, one.wire[:-1])
-    return kept
+def _doing(change: Change) -> str:
+    return "Modifying" if change.action is Action.UPDATE else "Creating"
+
+
+def _body(change: Change, resource: Resource, scope: Scope) -> dict[str, Data]:
+    live = change.live.body if change.live else None
+    form, values = resource.form, change.values
+    if live is None or any(one.at == ("type",) for one in change.fields):
+        body = encode(values, form, scope)
+    elif change.action is Action.REPLACE:
+        body = renewed(live, values, form, scope)
+    else:
+        body = overlay(live, values, form, scope)
+    if change.address.name in ANONYMOUS_NAMES and live is None:
+        pointer.put(body, ("properties", "isAnonymous"), value=True)
+    return body
 
 
 def _secrets(resource: Resource) -> tuple[Secret, ...]:

@@ -1,4 +1,4 @@
-"""What the plan must know of the world, read from the backend in as few rounds as there are layers of names."""
+"""What the plan must know of the world, in as few reads as there are layers of names."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mlctl import pointer
 from mlctl.backends.base import Backend, Live, SupportsNames, SupportsUsage, Usage
+from mlctl.compare import differences
 from mlctl.graph import Graph
-from mlctl.kinds import kind_of
+from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
-from mlctl.kinds.kind import decode
+from mlctl.kinds.field import Mutability
+from mlctl.kinds.kind import complete, decode, state
 from mlctl.kinds.resource import Resource
 
 _UNIQUE_IN_REGION = ("compute", "batch-endpoint")
@@ -20,8 +23,9 @@ _UNIQUE_IN_REGION = ("compute", "batch-endpoint")
 class Survey:
     """The world at one moment.
 
-    `live` is keyed by the address as asked; `users` are the live deployments that name an address; `usage` is
-    by region; `taken` says who else has a name that must be unique.
+    `live` is keyed by the address as asked; what is being deleted is in `leaving` instead. `users`
+    says which live deployments name an address, or lie beneath it; `usage` is by region; `taken`
+    says who else has a name that must be unique.
     """
 
     scope: Scope
@@ -30,87 +34,102 @@ class Survey:
     usage: Mapping[str, list[Usage]] = field(default_factory=dict)
     taken: Mapping[Address, str] = field(default_factory=dict)
     users: Mapping[Address, list[Address]] = field(default_factory=dict)
-
-    def version_of(self, address: Address) -> Address | None:
-        """The live address that an asked one stands for."""
-        found = self.live.get(address)
-        return found.address if found else None
+    leaving: Mapping[Address, Live] = field(default_factory=dict)
 
 
 def survey(graph: Graph, backend: Backend, *, destroying: bool = False) -> Survey:
-    """Read every declared resource, all that they name, and the quotas and names that could refuse them.
+    """Read every declared resource, all that they name, and what could refuse them.
+
+    Who uses what is read only where something may be deleted: it takes a list of every endpoint.
 
     Raises:
         BackendError: the backend cannot be read.
     """
     wanted = set(graph.resources) | {edge.target for edge in graph.edges}
-    live = backend.read(wanted)
-    more = _assets_in_use(graph, live, backend.scope) - wanted
+    found = backend.read(wanted)
+    more = _assets_in_use(graph, found, backend.scope) - wanted
     if more:
-        live |= backend.read(more)
+        found |= backend.read(more)
+    leaving = {address: live for address, live in found.items() if state(live.body) == "deleting"}
+    live = {address: one for address, one in found.items() if address not in leaving}
+    deleting = destroying or _replaces(graph, live, backend.scope)
     return Survey(
         backend.scope,
         backend.location,
         live,
-        {} if destroying else _usage(graph, backend),
+        {} if destroying else _usage(graph, live, backend),
         {} if destroying else _taken(graph, live, backend),
-        users(backend) if destroying else {},
+        users(backend) if deleting else {},
+        leaving,
     )
 
 
-def location_of(resource: Resource, default: str) -> str:
-    """The region of a resource: as written, else the workspace's, in ARM's spelling."""
-    return str(resource.values.get(("location",), default)).replace(" ", "").lower()
+def region(resource: Resource, live: Live | None, default: str) -> str:
+    """The region in ARM's spelling: as written, else as it is, else the workspace's."""
+    there = live.body.get("location") if live else None
+    return str(resource.values.get(("location",), there or default)).replace(" ", "").lower()
 
 
 def named_by(live: Live, scope: Scope) -> list[Address]:
     """The addresses in this workspace that a live body names."""
-    form = kind_of(live.address).form_of_body(live.body, scope)
-    values = decode(live.body, form, scope)
     found = []
-    for one in form.fields:
-        named = Reference.parse(str(values.get(one.at)), one.refers_to) if one.refers_to else None
-        if named and named.address and named.within(scope).scope is None:
-            found.append(named.address)
+    for one in kind_of(live.address).form_of_body(live.body, scope).fields:
+        if one.refers_to:
+            said = codec.decode(pointer.get(live.body, one.wire), one, scope)
+            named = Reference.parse(str(said), one.refers_to)
+            if named and named.address and named.within(scope).scope is None:
+                found.append(named.address)
     return found
 
 
 def users(backend: Backend) -> dict[Address, list[Address]]:
-    """Which live deployments name an address."""
+    """Which live deployments name an address or, for an endpoint, lie beneath it."""
     found: dict[Address, list[Address]] = defaultdict(list)
     for endpoint in backend.list("batch-endpoint"):
         for deployment in backend.list("batch-deployment", endpoint.address.name):
-            for used in named_by(deployment, backend.scope):
+            if state(deployment.body) == "deleting":
+                continue
+            for used in (endpoint.address, *named_by(deployment, backend.scope)):
                 found[used].append(deployment.address)
     return dict(found)
 
 
 def _assets_in_use(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> set[Address]:
-    """What the live owners of anonymous assets use today: the same content may be there under another name."""
+    """What the live owners of anonymous assets use today: the content may be there already."""
     owners = {one.owner for one in graph.resources.values() if one.owner is not None}
     return {used for owner in owners if owner in live for used in named_by(live[owner], scope)}
 
 
-def _usage(graph: Graph, backend: Backend) -> dict[str, list[Usage]]:
+def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
+    """Whether something that deployments stand on will be deleted and made anew."""
+    for address, resource in graph.resources.items():
+        if address.kind in _UNIQUE_IN_REGION and address in live:
+            fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]
+            had = decode(live[address].body, resource.form, scope)
+            if differences(fixed, complete(resource.values, resource.form), had, scope):
+                return True
+    return False
+
+
+def _usage(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[str, list[Usage]]:
     if not isinstance(backend, SupportsUsage):
         return {}
     regions = {
-        location_of(one, backend.location)
+        region(one, live.get(one.address), backend.location)
         for one in graph.resources.values()
         if one.address.kind == "compute"
     }
-    return {region: backend.usage(region) for region in sorted(regions)}
+    return {name: backend.usage(name) for name in sorted(regions)}
 
 
 def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, str]:
     if not isinstance(backend, SupportsNames):
         return {}
-    new = [
-        one
-        for one in graph.resources.values()
-        if one.address.kind in _UNIQUE_IN_REGION and one.address not in live
-    ]
-    asked = {
-        one.address: backend.taken(one.address, location_of(one, backend.location)) for one in new
-    }
-    return {address: who for address, who in asked.items() if who is not None}
+    found = {}
+    for one in graph.resources.values():
+        there = live.get(one.address)
+        wanted = region(one, there, backend.location)
+        moves = there is None or region(one, None, backend.location) != there.body.get("location")
+        if one.address.kind in _UNIQUE_IN_REGION and moves:
+            found[one.address] = backend.taken(one.address, wanted)
+    return {address: who for address, who in found.items() if who is not None}
