@@ -1,8 +1,8 @@
-"""Work to events: carries out the steps of a plan, in parallel where they allow. The only concurrency in mlctl.
+"""Work to events: carries out the steps of a plan, in parallel. The only concurrency in mlctl.
 
-One thread decides; workers touch nothing but the backend and answer through a queue. Before each write the target
-is read again: a world that moved is refused, a world that is already as wanted is left alone. After each write it is
-read back and compared with what was promised.
+One thread decides; workers touch nothing but the backend and answer through a queue. Before each
+write the target is read again: a world that moved is refused, a world that is already as wanted is
+left alone. After each write it is read back and compared with what was promised.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from mlctl.backends.base import (
     Transient,
 )
 from mlctl.changes import FieldChange
+from mlctl.compare import differences
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.kind import decode, fingerprint, said
-from mlctl.plan import differences
+from mlctl.kinds.kind import decode, fingerprint, said, state
 from mlctl.steps import Step, Verb, Work
 
 
@@ -59,7 +59,7 @@ class NotEffective(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a step. `because` names the step whose failure this is the consequence of."""
+    """Something that happened to a step. `because` is the step whose failure it follows from."""
 
     step: Step
     state: State
@@ -71,11 +71,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a transient refusal is asked again, and how long to wait: the service's word, else doubling."""
+    """How often a transient refusal is asked again, and how long to wait, in seconds.
+
+    The service's word counts, else the wait doubles. What somebody else began on a resource is
+    looked at every `poll` seconds, for `patience` seconds.
+    """
 
     attempts: int = 6
     base: float = 1.0
     longest: float = 60.0
+    poll: float = 5.0
+    patience: float = 3600.0
 
     def delay(self, attempt: int, error: Transient) -> float | None:
         """Seconds to wait after the failed `attempt` (from 1); None to give up."""
@@ -87,7 +93,7 @@ class Retry:
 
 
 def moved(work: Work, backend: Backend) -> list[Address]:
-    """What is no longer as it was when the plan was made, and not yet as the plan wants it either."""
+    """What is no longer as it was when the plan was made, nor as the plan wants it."""
     live = backend.read(work.read.keys())
     promised = {step.target: step for step in work.steps}
     return [
@@ -140,11 +146,11 @@ _Answer = Event | Exception
 
 @dataclass(eq=False)
 class _State:
-    """What the deciding thread knows: which steps may start, which failed, what each target looks like now."""
+    """What the deciding thread knows: what may start, what failed, how each target looks now."""
 
     work: Work
     expected: dict[Address, str | None] = field(init=False)
-    _lost: dict[int, Step] = field(default_factory=dict)
+    _failed: dict[int, Step] = field(default_factory=dict)
     _sorter: TopologicalSorter[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -162,7 +168,7 @@ class _State:
 
     def verdict(self, step: Step, *, stopped: bool) -> Event | None:
         """The outcome of a step that is not to start; None when it is."""
-        cause = next((self._lost[need] for need in step.needs if need in self._lost), None)
+        cause = next((self._failed[need] for need in step.needs if need in self._failed), None)
         if cause is not None:
             return Event(step, State.SKIPPED, because=cause)
         return Event(step, State.CANCELLED) if stopped else None
@@ -171,8 +177,8 @@ class _State:
         step = event.step
         if event.state is State.DONE:
             self.expected[step.target] = None if step.verb is Verb.DELETE else _WRITTEN
-        else:
-            self._lost[step.id] = event.because or step
+        elif event.state is not State.CANCELLED:  # what needs it is cancelled too: `stop` stays set
+            self._failed[step.id] = event.because or step
         self._sorter.done(step.id)
 
 
@@ -198,9 +204,12 @@ class _Worker:
             self.inbox.put(Event(step, State.STARTED))
             wrote = self._do(step, expected)
             self.inbox.put(Event(step, State.DONE, wrote=wrote))
+        except Transient as error:
+            ended = State.CANCELLED if self.stop.is_set() else State.FAILED
+            self.inbox.put(Event(step, ended, error))
         except BackendError as error:
             self.inbox.put(Event(step, State.FAILED, error))
-        except Exception as error:  # noqa: BLE001  a bug travels to the deciding thread and is raised there
+        except Exception as error:  # noqa: BLE001  a bug is raised by the deciding thread
             self.inbox.put(error)
 
     def _do(self, step: Step, expected: str | None) -> bool:
@@ -217,16 +226,27 @@ class _Worker:
         return True
 
     def _read(self, step: Step) -> Live | None:
-        attempt = 0
+        """The target, once nothing runs on it any more."""
+        attempt, waited = 0, 0.0
         while True:
-            attempt += 1
             try:
-                return self.backend.read([step.target]).get(step.target)
+                live = self.backend.read([step.target]).get(step.target)
             except Transient as error:
+                attempt += 1
                 self._pause(step, attempt, error)
+                continue
+            if live is None or state(live.body) not in _MOVING:
+                return live
+            if waited >= self.retry.patience:
+                raise Permanent("TimedOut", f"{step.target} is still {state(live.body)}")
+            self.backend.wait(self.retry.poll)
+            waited += self.retry.poll
 
     def _write(self, step: Step) -> None:
-        """One write, asked again while the refusal is transient; a lost answer is settled by reading."""
+        """One write, asked again while the refusal is transient.
+
+        A write whose answer was lost is settled by reading.
+        """
         attempt = 0
         while True:
             attempt += 1
@@ -257,8 +277,14 @@ class _Worker:
         self.backend.wait(delay)
 
 
+_MOVING = frozenset({"creating", "updating", "deleting", "scaling"})
+
+
 def _print(live: Live | None, scope: Scope) -> str | None:
-    return None if live is None else fingerprint(live.body, kind_of(live.address), scope)
+    """The fingerprint; what is being deleted counts as gone, as it does for the plan."""
+    if live is None or state(live.body) == "deleting":
+        return None
+    return fingerprint(live.body, kind_of(live.address), scope)
 
 
 def _settled(step: Step | None, live: Live | None, scope: Scope) -> bool:
@@ -275,6 +301,11 @@ def _wrong(step: Step, live: Live | None, scope: Scope) -> list[FieldChange]:
     if live is None or step.verb is Verb.DELETE:
         return []
     form = kind_of(step.target).form_of_body(step.body, scope)
-    return differences(
-        form.fields, said(step.body, form, scope), decode(live.body, form, scope), scope
-    )
+    # a default deployment that the body leaves out is to be unset; other silence is the service's
+    unset = {one.at: "" for one in form.fields if one.refers_to == "batch-deployment"}
+    promised = {**unset, **said(step.body, form, scope)}
+    wrong = differences(form.fields, promised, decode(live.body, form, scope), scope)
+    if state(live.body) in ("failed", "canceled"):
+        found = live.body["properties"]["provisioningState"]
+        wrong.append(FieldChange(("provisioning_state",), found, "Succeeded"))
+    return wrong
