@@ -161,14 +161,27 @@ def scalar(value: Data) -> str:
         return _string(value)
     if type(value) is int:
         return str(value)
-    return clean(json.dumps(value, ensure_ascii=False))
+    return _quoted(value)
 
 
 def _string(value: str) -> str:
     plain = _PLAIN.fullmatch(value) and value.isprintable()
     if plain and value.casefold() not in _WORDS and not _BROKEN.search(value):
         return value
-    return clean(json.dumps(value, ensure_ascii=False))
+    return _quoted(value)
+
+
+def _quoted(value: Data) -> str:
+    """As JSON, which is YAML too; what cannot be seen is spelt in YAML's longer escapes."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004  # the BMP
 
 
 def _key(name: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from types import FrameType
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlctl import source
@@ -117,6 +117,7 @@ def test_texts_differ_in_their_lines() -> None:
     ]
 
 
+@example("\U000e0020")
 @given(TEXT | st.sampled_from(["yes", "No", "~", "null", "1.0", "a: b", "a #b", "-", "./a", "x:"]))
 def test_a_text_on_one_line_is_yaml_for_itself(value: str) -> None:
     (document,) = source.load("x.yml", f"key: {scalar(value)}\n", Report())
