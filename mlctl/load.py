@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 
 from mlctl import graph, rules, schema, source
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
