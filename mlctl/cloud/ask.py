@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 from uuid import NAMESPACE_URL, uuid5
 
@@ -69,4 +70,9 @@ class Ask:
 
     def guid(self, purpose: str) -> str:
         """An id that depends on the seed and `purpose` only."""
-        return str(uuid5(NAMESPACE_URL, f"{self.seed}/{purpose}"))
+        return _guid(f"{self.seed}/{purpose}")
+
+
+@lru_cache(maxsize=64)
+def _guid(text: str) -> str:
+    return str(uuid5(NAMESPACE_URL, text))

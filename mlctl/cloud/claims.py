@@ -35,9 +35,9 @@ def state(db: Connection, subscription: str, region: str, pool: str) -> tuple[in
     """What is taken of a pool, and its limit where one was set."""
     at = (subscription.casefold(), region, pool)
     used, cap = db.execute(
-        "SELECT (SELECT amount FROM used WHERE (subscription, region, pool) = (?1, ?2, ?3)),"
-        " (SELECT cap FROM quotas WHERE (subscription, region, pool) = (?1, ?2, ?3))",
-        at,
+        "SELECT (SELECT amount FROM used WHERE (subscription, region, pool) = (?, ?, ?)),"
+        " (SELECT cap FROM quotas WHERE (subscription, region, pool) = (?, ?, ?))",
+        at + at,
     ).fetchone()
     return used or 0, cap
 

@@ -113,7 +113,7 @@ def number_of(seed: str, text: str) -> int | None:
 
 def advance(db: Connection, to: float) -> None:
     """Move the clock on to `to` (never back) and end what is due by then."""
-    db.execute("UPDATE world SET now = ?1 WHERE now < ?1", (to,))
+    db.execute("UPDATE world SET now = max(now, ?)", (to,))
     due = db.execute(
         "SELECT id, verb, code FROM operations WHERE status = 'InProgress' AND due <= ?"
         " ORDER BY due, id",

@@ -130,10 +130,12 @@ def find_all(
 
 def siblings(db: Connection, workspace: int, kind: str, parent: str | None) -> Iterator[Found]:
     """All of a kind (of one parent), by name, oldest version first."""
+    one = f"{kind}/{_folded(parent or '')}"
+    span = (one, one) if parent is not None else (f"{kind}/", f"{kind}0")  # what follows `/`
     rows = db.execute(
-        _FOUND + "WHERE workspace = ?1 AND kind = ?2 AND (?3 IS NULL OR holder = ?3)"
+        _FOUND + "WHERE workspace = ? AND kind = ? AND holder BETWEEN ? AND ?"
         " ORDER BY parent COLLATE NOCASE, name COLLATE NOCASE, id",
-        (workspace, kind, None if parent is None else f"{kind}/{_folded(parent)}"),
+        (workspace, kind, *span),
     )
     yield from map(_found, rows)
 

@@ -78,10 +78,7 @@ class Store:
         if self.path != MEMORY:
             _make_folder(Path(self.path))
         try:
-            self._connection = sqlite3.connect(
-                self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            _prepare(self._connection, self.path)
+            self._connection = _connected(self.path)
         except sqlite3.Error as error:
             raise _explained(self.path, error) from error
 
@@ -137,12 +134,25 @@ def _make_folder(path: Path) -> None:
         raise StoreError(text) from error
 
 
+def _connected(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def _prepare(connection: sqlite3.Connection, path: str) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     _check_ours(connection, path)
     if path != MEMORY:
         _use_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")  # pages; each one waits for the disk
     if _number(connection, "user_version") == 0:
         _create(connection)
     _check_ours(connection, path)

@@ -134,8 +134,7 @@ def test_a_damaged_state_is_said_to_be_damaged(tmp_path: Path) -> None:
     path = tmp_path / "local.db"
     LocalBackend(path, SCOPE).close()
     path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 40_000)
-    with pytest.raises(LocalStateError, match="damaged"):
-        LocalBackend(path, SCOPE).list("compute")
+    assert "damaged" in complaint(path)
 
 
 @pytest.mark.parametrize("inside", ["a folder", "under a file"])
