@@ -181,6 +181,18 @@ def test_a_text_that_would_exhaust_memory_is_too_big(text: str) -> None:
     assert codes(text)[-1] == "MLC008"
 
 
+def test_a_chain_of_aliases_is_as_deep_as_what_it_stands_for() -> None:
+    links = "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 110))
+    assert codes("a0: &a0 x\n" + links) == ["MLC008"]
+
+
+@pytest.mark.parametrize(
+    "text", ['"1e3"', '!!int "012"', "!!int 012", "!!bool yes", "'0o17'", "v1e3", "1.10"]
+)
+def test_a_value_that_says_what_it_is_gets_no_warning(text: str) -> None:
+    assert codes(f"a: {text}\n") == []
+
+
 def test_a_number_of_a_million_parts_is_refused_at_once() -> None:
     assert codes("a: 1" + ":1" * 1_000_000) == ["MLC012"]
 
@@ -274,6 +286,7 @@ def test_a_file_named_twice_is_read_once_and_counts_as_named(folder: Path) -> No
 def test_a_loop_of_links_ends(folder: Path) -> None:
     (folder / "deep" / "up").symlink_to(folder)
     (folder / "self").symlink_to(folder / "self")
+    (folder / "deep" / "again").symlink_to(folder / "deep")
     assert found(["."]) == (["a.yml", "b.yaml", "deep/c.yml"], [])
 
 
