@@ -71,7 +71,7 @@ def save(plan: Plan, work: Work, path: str | Path) -> None:
     document = plan_json.document(plan)
     for found in document["diagnostics"]:
         found["snippet"] = None  # a line of the user's text may hold anything
-    document["steps"] = [_step(step, work.scope) for step in work.steps]
+    document["steps"] = [_step(step) for step in work.steps]
     document["read"] = {str(address): print_ for address, print_ in work.read.items()}
     try:
         _write(Path(path), json.dumps(document, indent=1) + "\n")
@@ -143,14 +143,12 @@ def _secret(step: Step, secret: Secret, read_document: ReadDocument) -> Data:
     return value
 
 
-def _step(step: Step, scope: Scope) -> dict[str, Data]:
+def _step(step: Step) -> dict[str, Data]:
     body = copy.deepcopy(dict(step.body))
-    if step.body:
-        for field in kind_of(step.target).form_of_body(step.body, scope).fields:
+    for form in kind_of(step.target).forms:
+        for field in form.fields:
             if field.secret:
                 pointer.drop(body, field.wire)
-    for secret in step.secrets:
-        pointer.drop(body, secret.wire)
     return {
         "id": step.id,
         "change": str(step.change),

@@ -154,21 +154,14 @@ def _counts(
     added = changed = destroyed = 0
     for address, events in of.items():
         action = actions.get(address, Action.NO_OP)
-        own = [one for one in events if one.step.target == address]
-        made = any(one.wrote for one in own if one.step.verb is Verb.PUT)
-        gone = any(one.wrote or one.step.subsumed for one in own if one.step.verb is Verb.DELETE)
-        match action:
-            case Action.CREATE:
-                added += made
-            case Action.UPDATE:
-                changed += made and len(events) == steps[address]
-            case Action.REPLACE:
-                added += made
-                destroyed += gone or made  # the old one may go with its parent, without a step
-            case Action.DELETE:
-                destroyed += gone
-            case Action.NO_OP:
-                pass
+        made = any(one.wrote for one in events if one.step.verb is Verb.PUT)
+        destroyed += any(
+            one.wrote or one.step.subsumed for one in events if one.step.verb is Verb.DELETE
+        )
+        if action in (Action.CREATE, Action.REPLACE):
+            added += made
+        elif action is Action.UPDATE:
+            changed += made and len(events) == steps[address]
     return added, changed, destroyed
 
 

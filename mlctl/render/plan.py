@@ -24,6 +24,7 @@ _NO_CHANGES_MORE = (
 _SYMBOLS = "Resource actions are indicated with the following symbols:"
 _ACTIONS = "mlctl will perform the following actions:"
 _REJECTED = "The backend would reject this plan:"
+_STATE = ("provisioning_state",)
 _AFTER_APPLY = "(known after apply)"
 
 _LEGEND = {
@@ -135,7 +136,11 @@ class _View:
             yield f"because {_cause(change)}"
         if action is Action.CREATE and resource is not None and spelling.outdates(change):
             yield "a new version: the newest one has other content, and that never changes"
-        if action is Action.DELETE and change.reason == "delete_because_no_resource_config":
+        if action is Action.UPDATE and any(one.at == _STATE for one in change.fields):
+            yield "its last operation did not succeed, so it is put again"
+        if action is Action.DELETE and change.because is not None:
+            yield f"because it goes with {change.because}; no file declares it"
+        elif action is Action.DELETE and change.reason == "delete_because_no_resource_config":
             yield f"because {change.address} is not in the files"
         if action in (Action.REPLACE, Action.DELETE) and change.address.kind in _LOST:
             yield _LOST[change.address.kind]

@@ -8,7 +8,6 @@ is taken to have those that the file gives.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 
 from mlctl import __version__, pointer
@@ -85,13 +84,12 @@ def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
         return None
     after = _before(change, scope)
     if after is None:
-        values = {**_names(change), **change.values}
-        return copy.deepcopy(resources.nested(values))
+        return pointer.nest({**_names(change), **change.values})
     for one in change.fields:
         if one.after is None:
             pointer.drop(after, one.at)
         elif not one.sensitive:
-            pointer.put(after, one.at, copy.deepcopy(one.after))
+            pointer.put(after, one.at, one.after)
     for at in _unknown(change):
         pointer.drop(after, at)
     return after

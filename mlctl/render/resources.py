@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from mlctl import pointer
 from mlctl.backends.base import Live
@@ -36,15 +36,7 @@ def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Da
         names["endpoint_name",] = address.parent
     if address.version is not None:
         names["version",] = address.version
-    return nested({**names, **decode(live.body, shape, scope)})
-
-
-def nested(values: Mapping[Pointer, Data]) -> dict[str, Data]:
-    """`pointer.nest`, without touching the objects that are values themselves."""
-    out: dict[str, Data] = {}
-    for at, value in values.items():
-        pointer.put(out, at, dict(value) if isinstance(value, dict) else value)
-    return out
+    return pointer.nest({**names, **decode(live.body, shape, scope)})
 
 
 def output(

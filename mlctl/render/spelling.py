@@ -80,7 +80,7 @@ def sides(
     change: Change, one: FieldChange, changes: Mapping[Address, Change]
 ) -> tuple[str | None, str | None]:
     """Other words for the value before and after, where they stand for something local."""
-    if one.note or change.resource is None:
+    if change.resource is None:
         return None, None
     said = change.resource.get(*map(str, one.at))
     before = upload(one.before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,38 @@ def test_no_secret_is_saved(tmp_path: Path) -> None:
     for made in (in_file(tmp_path), plan(SSH.replace("kim", "lee"), backend=workspace(SSH))):
         saved(made, tmp_path)
         assert PASSWORD not in (tmp_path / "plan.json").read_text(encoding="utf-8")
+
+
+def test_a_line_of_the_users_text_is_not_saved(tmp_path: Path) -> None:
+    """It may hold a secret: this plan is rejected because of a number beside a password."""
+    text = SSH.replace("}\n", "}\nmax_instances: 9999\n")
+    flow = f"{{{', '.join(text.strip().splitlines())}}}\n"
+    made = in_file(tmp_path, flow)
+    assert made.plan.rejections
+    saved(made, tmp_path)
+    kept = (tmp_path / "plan.json").read_text(encoding="utf-8")
+    assert json.loads(kept)["diagnostics"][0]["snippet"] is None
+    assert PASSWORD not in kept
+
+
+def test_a_secret_that_nobody_listed_is_not_saved(tmp_path: Path) -> None:
+    made = in_file(tmp_path)
+    forgetful = replace(made.work, steps=tuple(replace(s, secrets=()) for s in made.work.steps))
+    planfile.save(made.plan, forgetful, tmp_path / "plan.json")
+    assert PASSWORD not in (tmp_path / "plan.json").read_text(encoding="utf-8")
+
+
+def test_secrets_are_found_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "main.yml").write_text(SSH, encoding="utf-8")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path)
+    made = plan(SSH, name="main.yml")
+    planfile.save(made.plan, made.work, "plan.json")
+    monkeypatch.chdir(tmp_path / "below")
+    work = planfile.fill_secrets(planfile.load("../plan.json").work, read)
+    assert PASSWORD in json.dumps(work.steps[0].body)
 
 
 def test_secrets_come_back_from_the_users_file(tmp_path: Path) -> None:

@@ -162,6 +162,18 @@ def test_a_failure_is_told_once_with_all_that_hangs_on_it() -> None:
     )
 
 
+def test_a_resource_does_not_wait_for_itself() -> None:
+    made = plan(SMALL, backend=workspace(CLUSTER))
+    text = summary(ended(made, broken(made, CPU, QUOTA, "Destroying")))
+    assert f"{CPU}: Destruction failed" in text
+    assert "skipped" not in text
+
+
+def test_what_goes_with_its_parent_is_told() -> None:
+    gone = plan(*BATCH, backend=workspace(*BATCH), destroying=True)
+    assert f"{FIRST}: Destruction complete" in told(gone, ran(gone, *BATCH))
+
+
 def test_a_resource_that_was_destroyed_and_not_made_again_is_named() -> None:
     made = plan(SMALL, backend=workspace(CLUSTER))
     found = ended(made, broken(made, CPU, QUOTA, "Creating"))

@@ -91,6 +91,10 @@ def test_objects_differ_in_their_parts() -> None:
     ]
 
 
+def test_an_object_that_only_loses_a_part_is_changed() -> None:
+    assert drawn(("tags", {"a": 1, "b": 2}, {"a": 1}))[0] == "~ tags:"
+
+
 def test_an_object_that_becomes_a_value_shows_both() -> None:
     assert drawn(("conda_file", {"a": 1}, "conda.yml")) == ['~ conda_file: {"a": 1} -> conda.yml']
 
@@ -155,6 +159,29 @@ def test_a_plan_that_only_would_be_rejected_does_not_call_the_workspace_as_confi
     found = Diagnostic(MISSING, "there is no compute `c`", None)
     text = human(Plan("local", SCOPE, (), {}, (found,)))
     assert text.startswith("The backend would reject this plan:\n\nerror[MLC402]")
+
+
+def test_the_first_version_is_no_new_version() -> None:
+    first = "$schema: https://x/model.schema.json\nname: heart\npath: azureml://x/one\n"
+    assert "a new version" not in human(plan(first).plan)
+    second = plan(first.replace("one", "two"), backend=workspace(first)).plan
+    assert "a new version" in human(second)
+
+
+def test_what_failed_before_is_put_again_and_says_so() -> None:
+    failed = FieldChange(("provisioning_state",), "Failed", "Succeeded")
+    text = human(replace(many(1), changes=(replace(many(1).changes[0], fields=(failed,)),)))
+    assert "# (its last operation did not succeed, so it is put again)" in text
+    assert "~ provisioning_state: Failed -> Succeeded" in text
+
+
+def test_what_no_file_declares_says_why_it_is_destroyed() -> None:
+    reason, above = "delete_because_no_resource_config", Address("batch-endpoint", "scores")
+    gone = Change(Address("compute", "old"), Action.DELETE, reason=reason)
+    beneath = Change(Address("batch-deployment", "a", "scores"), Action.DELETE, because=above)
+    text = human(Plan("local", SCOPE, (gone, beneath), {}))
+    assert "# (because compute/old is not in the files)" in text
+    assert "# (because it goes with batch-endpoint/scores; no file declares it)" in text
 
 
 def test_a_big_plan_takes_as_much_work_per_change_as_a_small_one() -> None:

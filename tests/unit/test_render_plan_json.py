@@ -84,6 +84,7 @@ def test_a_field_keeps_its_place_in_the_form_of_the_file() -> None:
         for one in document(CLUSTER, MODEL, ENDPOINT, changed, before=before)["resource_changes"]
         if one["kind"] == "batch-deployment"
     )
+    assert made["before"]["mini_batch_size"] == 10
     assert made["after"] == made["before"] | {"mini_batch_size": 20}
 
 
