@@ -9,6 +9,7 @@ content is the same asset.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import uuid
 from collections.abc import Iterable
@@ -17,11 +18,11 @@ from pathlib import Path
 
 from mlctl import content, pointer, source
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
-from mlctl.kinds import KINDS
+from mlctl.kinds import KINDS, codec
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.field import Field
+from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.internal import CODE, COMPONENT
-from mlctl.kinds.kind import Kind, written
+from mlctl.kinds.kind import Kind, complete, written
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 
@@ -62,7 +63,7 @@ def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Reso
             asset = _asset(resource, field, value, scope)
             if asset is not None:
                 inner = list(_localize(asset, scope, report))
-                asset = _named(inner[-1])
+                asset = _named(inner[-1], scope)
                 values[field.at] = f"azureml:{asset.address.name}:{asset.address.version}"
                 yield asset
             elif field.path and isinstance(value, str):
@@ -152,19 +153,26 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _named(asset: Resource) -> Resource:
+def _named(asset: Resource, scope: Scope) -> Resource:
     """An anonymous asset with the name and version that follow from its content."""
     if asset.address.name and asset.address.version:
         return asset
     if asset.kind.name == "environment":
         name, version = ANONYMOUS_ENVIRONMENT, _environment_hash(asset)
     else:
-        said = {"/".join(map(str, at)): value for at, value in asset.values.items()}
-        name, version = (
-            asset.address.name or ANONYMOUS,
-            hashlib.sha256(source.dump(said).encode()).hexdigest(),
-        )
+        name, version = asset.address.name or ANONYMOUS, _content_hash(asset, scope)
     return replace(asset, address=Address(asset.kind.name, name, None, version))
+
+
+def _content_hash(asset: Resource, scope: Scope) -> str:
+    """The same for all spellings of the same content; descriptions and tags are none."""
+    values = complete(asset.values, asset.form)
+    fixed = {
+        pointer.text(one.at): codec.canonical(values[one.at], one, scope)
+        for one in asset.form.fields
+        if one.at in values and one.mutability is Mutability.REPLACE
+    }
+    return _sha(json.dumps(fixed, sort_keys=True))
 
 
 def _environment_hash(asset: Resource) -> str:
@@ -172,16 +180,30 @@ def _environment_hash(asset: Resource) -> str:
 
     Origin: `Environment._generate_anonymous_name_version`.
     """
-    image, conda, routes = (
-        asset.values.get((key,)) for key in ("image", "conda_file", "inference_config")
-    )
-    context = asset.values.get(("build", "path"))
+    said = pointer.nest(asset.values)
+    context = pointer.get(said, ("build", "path"))
     if context is not None:
-        return _sha(str(context) + str(asset.values.get(("build", "dockerfile_path"), "")))
-    text = _sha(str(image))
-    for part in (source.dump(routes) if routes else "", conda):
-        text = text.join(_sha(part)) if part else text
+        uploaded = str(context).partition("/LocalUpload/")[2].partition("/")[0]
+        parts = [uploaded or str(context), pointer.get(said, ("build", "dockerfile_path"), "")]
+    else:
+        routes, conda = said.get("inference_config"), said.get("conda_file")
+        conda = _conda(conda) if isinstance(conda, dict) else conda
+        parts = [str(said.get("image")), source.dump(_sorted(routes)) if routes else "", conda]
+    text = ""
+    for part in filter(None, parts):
+        text = text.join(_sha(part))  # sic: each hash with all before it between its letters
     return _sha(text)
+
+
+def _conda(value: Data) -> str:
+    """A conda specification as the SDK sends it: keys in the order of the alphabet."""
+    return source.dump(_sorted(value))
+
+
+def _sorted(value: Data) -> Data:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
+    return [_sorted(one) for one in value] if isinstance(value, list) else value
 
 
 def _sha(text: str) -> str:
@@ -194,7 +216,7 @@ def _content(resource: Resource, field: Field, value: str, scope: Scope) -> Data
         return value
     path = resolve(resource, value)
     if field.codec == "conda":
-        return source.dump(source.plain(path.read_text(encoding="utf-8")))
+        return _conda(source.plain(path.read_text(encoding="utf-8")))
     digest = content.asset_hash(_existing(path))
     return f"{_datastore(scope)}/LocalUpload/{digest}/{path.resolve().name}"
 
