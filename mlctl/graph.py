@@ -54,10 +54,15 @@ class Graph:
         return self._by_source.get(source, [])
 
     def declared(self, target: Address) -> list[Address]:
-        """The declared resources that satisfy a target: itself, or all versions if it is open."""
+        """The declared resources that satisfy a target: itself, or all versions if it is open.
+
+        An asset that is declared without a version may become the one that the target names.
+        """
         if target in self.resources:
             return [target]
-        return list(self._by_name.get(target, [])) if target.version is None else []
+        if target.version is None:
+            return list(self._by_name.get(target, []))
+        return [target.at(None)] if target.at(None) in self.resources else []
 
     @property
     def external(self) -> list[Edge]:

@@ -123,7 +123,9 @@ def _read(changes: Iterable[Change], world: Survey, graph: Graph) -> dict[Addres
             looked.add(change.address)
         if change.resource is not None:
             edges = graph.edges_of(change.resource.address)
-            looked |= {one.target for one in edges if not graph.declared(one.target)}
+            looked |= {
+                one.target for one in edges if one.target.version or not graph.declared(one.target)
+            }
     return {
         address: fingerprint(live[address].body, kind_of(address), world.scope)
         if address in live

@@ -202,7 +202,7 @@ def _kept(body: Mapping[str, Data], values: Values, form: Form) -> dict[str, Dat
         said = field.at in values and not field.additive
         # a managed identity is said as a whole: its type and its ids belong together
         beside = field.codec == "identities" and (*field.at[:-1], "type") in values
-        if own or said or beside:
+        if own or said or beside or not applies(field, values, form):
             pointer.drop(kept, field.wire)
     return kept
 
