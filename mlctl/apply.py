@@ -118,6 +118,7 @@ def apply(
     """
     inbox: SimpleQueue[_Answer] = SimpleQueue()
     state = _State(work)
+    final = {step.target: step for step in work.steps}
     with ThreadPoolExecutor(parallelism, thread_name_prefix="apply") as pool:
         running = 0
         while state.active:
@@ -127,8 +128,9 @@ def apply(
                     state.finish(verdict)
                     yield verdict
                     continue
-                worker = _Worker(backend, work.scope, retry or Retry(), stop, inbox)
-                pool.submit(worker.run, step, state.expected.get(step.target))
+                task = _Task(step, state.expected.get(step.target), final[step.target])
+                worker = _Worker(task, backend, work.scope, retry or Retry(), stop, inbox)
+                pool.submit(worker.run)
                 running += 1
             while running:
                 answer = inbox.get()
@@ -186,23 +188,34 @@ _WRITTEN = "written by this apply"
 
 
 @dataclass(frozen=True, slots=True)
+class _Task:
+    """A step, the fingerprint that its target should have, and the last step on that target."""
+
+    step: Step
+    expected: str | None
+    final: Step
+
+
+@dataclass(frozen=True, slots=True)
 class _Worker:
     """Does one step; whatever happens ends as an answer in the inbox."""
 
+    task: _Task
     backend: Backend
     scope: Scope
     retry: Retry
     stop: threading.Event
     inbox: SimpleQueue[_Answer]
 
-    def run(self, step: Step, expected: str | None) -> None:
+    def run(self) -> None:
         """Report the start and the outcome."""
+        step = self.task.step
         try:
             if self.stop.is_set():
                 self.inbox.put(Event(step, State.CANCELLED))
                 return
             self.inbox.put(Event(step, State.STARTED))
-            wrote = self._do(step, expected)
+            wrote = self._do(step)
             self.inbox.put(Event(step, State.DONE, wrote=wrote))
         except Transient as error:
             ended = State.CANCELLED if self.stop.is_set() else State.FAILED
@@ -212,12 +225,14 @@ class _Worker:
         except Exception as error:  # noqa: BLE001  a bug is raised by the deciding thread
             self.inbox.put(error)
 
-    def _do(self, step: Step, expected: str | None) -> bool:
+    def _do(self, step: Step) -> bool:
         """Whether something was written."""
         live = self._read(step)
         if _settled(step, live, self.scope):
             return False
-        if expected != _WRITTEN and _print(live, self.scope) != expected:
+        if self.task.expected not in (_WRITTEN, _print(live, self.scope)):
+            if _settled(self.task.final, live, self.scope):
+                return False  # this plan was carried out before
             raise Stale("Stale", f"{step.target} has changed since the plan was made")
         self._write(step)
         after = self._read(step)
