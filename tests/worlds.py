@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,14 +172,8 @@ class Watched:
 
     inner: Backend
     told: list[str] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def scope(self) -> Scope:
-        return self.inner.scope
+    name: str = "local"
+    scope: Scope = SCOPE
 
     @property
     def location(self) -> str:

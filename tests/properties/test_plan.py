@@ -1,0 +1,111 @@
+"""Laws of plans, over declarations of every kind and the states that they leave behind."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+
+from mlctl import schema
+from mlctl.compare import differences
+from mlctl.kinds.kind import decode
+from tests.properties.generated import Declared, resources, workspace, worlds
+from tests.worlds import (
+    SCOPE,
+    Watched,
+    actions,
+    applied,
+    bodies,
+    carried_out,
+    fields,
+    planned,
+)
+
+
+@given(worlds())
+def test_what_is_generated_is_valid(world: list[Declared]) -> None:
+    for one in resources(world):
+        found = [error.message for error in schema.check(one.document, one.kind.schema)]
+        assert found == [], one.document.data
+
+
+@given(worlds())
+def test_applying_a_plan_leaves_nothing_to_do(world: list[Declared]) -> None:
+    backend = workspace()
+    applied(backend, *resources(world))
+    assert actions(planned(backend, *resources(world)).plan) == {}
+
+
+@given(worlds(), worlds())
+def test_applying_a_plan_to_any_earlier_state_leaves_nothing_to_do(
+    before: list[Declared], after: list[Declared]
+) -> None:
+    backend = workspace()
+    applied(backend, *resources(before))
+    made = planned(backend, *resources(after))
+    for code in {found.rule.name for found in made.plan.rejections}:
+        event(f"rejected: {code}")
+    event(f"planned: {sorted(set(actions(made.plan).values()))}")
+    assume(not made.plan.rejections)
+    events = carried_out(made.work, backend)
+    assert [str(one.error) for one in events if one.error] == []
+    assert actions(planned(backend, *resources(after)).plan) == {}
+
+
+@given(worlds())
+def test_a_second_apply_writes_nothing(world: list[Declared]) -> None:
+    backend = workspace()
+    made = planned(backend, *resources(world))
+    carried_out(made.work, backend)
+    watched = Watched(backend)
+    carried_out(planned(backend, *resources(world)).work, watched)
+    events = carried_out(made.work, watched)  # as a saved plan would be, a second time
+    assert [str(one.error) for one in events if one.error] == []
+    assert watched.told == []
+
+
+@given(worlds(), worlds(), st.randoms(use_true_random=False))
+def test_the_order_of_the_files_never_changes_a_plan(
+    before: list[Declared], after: list[Declared], chance: Random
+) -> None:
+    backend = workspace()
+    applied(backend, *resources(before))
+    one, other = list(after), list(after)
+    chance.shuffle(other)
+    plans = [planned(backend, *resources(world)) for world in (one, other)]
+    assert [actions(made.plan) for made in plans][0] == actions(plans[1].plan)
+    assert fields(plans[0].plan) == fields(plans[1].plan)
+    steps = [[(step.doing, step.target, step.body) for step in made.work.steps] for made in plans]
+    assert sorted(steps[0], key=str) == sorted(steps[1], key=str)
+
+
+@given(worlds(), worlds())
+def test_what_is_read_back_is_what_the_plan_promised(
+    before: list[Declared], after: list[Declared]
+) -> None:
+    backend = workspace()
+    applied(backend, *resources(before))
+    made = planned(backend, *resources(after)).plan
+    assume(not made.rejections)
+    carried_out(planned(backend, *resources(after)).work, backend)
+    for change in made.pending:
+        assert change.resource is not None
+        form = change.resource.form
+        had = decode(backend.read([change.address])[change.address].body, form, SCOPE)
+        assert differences(form.fields, change.values, had, SCOPE) == []
+
+
+@given(worlds())
+def test_destroying_what_was_applied_leaves_only_the_versions_of_code(
+    world: list[Declared],
+) -> None:
+    backend = workspace()
+    applied(backend, *resources(world))
+    made = planned(backend, *resources(world), destroying=True)
+    assert made.plan.rejections == ()
+    events = carried_out(made.work, backend)
+    assert [str(one.error) for one in events if one.error] == []
+    left = {name.partition(":")[0] for name in bodies(backend)}
+    anonymous = {"environment/CliV2AnonymousEnvironment", "model/azureml_anonymous"}
+    assert left <= {"code/0c0de"} | anonymous
