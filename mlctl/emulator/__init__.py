@@ -1,0 +1,10 @@
+"""The local cloud, served as the Azure Resource Manager REST API of Azure Machine Learning.
+
+`Emulator` is a function `Request -> Response`; `server` puts a socket in front of it.
+"""
+
+from mlctl.emulator.emulator import Emulator
+from mlctl.emulator.http import Request, Response
+from mlctl.emulator.settings import Settings, Style
+
+__all__ = ["Emulator", "Request", "Response", "Settings", "Style"]

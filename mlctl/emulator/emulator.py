@@ -1,0 +1,151 @@
+"""The local cloud as Azure Resource Manager's REST API: a function from a request to a response."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Lock
+
+from mlctl import catalog
+from mlctl.backends.local import LOCATION
+from mlctl.cloud import control
+from mlctl.cloud.refusal import CONFLICT, Refusal
+from mlctl.cloud.service import Place
+from mlctl.cloud.store import Store, StoreError
+from mlctl.emulator import faults, guard, identity, routes
+from mlctl.emulator.call import Call
+from mlctl.emulator.faults import WireFault
+from mlctl.emulator.http import LOST, UNCUT, ArmError, Request, Response, refusal
+from mlctl.emulator.routes import Needs
+from mlctl.emulator.settings import VIRTUAL, Settings, Style
+from mlctl.emulator.shelf import Shelf
+
+LARGEST_BODY = 16 * 2**20
+_OWN, _MFE = "/mlctl/", "/mferp/managementfrontend/"
+_TICK = 0.02  # seconds of the wall clock between two moves of the virtual one
+
+
+class Emulator:
+    """Answers requests from a state file; safe to call from several threads and processes.
+
+    Everything that a request changes is in the store when its response is there. A bug becomes a
+    500 with an error body, and is told to `Settings.bug`.
+    """
+
+    def __init__(self, store: Store, settings: Settings | None = None) -> None:
+        """The cloud in `store`.
+
+        Raises:
+            StoreError: the state file cannot be used.
+        """
+        self._store = store
+        self._shelf = Shelf(store)
+        self._settings = settings or Settings()
+        self._ticked = self._settings.now()
+        self._ticking = Lock()
+
+    def __call__(self, request: Request) -> Response:
+        """The response to a request; nothing is raised."""
+        number = self._settings.new_id()
+        try:
+            response = self._answer(_plain(request))
+        except ArmError as error:
+            response = refusal(error, number)
+        except Refusal as error:
+            response = refusal(self._explained(error), number)
+        except StoreError as error:
+            response = refusal(ArmError(500, "InternalServerError", str(error)), number)
+        except Exception as error:  # noqa: BLE001 - one bad request must not end the server
+            self._settings.bug(error)
+            told = f"The emulator has a bug ({type(error).__name__}); it says more on its console."
+            response = refusal(ArmError(500, "InternalServerError", told), number)
+        return response.adding(_always(request, number))
+
+    def _answer(self, request: Request) -> Response:
+        self._tick()
+        struck: Sequence[WireFault] = ()
+        if not request.path.casefold().startswith(_OWN):
+            struck = faults.meet(self._shelf, request)
+            faults.refuse(struck, self._settings.now())
+        route, names = routes.find(request.method, request.path)
+        if route.needs is not Needs.NOTHING:
+            identity.check(request, self._settings)
+        if route.needs is Needs.VERSION and not request.asked("api-version"):
+            text = "The api-version query parameter (?api-version=) is required for all requests."
+            raise ArmError(400, "MissingApiVersionParameter", text)
+        style = faults.style(struck, _wanted(request, self._settings.style))
+        call = Call(request, route.kind, names, self._store, self._shelf, self._settings, style)
+        if route.needs is Needs.VERSION:
+            guard.refuse(call, request.path)
+        return faults.spoil(route.handler(call), struck)
+
+    def _tick(self) -> None:
+        """Move the virtual clock on by what has passed on the wall since the last time."""
+        pace = self._settings.pace
+        if pace is VIRTUAL:
+            return
+        with self._ticking:
+            now = self._settings.now()
+            passed = now - self._ticked
+            if passed < _TICK:
+                return
+            self._ticked = now
+        control.advance(self._home, passed * pace)
+
+    def _explained(self, error: Refusal) -> ArmError:
+        """A refusal of the cloud in ARM's way.
+
+        A conflict that will pass gets no Retry-After: the SDK would wait for it and ask again.
+        """
+        headers: dict[str, str] = {}
+        if error.retry_after is not None and error.status == CONFLICT:
+            wait = error.retry_after
+            if self._settings.pace is VIRTUAL:
+                control.advance(self._home, wait)  # who asks again finds that it has passed
+                wait = _TICK
+            headers = {"x-ms-retry-after-ms": str(round(wait * 1000))}
+        elif error.retry_after is not None:
+            headers = {"retry-after": f"{error.retry_after:g}"}
+        cut = LOST if error.lost else UNCUT
+        return ArmError(error.status, error.code, error.message, headers=headers, cut=cut)
+
+    @property
+    def _home(self) -> Place:
+        return Place(self._store, self._settings.home, LOCATION, catalog)
+
+
+def _plain(request: Request) -> Request:
+    """The request to the control plane that one to the data plane's management front end is."""
+    if request.path.casefold().startswith(_MFE):
+        return replace(request, path=request.path[len(_MFE) - 1 :])
+    return request
+
+
+def _wanted(request: Request, usual: Style) -> Style:
+    """The style of long-running operations that the caller may choose, with `x-mlctl-lro`.
+
+    Raises:
+        ArmError: 400, there is no such style.
+    """
+    text = request.header("x-mlctl-lro")
+    if not text:
+        return usual
+    try:
+        return Style(text.casefold())
+    except ValueError:
+        known = ", ".join(each.value for each in Style)
+        raise ArmError(400, "InvalidHeader", f"`{text}` is no style: {known}.") from None
+
+
+def _always(request: Request, number: str) -> dict[str, str]:
+    """What every response carries."""
+    correlation = request.header("x-ms-correlation-request-id") or number
+    headers = {
+        "x-ms-request-id": number,
+        "x-ms-correlation-request-id": correlation,
+        "x-ms-routing-request-id": f"LOCAL:{number}",
+        "cache-control": "no-cache",
+        "x-content-type-options": "nosniff",
+    }
+    client = request.header("x-ms-client-request-id")
+    return {**headers, "x-ms-client-request-id": client} if client else headers

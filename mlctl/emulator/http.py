@@ -1,0 +1,127 @@
+"""What goes in and what comes out: requests, responses, and ARM's way of saying no."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import parse_qsl, urlsplit
+
+from mlctl.pointer import Data
+
+HERE = "https://127.0.0.1"
+UNCUT, LOST = None, -1  # of `Response.cut`: all of it is sent; nothing is, not even the status
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request.
+
+    `path` is as it was on the wire, percent signs included; `base` is the scheme and host that the
+    client used, by which absolute links lead back to us; header names are in lower case.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    base: str = HERE
+
+    @classmethod
+    def to(
+        cls, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> Request:
+        """The request of a client with this URL; of a repeated query name the first one counts."""
+        parts = urlsplit(url)
+        pairs = reversed(parse_qsl(parts.query, keep_blank_values=True))
+        folded = {name.lower(): value for name, value in (headers or {}).items()}
+        base = f"{parts.scheme}://{parts.netloc}" if parts.netloc else HERE
+        return cls(method.upper(), parts.path, dict(pairs), folded, body, base)
+
+    def asked(self, name: str, default: str = "") -> str:
+        """A query parameter; ARM reads their names without case."""
+        wanted = name.casefold()
+        return next((held for key, held in self.query.items() if key.casefold() == wanted), default)
+
+    def header(self, name: str, default: str = "") -> str:
+        """A header, by its name in lower case."""
+        return self.headers.get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One HTTP response, and what becomes of it on its way.
+
+    `wait` is how many seconds pass before it is sent; `cut` is after how many bytes of the body
+    the connection breaks (`UNCUT`: it does not; `LOST`: before the first byte).
+    """
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    wait: float = 0.0
+    cut: int | None = UNCUT
+
+    def adding(self, headers: Mapping[str, str]) -> Response:
+        """The same with more headers; its own stay."""
+        return replace(self, headers={**headers, **self.headers})
+
+
+class ArmError(Exception):
+    """A request that ARM answers with an error body."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        target: str | None = None,
+        details: tuple[tuple[str, str], ...] = (),
+        headers: Mapping[str, str] | None = None,
+        cut: int | None = UNCUT,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.target = target
+        self.details = details
+        self.headers = headers or {}
+        self.cut = cut
+
+
+def reply(data: Data, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON response."""
+    return raw(_encode(data), status, headers)
+
+
+def raw(text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A response of JSON text."""
+    kind = {"content-type": "application/json; charset=utf-8"}
+    return Response(status, {**kind, **(headers or {})}, text.encode())
+
+
+def refusal(error: ArmError, request_id: str) -> Response:
+    """ARM's error body: `{"error": {code, message, target, details, additionalInfo}}`."""
+    info = [
+        {"type": "ComponentName", "info": {"value": "managementfrontend"}},
+        {"type": "Correlation", "info": {"value": {"request": request_id}}},
+    ]
+    body = {
+        "code": error.code,
+        "message": error.message,
+        "target": error.target,
+        "details": [{"code": code, "message": message} for code, message in error.details],
+        "additionalInfo": info,
+    }
+    headers = {"x-ms-failure-cause": "gateway", **error.headers}
+    return replace(reply({"error": body}, error.status, headers), cut=error.cut)
+
+
+def missing(what: str, scope: str) -> ArmError:
+    """404 in ARM's words: `what` is a type and a name, `scope` where it was looked for."""
+    text = f"The Resource '{what}' under {scope} was not found."
+    return ArmError(404, "ResourceNotFound", text)

@@ -1,0 +1,242 @@
+"""Which function answers what: a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import unquote
+
+from mlctl.emulator import (
+    assets,
+    blobs,
+    capacity,
+    faults,
+    guard,
+    identity,
+    jobs,
+    operations,
+    registries,
+    resources,
+    uploads,
+    workspaces,
+)
+from mlctl.emulator.call import Call
+from mlctl.emulator.http import ArmError, Response
+from mlctl.kinds.address import COLLECTIONS
+
+Handler = Callable[[Call], Response]
+
+
+class Needs(Enum):
+    """What a request must bring."""
+
+    VERSION = "the token, where one is set, and an api-version"
+    TOKEN = "the token, where one is set"  # noqa: S105 - words
+    NOTHING = "nothing, or the handler checks it"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`pattern` has names in braces; one with a star stands for any number of parts."""
+
+    methods: str
+    pattern: str
+    handler: Handler
+    kind: str = ""
+    needs: Needs = Needs.VERSION
+
+
+_SUB = "/subscriptions/{subscription}"
+_GROUP = _SUB + "/resourceGroups/{group}"
+_ML = "/providers/Microsoft.MachineLearningServices"
+_WS = _GROUP + _ML + "/workspaces/{workspace}"
+_ENDPOINTS = _WS + "/batchEndpoints"
+_DEPLOYMENTS = _ENDPOINTS + "/{parent}/deployments"
+_STORES = _WS + "/datastores"
+_PLACE = _SUB + _ML + "/locations/{location}"
+_AUTH = "{scope*}/providers/Microsoft.Authorization"
+_REGISTRY = "{scope*}" + _ML + "/registries/{registry}/{collection}/{name}"
+_ENTRA = "/{tenant}/oauth2"
+
+
+def _crud(kind: str, pattern: str) -> Iterator[Route]:
+    yield Route("GET", pattern, resources.show_all, kind)
+    one = pattern + "/{name}"
+    yield Route("GET", one, resources.show, kind)
+    yield Route("PUT", one, resources.write, kind)
+    yield Route("PATCH", one, resources.patch, kind)
+    yield Route("DELETE", one, resources.delete, kind)
+
+
+def _versioned(kind: str) -> Iterator[Route]:
+    every = f"{_WS}/{COLLECTIONS[kind][0]}"
+    yield Route("GET", every, assets.show_containers, kind)
+    one = every + "/{name}"
+    yield Route("GET", one, assets.show_container, kind)
+    yield Route("PUT", one, assets.write_container, kind)
+    yield Route("DELETE", one, assets.refuse, kind)
+    yield Route("GET", one + "/labels/{label}", assets.show_label, kind)
+    yield Route("GET", one + "/versions", assets.show_versions, kind)
+    version = one + "/versions/{version}"
+    yield Route("GET", version, assets.show_version, kind)
+    yield Route("PUT", version, assets.write_version, kind)
+    yield Route("DELETE", version, assets.delete_version, kind)
+    yield Route("POST", version + "/startPendingUpload", uploads.begin, kind)
+
+
+ROUTES = (
+    *_crud("compute", _WS + "/computes"),
+    *_crud("batch-endpoint", _ENDPOINTS),
+    *_crud("batch-deployment", _DEPLOYMENTS),
+    *(
+        route
+        for kind in ("model", "environment", "component", "code")
+        for route in _versioned(kind)
+    ),
+    Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),
+    Route("GET", _PLACE + "/computeOperationsStatus/{token}", operations.status),
+    Route("GET", _PLACE + "/computeOperationsResults/{token}", operations.result),
+    Route("GET", _PLACE + "/mfeOperationsStatus/{token}", operations.status),
+    Route("GET", _PLACE + "/mfeOperationResults/{token}", operations.result),
+    Route("GET", _PLACE + "/usages", capacity.usages),
+    Route("GET", _PLACE + "/vmSizes", capacity.sizes),
+    Route("POST", _ENDPOINTS + "/{parent}/jobs", jobs.invoke, needs=Needs.TOKEN),
+    Route("GET", _ENDPOINTS + "/{parent}/jobs", jobs.show_all),
+    Route("GET", _DEPLOYMENTS + "/{deployment}/jobs", jobs.show_all),
+    Route("GET", _WS + "/jobs", jobs.show_all),
+    Route("GET", _WS + "/jobs/{name}", jobs.show),
+    Route("POST", _WS + "/jobs/{name}/cancel", jobs.cancel),
+    Route("GET", _STORES, uploads.datastores),
+    Route("GET", _STORES + "/{name}", uploads.datastore),
+    Route("PUT", _STORES + "/{name}", uploads.write_datastore),
+    Route("DELETE", _STORES + "/{name}", uploads.drop_datastore),
+    Route("POST", _STORES + "/{name}/listSecrets", uploads.secrets),
+    Route("GET", _WS, workspaces.show),
+    Route("PUT", _WS, workspaces.make),
+    Route("GET", _GROUP + _ML + "/workspaces", workspaces.show_all),
+    Route("GET", _SUB + _ML + "/workspaces", workspaces.show_all),
+    Route("GET", _GROUP + "/resources", workspaces.show_all),
+    Route("GET", _SUB + "/resources", workspaces.show_all),
+    Route("GET", _GROUP, workspaces.group),
+    Route("GET", _SUB + "/resourceGroups", workspaces.groups),
+    Route("GET", _SUB + "/providers", workspaces.providers),
+    Route("GET", _SUB + "/providers/{namespace}", workspaces.provider),
+    Route("POST", _SUB + "/providers/{namespace}/register", workspaces.provider),
+    Route("GET", _SUB, workspaces.subscription),
+    Route("GET", "/subscriptions", workspaces.subscriptions),
+    Route("GET", "/tenants", workspaces.tenants),
+    Route("GET", _AUTH + "/locks", guard.show_locks),
+    Route("GET", _AUTH + "/locks/{name}", guard.show_lock),
+    Route("PUT", _AUTH + "/locks/{name}", guard.put_lock),
+    Route("DELETE", _AUTH + "/locks/{name}", guard.drop_lock),
+    Route("GET", _AUTH + "/permissions", guard.permissions),
+    Route("GET", "{scope*}/providers/Microsoft.Insights/metrics", guard.metrics),
+    Route("GET", _REGISTRY + "/versions", registries.versions),
+    Route("GET", _REGISTRY + "/versions/{version}", registries.version),
+    Route(
+        "GET",
+        "/registrymanagement/v1.0/registries/{registry}/discovery",
+        registries.discovery,
+        needs=Needs.TOKEN,
+    ),
+    Route("GET", "/discovery/workspaces/{id}", workspaces.discovery, needs=Needs.NOTHING),
+    Route("GET", "/metadata/endpoints", identity.clouds, needs=Needs.NOTHING),
+    Route("GET", "/metadata/identity/oauth2/token", identity.imds, needs=Needs.NOTHING),
+    Route("GET", "/msi/token", identity.app_service, needs=Needs.NOTHING),
+    Route("POST", _ENTRA + "/token", identity.entra, needs=Needs.NOTHING),
+    Route("POST", _ENTRA + "/v2.0/token", identity.entra, needs=Needs.NOTHING),
+    Route("GET", "/common/discovery/instance", identity.instances, needs=Needs.NOTHING),
+    Route(
+        "GET",
+        "/{tenant}/v2.0/.well-known/openid-configuration",
+        identity.openid,
+        needs=Needs.NOTHING,
+    ),
+    Route("GET PUT DELETE", "/blob/{account}/{container}", blobs.answer, needs=Needs.NOTHING),
+    Route(
+        "GET PUT DELETE", "/blob/{account}/{container}/{blob*}", blobs.answer, needs=Needs.NOTHING
+    ),
+    Route("GET", "/mlctl/faults", faults.show, needs=Needs.TOKEN),
+    Route("POST", "/mlctl/faults", faults.add, needs=Needs.TOKEN),
+    Route("DELETE", "/mlctl/faults", faults.clear, needs=Needs.TOKEN),
+)
+
+
+def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
+    """The route of a path, and what the path names; a HEAD goes where a GET would.
+
+    Raises:
+        ArmError: 400, a name cannot be; 404, there is nothing at this path; 405, not this method.
+    """
+    wanted = "GET" if method == "HEAD" else method
+    parts = _split(path)
+    allowed: set[str] = set()
+    for route, names in _matches(parts):
+        methods = route.methods.split()
+        if wanted in methods:
+            return route, names
+        allowed |= set(methods)
+    if allowed:
+        told = ", ".join(sorted(allowed))
+        text = f"The method {method} is not allowed here; allowed: {told}."
+        raise ArmError(405, "MethodNotAllowed", text, headers={"allow": told})
+    shown = "/" + "/".join(parts)
+    raise ArmError(404, "InvalidResourceType", f"There is no resource type at '{shown}'.")
+
+
+_LONGEST = 1024
+_BAD = re.compile(r"[\x00-\x1f\x7f\ufffd\\]")
+
+
+def _split(path: str) -> list[str]:
+    """The parts of a path, decoded; empty ones do not count."""
+    parts = [unquote(part) for part in path.split("/") if part]
+    for part in parts:
+        slash = "/" in part and parts[0] != blobs.ROOT
+        if slash or len(part) > _LONGEST or _BAD.search(part):
+            raise ArmError(400, "InvalidResourceName", f"{part[:80]!r} is no name in a path.")
+    return parts
+
+
+def _matches(parts: Sequence[str]) -> Iterator[tuple[Route, dict[str, str]]]:
+    folded = [part.casefold() for part in parts]
+    for route, steps in _BY_LENGTH.get(len(parts), ()):
+        if _agree(steps, folded):
+            yield route, _named(steps, parts)
+    for route, steps in _STARRED:
+        rest = len(parts) - len(steps) + 1
+        if rest < 0:
+            continue
+        at = next(at for at, step in enumerate(steps) if step.endswith("*}"))
+        fit = [*parts[:at], "/".join(parts[at : at + rest]), *parts[at + rest :]]
+        if _agree(steps, [part.casefold() for part in fit]):
+            yield route, _named(steps, fit)
+
+
+def _agree(steps: Sequence[str], folded: Sequence[str]) -> bool:
+    return all(step == part or step[0] == "{" for step, part in zip(steps, folded, strict=True))
+
+
+def _named(steps: Sequence[str], parts: Sequence[str]) -> dict[str, str]:
+    return {
+        step.strip("{*}"): part for step, part in zip(steps, parts, strict=True) if step[0] == "{"
+    }
+
+
+def _steps(route: Route) -> list[str]:
+    parts = [part for part in route.pattern.split("/") if part]
+    return [part if part[0] == "{" else part.casefold() for part in parts]
+
+
+def _by_length() -> dict[int, list[tuple[Route, list[str]]]]:
+    out: dict[int, list[tuple[Route, list[str]]]] = {}
+    for route in ROUTES:
+        if "*}" not in route.pattern:
+            out.setdefault(len(_steps(route)), []).append((route, _steps(route)))
+    return out
+
+
+_BY_LENGTH = _by_length()
+_STARRED = [(route, _steps(route)) for route in ROUTES if "*}" in route.pattern]

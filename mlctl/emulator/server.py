@@ -1,0 +1,169 @@
+"""The socket in front of the emulator: an ASGI application for uvicorn, and uvicorn itself."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from mlctl.emulator.http import UNCUT, ArmError, Request, Response, refusal
+
+Answer: TypeAlias = Callable[[Request], Response]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+LARGEST_BODY = 16 * 2**20  # bytes; blobs may be larger
+LARGEST_BLOB = 256 * 2**20
+_BLOBS = "/blob/"
+_BACKLOG = 2048
+_IDLE_SECONDS = 75
+_GRACE_SECONDS = 3
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one.
+
+    Raises:
+        OSError: the address is taken, or not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+
+
+def serve(
+    answer: Answer,
+    listener: socket.socket,
+    tls: tuple[Path, Path] | None,
+    ready: Callable[[], None],
+) -> None:
+    """Serve until SIGINT or SIGTERM; `tls` is a certificate and its key, `ready` is told once.
+
+    What runs when the signal comes is finished; connections that idle are closed.
+    """
+    certificate, key = tls or (None, None)
+    protocol: Any = _protocol  # uvicorn calls it as it calls its classes
+    config = uvicorn.Config(
+        Application(answer),
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    server: Any = uvicorn.Server(config)
+    begin = server.startup
+
+    async def startup(sockets: list[socket.socket] | None = None) -> None:
+        await begin(sockets)
+        ready()
+
+    server.startup = startup
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _ignored)  # uvicorn raises them again when it has ended
+    server.run([listener])
+
+
+def _ignored(*_: object) -> None: ...
+
+
+def _protocol(*arguments: Any, **named: Any) -> Any:
+    """uvicorn's own, telling the application how to break its connection."""
+    made: Any = H11Protocol(*arguments, **named)
+    application = made.app
+
+    async def app(scope: Message, receive: Receive, send: Send) -> None:
+        await application({**scope, _BREAK: made.transport.abort}, receive, send)
+
+    made.app = app
+    return made
+
+
+_BREAK = "mlctl.break"
+
+
+class Application:
+    """The ASGI side: reads a request, answers it on a thread, sends the response as it says."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return
+        request = _request(scope)
+        largest = LARGEST_BLOB if request.path.startswith(_BLOBS) else LARGEST_BODY
+        body = await _body(receive, largest)
+        if body is None:
+            text = f"The request is larger than {largest // 2**20} MB."
+            response = refusal(ArmError(413, "RequestEntityTooLarge", text), "")
+        else:
+            whole = replace(request, body=body)
+            response = await asyncio.to_thread(self._answer, whole)
+        if response.wait:
+            await asyncio.sleep(response.wait)
+        if request.method == "HEAD":
+            response = replace(response, headers=_lengthened(response), body=b"")
+        await _send(response, scope, send)
+
+
+def _request(scope: Message) -> Request:
+    headers = {name.decode("latin-1"): held.decode("latin-1") for name, held in scope["headers"]}
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+    base = f"{scope['scheme']}://{headers.get('host', '')}"
+    return Request(scope["method"], path, dict(reversed(pairs)), headers, b"", base)
+
+
+async def _body(receive: Receive, largest: int) -> bytes | None:
+    """The body; None when it is too large, read to its end all the same: who is still writing would
+    not read our answer."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b"" if size <= largest else None
+        size += len(message.get("body", b""))
+        if size <= largest:
+            parts.append(message.get("body", b""))
+        else:
+            parts.clear()
+        if not message.get("more_body"):
+            return b"".join(parts) if size <= largest else None
+
+
+async def _send(response: Response, scope: Message, send: Send) -> None:
+    if response.cut is not UNCUT and response.cut < 0:
+        scope[_BREAK]()
+        return
+    headers = _lengthened(response)
+    start = [(name.encode("latin-1"), held.encode("latin-1")) for name, held in headers.items()]
+    await send({"type": "http.response.start", "status": response.status, "headers": start})
+    if response.cut is UNCUT:
+        await send({"type": "http.response.body", "body": response.body})
+    else:  # uvicorn closes the connection of an application that ends in the middle
+        part = response.body[: response.cut]
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+def _lengthened(response: Response) -> Mapping[str, str]:
+    if response.status in (204, 304):
+        return response.headers
+    return {"content-length": str(len(response.body)), **response.headers}

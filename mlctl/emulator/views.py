@@ -1,0 +1,18 @@
+"""Resources as they go over the wire."""
+
+from __future__ import annotations
+
+from mlctl.cloud.ask import Found
+from mlctl.emulator.call import Call
+from mlctl.pointer import Data
+
+
+def resource(call: Call, found: Found) -> dict[str, Data]:
+    """The body of a resource, with the URLs of a batch endpoint leading back to us."""
+    properties = found.body["properties"]
+    properties["provisioningState"] = found.state
+    if found.address.kind == "batch-endpoint":
+        # The SDK takes what stands before "/subscriptions/" for the service's base URL.
+        here = call.request.base + found.address.id(call.scope)
+        properties |= {"scoringUri": f"{here}/jobs", "swaggerUri": f"{here}/swagger.json"}
+    return found.body
