@@ -12,6 +12,8 @@ def main() -> None:
 
         print(f"mlctl {__version__}")  # noqa: T201
         return
+    from mlctl.cli import streams
     from mlctl.cli.run import run
 
+    streams.prepare()
     sys.exit(run(sys.argv[1:]))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
+import traceback
 from collections.abc import Sequence
+from typing import cast
 
 import typer
 
@@ -12,65 +13,75 @@ from mlctl.backends.base import BackendError, NotFound
 from mlctl.cli.app import app
 from mlctl.cli.exits import Exit
 from mlctl.cli.scope import ScopeError
+from mlctl.cli.streams import OutputError
 from mlctl.planfile import PlanFileError
 
 _PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift")
-_ClickException = typer.BadParameter.__mro__[2]  # the base of what the parser raises, wherever typer keeps it
+# The base of what the parser raises, wherever typer keeps it.
+_ParserError = cast("type[Exception]", typer.BadParameter.__mro__[2])
 _ISSUES = "https://github.com/mlctl/mlctl/issues"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line.
 
-    Returns the exit code; nothing but SystemExit from the parser's own `--help` gets out.
+    Returns the exit code; nothing gets out, but a traceback is shown under --debug.
     """
-    debug = "--debug" in arguments
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has had enough
-        return Exit.OK
     except KeyboardInterrupt:
         return _fail("Keyboard interrupt is captured.", Exit.ERROR)
-    except Exception as error:
-        if debug:
-            raise
-        return _fail(
-            f"this is a bug in mlctl: {type(error).__name__}: {error}\n"
-            f"Run it again with --debug for the traceback, and report it: {_ISSUES}",
-            Exit.BUG,
-        )
+    except Exception as error:  # noqa: BLE001  # the last place that can say what happened
+        return _ended(error, arguments)
     return code
 
 
 def _run(arguments: Sequence[str]) -> int:
-    try:
-        return int(typer.main.get_command(app).main(list(arguments), prog_name="mlctl", standalone_mode=False) or 0)
-    except ScopeError as error:
-        return _fail(str(error), _usage(arguments))
-    except PlanFileError as error:
-        return _fail(str(error), Exit.ERROR)
-    except NotFound as error:
-        return _fail(str(error), Exit.NOT_FOUND)
-    except BackendError as error:
-        details = "".join(f"\n  {detail}" for detail in error.details)
-        asked = f"\n  request id: {error.request_id}" if error.request_id else ""
-        return _fail(f"{error}{details}{asked}", Exit.ERROR)
-    except _ClickException as error:
-        context = getattr(error, "ctx", None)
-        where = f"\nTry: {context.command_path} --help" if context else ""
-        return _fail(f"{error.format_message()}{where}", _usage(arguments))  # type: ignore[attr-defined]
-    except typer.Abort:
-        return _fail("Aborted.", Exit.ERROR)
+    command = typer.main.get_command(app)
+    return int(command.main(list(arguments), prog_name="mlctl", standalone_mode=False) or 0)
+
+
+def _ended(error: Exception, arguments: Sequence[str]) -> Exit:
+    """Say why a command ended, and with which code."""
+    match error:
+        case _ParserError():
+            return _misused(error, arguments)
+        case ScopeError():
+            said, code = str(error), _usage(arguments)
+        case PlanFileError(message=message, hint=hint):
+            said, code = f"{message}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
+        case BackendError():
+            asked = [f"request id: {error.request_id}"] if error.request_id else []
+            said = "\n  ".join([str(error), *error.details, *asked])
+            code = Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.ERROR
+        case OutputError() | typer.Abort():
+            said, code = str(error) or "Aborted.", Exit.ERROR
+        case _:
+            if "--debug" in arguments:
+                traceback.print_exception(error)
+            said, code = f"this is a bug in mlctl: {type(error).__name__}: {error}", Exit.BUG
+            said += f"\nRun it again with --debug for the traceback, and report it: {_ISSUES}"
+    return _fail(said, code)
+
+
+def _misused(error: Exception, arguments: Sequence[str]) -> Exit:
+    """Say what is wrong with the arguments; a group without a command has shown its help."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message()  # type: ignore[attr-defined]  # every parser error has it
+    if not message:
+        return Exit.USAGE if context and context.parent else Exit.OK
+    where = f"\nTry: {context.command_path} --help" if context else ""
+    return _fail(f"{message}{where}", _usage(arguments))
 
 
 def _usage(arguments: Sequence[str]) -> Exit:
     """Usage errors are 2 as in az, but 1 where 2 means "changes"."""
-    verb = next((word for word in arguments if not word.startswith("-")), "")
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # it is a group
+    verb = next((word for word in arguments if word in verbs), None)  # past `--backend NAME`
     return Exit.ERROR if verb in _PLAN_FAMILY else Exit.USAGE
 
 
-def _fail(message: str, code: Exit) -> int:
+def _fail(message: str, code: Exit) -> Exit:
     sys.stderr.write(f"ERROR: {message}\n")
     return code

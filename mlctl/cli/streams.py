@@ -1,0 +1,75 @@
+"""stdout and stderr as shells give them: closed, full, or with a reader that has had enough."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TextIO, cast
+
+
+class OutputError(Exception):
+    """What was printed cannot be kept: the disk behind stdout is full."""
+
+
+class Tolerant(io.TextIOWrapper):
+    """A stream whose reader may go away (`| head`): the rest is lost, and the command goes on.
+
+    A command that writes to a workspace must not end half done because nobody reads what it says.
+    """
+
+    def write(self, text: str) -> int:
+        """Write as far as somebody reads.
+
+        Raises:
+            OutputError: there is no room.
+        """
+        try:
+            return super().write(text)
+        except OSError as error:
+            self._discard(error)
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush as far as somebody reads.
+
+        Raises:
+            OutputError: there is no room.
+        """
+        try:
+            super().flush()
+        except OSError as error:
+            self._discard(error)
+
+    def _discard(self, error: OSError) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+        if not isinstance(error, BrokenPipeError):
+            raise OutputError(f"cannot write the output: {error.strerror}") from error
+
+
+_STDOUT, _STDERR = 1, 2
+
+
+def prepare() -> None:
+    """Make stdin, stdout and stderr fit to use, whatever the shell made of them.
+
+    A closed one is opened on nothing, lest the next file to be opened (the local state) become it.
+    Characters that the terminal's encoding lacks are spelt out rather than fatal.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(descriptor)
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stdout = _tolerant(sys.stdout, _STDOUT)
+    sys.stderr = _tolerant(sys.stderr, _STDERR)
+
+
+def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
+    if stream is None:
+        stream = os.fdopen(descriptor, "w", encoding="utf-8")
+    by_line = descriptor == _STDERR or stream.isatty()
+    encoding = stream.encoding
+    buffer = cast("io.TextIOWrapper", stream).detach()  # or the old stream would close it
+    return Tolerant(buffer, encoding, "backslashreplace", line_buffering=by_line)
