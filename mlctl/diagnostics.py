@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
@@ -34,20 +34,48 @@ class Rule:
     origin: str = ""
 
 
+# A key that ends like the name of a secret, and its value: in flow style, and to the line's end.
+_HIDDEN = re.compile(
+    r"(?:pass?w(?:or[dt]|d)|passphrase|secret|token|(?:access|account|api)_?key)[\"']?\s*:\s+"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s,\]}][^,\]}]*)",
+    re.IGNORECASE,
+)
+_SHORT = 4  # characters; a shorter text is hidden where it stands, but not wherever it occurs
 _WAIVER = re.compile(r"(?:^|\s)#\s*mlctl:ignore=([\w.,-]+)")
 
 
 @dataclass(eq=False)
 class Source:
-    """One text and the name to call it by (a path as the user gave it, or `<stdin>`)."""
+    """One text and the name to call it by (a path as the user gave it, or `<stdin>`).
+
+    `secrets` are parts of the text that no output may show.
+    """
 
     name: str
     text: str
+    secrets: frozenset[str] = frozenset()
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines without their ends; only YAML's breaks, so that numbers are the parser's."""
         return re.split(r"\r\n|[\n\r\x85\u2028\u2029]", self.text)
+
+    def shown(self, line: int) -> str:
+        """A line as snippets print it: secrets behind asterisks; empty beyond the last line.
+
+        What stands behind a key that looks like a secret's is hidden too: the key may be misspelt,
+        or the text too broken to know.
+        """
+        if line >= len(self.lines):
+            return ""
+        return self.masked(_HIDDEN.sub(_hidden, self.lines[line]))
+
+    def masked(self, text: str) -> str:
+        """`text` with the secrets of this source behind asterisks, as long as they were."""
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            if len(secret) >= _SHORT:
+                text = text.replace(secret, "*" * len(secret))
+        return text
 
     def waives(self, rule: Rule, line: int) -> bool:
         """Whether `# mlctl:ignore=CODE` on `line`, alone above it or at the head, waives `rule`."""
@@ -75,6 +103,11 @@ class Source:
         return found
 
 
+def _hidden(match: re.Match[str]) -> str:
+    value = match["value"]
+    return match[0].removesuffix(value) + "*" * len(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A half-open stretch of a source: zero-based lines, zero-based columns in code points."""
@@ -84,6 +117,15 @@ class Span:
     column: int
     end_line: int
     end_column: int
+
+    @property
+    def text(self) -> str:
+        """What stands there, line by line."""
+        lines = self.source.lines[self.line : self.end_line + 1]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: self.end_column]
+        return "\n".join([lines[0][self.column :], *lines[1:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +183,8 @@ class Report:
         self.add(*diagnostics)
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        """The findings by file, line and column."""
-        return iter(sorted(self._found, key=_order))
+        """The findings by file, line and column, without the secrets of their sources."""
+        return map(_discreet, sorted(self._found, key=_order))
 
     def __len__(self) -> int:
         return len(self._found)
@@ -176,6 +218,14 @@ class Report:
             return False
         span = found.primary.span
         return span.source.waives(rule, span.line)
+
+
+def _discreet(found: Diagnostic) -> Diagnostic:
+    source = found.primary.span.source if found.primary else None
+    if source is None or not source.secrets:
+        return found
+    hint = source.masked(found.hint) if found.hint else None
+    return replace(found, message=source.masked(found.message), hint=hint)
 
 
 def _named(rule: Rule, names: frozenset[str]) -> bool:

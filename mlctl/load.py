@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from mlctl import graph, rules, schema, source
+from mlctl import graph, pointer, rules, schema, source
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.graph import Graph
 from mlctl.kinds import KINDS, Kind, kind_of_schema
@@ -105,6 +105,7 @@ class Loader:
             return None
         if self.edit is not None:
             document = self.edit(document, kind)
+        _hide_secrets(document, kind)
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)
 
@@ -150,6 +151,16 @@ class Loader:
                 hint,
             )
         )
+
+
+def _hide_secrets(document: Document, kind: Kind) -> None:
+    """Tell the source which parts of its text no output may show: as read, and as written."""
+    for at in kind.form_of(document.data).secrets:
+        value = pointer.get(document.data, at)
+        if value is not None:
+            written = document.label(at).span.text.splitlines()
+            pieces = {one.strip().strip("\"'") for one in (*written, *str(value).splitlines())}
+            document.source.secrets |= pieces - {""}
 
 
 def _other_kind(document: Document, kind: Kind, wanted: Kind) -> Diagnostic:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 from mlctl import pointer
 from mlctl.pointer import Data, Pointer
@@ -64,6 +65,11 @@ class Form:
     aliases: tuple[Field, ...]
     mentions: tuple[Field, ...]
     constants: tuple[tuple[Pointer, Mapping[Pointer, Data]], ...]
+
+    @cached_property
+    def secrets(self) -> tuple[Pointer, ...]:
+        """Where the values stand that are never shown."""
+        return tuple(field.at for field in self.fields if field.secret)
 
     def field(self, at: Pointer) -> Field | None:
         """The field at a pointer of the document."""

@@ -124,7 +124,7 @@ class _Line:
     def around(cls, label: Label, room: int) -> _Line:
         """The line of `label`, cut to `room` columns around it."""
         span = label.span
-        whole = span.source.lines[span.line] if span.line < len(span.source.lines) else ""
+        whole = span.source.shown(span.line)
         begin = max(span.column - _FAR, 0)
         shown = cells(whole[begin : span.column + _FAR])
         end = span.end_column if span.end_line == span.line else len(whole)

@@ -75,8 +75,7 @@ def _range(span: Span, offsets: places.Offsets) -> dict[str, Data]:
 
 def _snippet(span: Span, context: str | None) -> dict[str, Data] | None:
     """The first line of the place, as Terraform words it."""
-    lines = span.source.lines
-    code = lines[span.line] if span.line < len(lines) else ""
+    code = span.source.shown(span.line)
     if len(code) > _LONGEST_LINE:
         return None
     return {
