@@ -8,6 +8,7 @@ left alone. After each write it is read back and compared with what was promised
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -93,14 +94,23 @@ class Retry:
 
 
 def moved(work: Work, backend: Backend) -> list[Address]:
-    """What is no longer as it was when the plan was made, nor as the plan wants it."""
+    """What is no longer as it was when the plan was made, and not yet as one of its steps wants it.
+
+    A plan whose apply was cut short can so be applied again.
+    """
     live = backend.read(work.read.keys())
-    promised = {step.target: step for step in work.steps}
+    steps = defaultdict[Address, list[Step]](list)
+    for step in work.steps:
+        steps[step.target].append(step)
+
+    def ours(address: Address, found: Live | None) -> bool:
+        wanted = steps[found.address if found else address]  # of a newest version: that version
+        return any(_settled(step, found, work.scope) for step in wanted)
+
     return [
         address
         for address, before in work.read.items()
-        if _print(live.get(address), work.scope) != before
-        and not _settled(promised.get(address), live.get(address), work.scope)
+        if _print(found := live.get(address), work.scope) != before and not ours(address, found)
     ]
 
 
@@ -302,10 +312,8 @@ def _print(live: Live | None, scope: Scope) -> str | None:
     return fingerprint(live.body, kind_of(live.address), scope)
 
 
-def _settled(step: Step | None, live: Live | None, scope: Scope) -> bool:
+def _settled(step: Step, live: Live | None, scope: Scope) -> bool:
     """Whether the target is already as the step wants it."""
-    if step is None:
-        return False
     if step.verb is Verb.DELETE:
         return live is None
     return live is not None and not _wrong(step, live, scope)
