@@ -1,0 +1,246 @@
+"""The event loop: what is due happens, in one order, and the clusters follow.
+
+State and inputs give state and events: no clock, no chance and no input that is not an argument. To
+go on to one moment and then to another is the same as to go to the other at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop
+
+from mlctl.cloud.sim import batch, losses, meter, nodes, orders, pool, retry, scale, training
+from mlctl.cloud.sim.commands import Command, Unknown
+from mlctl.cloud.sim.jobs import AnyJob, BatchJob, PoolJob, Status, TrainingJob
+from mlctl.cloud.sim.log import LoggedEvent
+from mlctl.cloud.sim.state import Event, Kind, NodeState, World
+
+_LAST = 9  # after every priority
+
+
+def apply(world: World, command: Command) -> list[LoggedEvent]:
+    """Carry out a command now; what happened by that.
+
+    Raises:
+        Refused: the cloud does not take it, and nothing has changed.
+    """
+    happened: list[LoggedEvent] = []
+    world.log = happened
+    try:
+        orders.carry_out(world, command)
+    finally:
+        world.log = None
+    return happened
+
+
+def advance(world: World, to: float, *, detail: bool = True) -> Iterator[LoggedEvent]:
+    """Let time pass up to and including the second `to`, and tell what happens as it does.
+
+    Exhaust it: the state moves as it is read. Without `detail` no mini-batch is told of, which is
+    faster and shorter; all else is the same.
+
+    Raises:
+        ValueError: `to` has passed already.
+    """
+    _refuse_past(world, to)
+    yield from _told(world, to, None, detail=detail)
+    world.now = to
+
+
+def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterator[LoggedEvent]:
+    """Let time pass until the job has ended, but no further than to the second `limit`.
+
+    The clock then stands where the job ended, or at `limit` if it has not.
+
+    Raises:
+        Unknown: there is no such job.
+        ValueError: `limit` has passed already.
+    """
+    _refuse_past(world, limit)
+    awaited = job_of(world, job)
+    if awaited.status.ended:
+        return
+    yield from _told(world, limit, awaited, detail=detail)
+    to = limit if awaited.ended is None else awaited.ended
+    yield from _told(world, to, None, detail=detail)
+    world.now = to
+
+
+def run(world: World, to: float) -> None:
+    """`advance` without telling: the fastest way to a moment.
+
+    Raises:
+        ValueError: `to` has passed already.
+    """
+    _refuse_past(world, to)
+    while world.queue and world.queue[0][0] <= to:
+        _happen(world, heappop(world.queue), to)
+    world.now = to
+
+
+def finish(world: World, job: str, limit: float) -> bool:
+    """`wait` without telling; whether the job has ended.
+
+    Raises:
+        Unknown: there is no such job.
+    """
+    awaited = job_of(world, job)
+    while not awaited.status.ended and world.queue and world.queue[0][0] <= limit:
+        _happen(world, heappop(world.queue), limit)
+    run(world, max(world.now, limit if awaited.ended is None else awaited.ended))
+    return awaited.status.ended
+
+
+def job_of(world: World, name: str) -> AnyJob:
+    """The job of that name.
+
+    Raises:
+        Unknown: there is none.
+    """
+    if name not in world.jobs:
+        raise Unknown(f"there is no job `{name}`")
+    return world.jobs[name]
+
+
+def next_at(world: World) -> float | None:
+    """When something may happen next; None where nothing ever will by itself."""
+    return world.queue[0][0] if world.queue else None
+
+
+def _refuse_past(world: World, to: float) -> None:
+    if not to >= world.now:
+        raise ValueError(f"time does not go back: it is {world.now} s, not before {to} s")
+
+
+def _told(
+    world: World, to: float, awaited: AnyJob | None, *, detail: bool
+) -> Iterator[LoggedEvent]:
+    log: list[LoggedEvent] = []
+    while world.queue and world.queue[0][0] <= to:
+        if awaited is not None and awaited.status.ended:
+            return
+        world.log, world.detail = log, detail
+        try:
+            _happen(world, heappop(world.queue), to)
+        finally:
+            world.log, world.detail = None, False
+        if log:
+            yield from log
+            log.clear()
+
+
+def _happen(world: World, event: Event, to: float) -> None:
+    """Let one event happen, where it has not been overtaken."""
+    at, _, _, kind, name, detail, epoch = event
+    if kind is Kind.WORK:
+        _work(world, event, to)
+    elif kind >= Kind.ALLOCATED and kind not in _ELSEWHERE:
+        _node_event(world, event)
+    elif kind is Kind.STRIKE:
+        place = world.markets[name]
+        if detail < len(place.sources) and place.sources[detail].epoch == epoch:
+            world.now = at
+            for cluster in losses.strike(world, place, detail):
+                scale.follow(world, cluster)
+    elif kind in _OF_JOBS:
+        _job_event(world, event)
+    else:
+        _classic_event(world, event)
+    if world.watch is not None:
+        world.watch(world)
+
+
+_ELSEWHERE = frozenset({Kind.VM_UP, Kind.STRIKE, Kind.CANCEL_DUE, Kind.ARRIVAL, Kind.DEADLINE})
+_OF_JOBS = frozenset({Kind.TRAIN, Kind.CANCEL_DUE, Kind.DEADLINE})
+
+
+def _work(world: World, event: Event, to: float) -> None:
+    """Mini-batches of a job end, one after the other, until something else comes first."""
+    job = world.jobs[event[4]]
+    if not isinstance(job, BatchJob) or job.due != event[:3]:
+        return
+    job.due = None
+    cluster = world.clusters[job.spec.cluster]
+    while True:
+        ahead = world.queue[0][:3] if world.queue else (to, _LAST, 0)
+        until = min(ahead, (to, _LAST, 0))
+        if world.watch is None:
+            batch.cruise(world, cluster, job, until)
+        if not batch.step(world, cluster, job, until):
+            break
+        scale.follow(world, cluster)
+        if world.log is not None or world.watch is not None:
+            break
+    batch.announce(world, job)
+
+
+def _node_event(world: World, event: Event) -> None:
+    at, _, _, kind, name, number, epoch = event
+    cluster = world.clusters.get(name)
+    node = cluster.nodes.get(number) if cluster is not None else None
+    if cluster is None or node is None:
+        return
+    if epoch != (node.life if kind is Kind.PREEMPT else node.epoch):
+        return
+    world.now = at
+    match kind:
+        case Kind.ALLOCATED:
+            nodes.allocated(world, cluster, node)
+        case Kind.READY:
+            nodes.ready(world, cluster, node)
+        case Kind.PREEMPT:
+            losses.preempt(world, cluster, node)
+        case Kind.RESTORED:
+            nodes.restored(world, cluster, node)
+        case Kind.START_FAIL:
+            nodes.start_failed(world, cluster, node)
+        case Kind.LEFT | Kind.RECYCLED:
+            nodes.remove(world, cluster, node, kind.name)
+        case Kind.RESTORE_EXPIRED if not node.holds:
+            nodes.remove(world, cluster, node, kind.name)
+        case _:
+            pass
+    scale.follow(world, cluster)
+    if node.state is NodeState.IDLE and node.since + cluster.spec.idle_s <= at:
+        meter.pay(world, cluster, node, "")  # kept for the cluster's sake, not for a job's
+
+
+def _job_event(world: World, event: Event) -> None:
+    at, _, _, kind, name, _, epoch = event
+    job = world.jobs[name]
+    if job.status.ended or isinstance(job, PoolJob):
+        return
+    cluster = world.clusters[job.cluster_name]
+    match job, kind:
+        case TrainingJob(), Kind.TRAIN if job.epoch == epoch:
+            world.now = at
+            training.turn(world, cluster, job)
+        case TrainingJob(), Kind.DEADLINE:
+            world.now = at
+            training.end(world, cluster, job, Status.CANCELED, "the maximum run time is over")
+        case BatchJob(), Kind.CANCEL_DUE if job.epoch == epoch:
+            world.now = at
+            retry.cancel_for_loss(world, cluster, job)
+        case _:
+            return
+    scale.follow(world, cluster)
+
+
+def _classic_event(world: World, event: Event) -> None:
+    world.now, _, _, kind, name, number, epoch = event
+    match kind:
+        case Kind.VM_UP:
+            here = world.pools.get(name)
+            vm = here.vms.get(number) if here is not None else None
+            if here is not None and vm is not None and vm.epoch == epoch:
+                pool.provisioned(world, here, vm)
+        case Kind.POOL_JOB_DONE:
+            job = world.jobs[name]
+            if isinstance(job, PoolJob) and job.epoch == epoch and not job.status.ended:
+                pool.end(world, job, Status.COMPLETED)
+        case Kind.TENANT_DONE:
+            pool.tenant_done(world)
+        case Kind.ARRIVAL if world.commons.epoch == epoch:
+            pool.tenant_arrived(world)
+        case _:
+            pass

@@ -1,0 +1,192 @@
+"""What can be said about a simulated cloud: frozen specifications, settings and their sources.
+
+Times are seconds of virtual time, rates are per hour, prices per node-hour. Every default carries a
+tag: `S` stated by Microsoft's own pages about low priority, Batch Pool and compute clusters or by
+hi-ml's about low-priority VMs, `D` documented elsewhere by Azure, `A` an assumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+HOUR = 3600.0
+PREEMPTION_WARNING = "Low priority compute preemption warning: a node has been preempted."
+LOW_PRIORITY_PRICE_RATIO = 0.20  # S: "around 20% of the original price" (hi-ml, lowpriority.md)
+
+
+class Tier(Enum):
+    """The cluster's, never a job's: "Per-job configuration isn't possible"."""
+
+    DEDICATED = "dedicated"
+    LOW_PRIORITY = "low_priority"
+
+
+class Place(Enum):
+    """The end of the queue that a mini-batch returns to."""
+
+    HEAD = "head"
+    TAIL = "tail"
+
+
+def _known(default: Any, source: str, why: str) -> Any:
+    return field(default=default, metadata={"source": source, "why": why})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the simulated cloud behaves where no resource says so."""
+
+    allocation_s: float = _known(180.0, "A", "from asking for a node to having it")
+    preparation_s: float = _known(60.0, "A", "from having a node to its being ready")
+    replacement_s: float | None = _known(
+        None, "A", "from finding capacity for a preempted node to having it; None: allocation_s"
+    )
+    delay_cv: float = _known(0.0, "A", "coefficient of variation of those three (log-normal)")
+    replace: bool = _known(default=True, source="S", why="lost capacity is replaced (R4)")
+    leave_s: float = _known(0.0, "A", "from deciding to give a node back to its being gone")
+    p_unusable: float = _known(0.0, "A", "the chance that a prepared node turns out unusable")
+    unusable_recycle_s: float = _known(600.0, "A", "how long an unusable node stays, and bills")
+    restore_window_h: float = _known(48.0, "D", "how long Azure Batch tries to restore a node")
+    cancel_when_preempted: bool = _known(
+        default=True, source="S", why="a batch job that lost its last usable node is cancelled (R7)"
+    )
+    cancel_grace_s: float = _known(0.0, "A", "how long R7 waits for a usable node (R7c)")
+    preempt_counts_as_retry: bool = _known(
+        default=False, source="D", why="recovery is not counted against retries (R8, Azure Batch)"
+    )
+    retries_are_tries: bool = _known(
+        default=False, source="D", why="max_retries counts the first attempt too (R9, SDK v1)"
+    )
+    failed_goes_to: Place = _known(Place.TAIL, "A", "where a failed mini-batch queues (R10)")
+    preempted_goes_to: Place = _known(Place.HEAD, "A", "where a lost mini-batch queues (R10)")
+    training_auto_restart: bool = _known(
+        default=True, source="S", why="a preempted training job is assigned a VM again (T5, hi-ml)"
+    )
+    reject_excess_instances: bool = _known(
+        default=False,
+        source="A",
+        why="refuse instance_count > max_instances, not run with max (R3)",
+    )
+    bill_allocating: bool = _known(
+        default=False, source="A", why="bill a node from asking for it (R5 of the pool: it is not)"
+    )
+    min_bill_s: float = _known(0.0, "A", "the least that a node bills each time it is up")
+    billing_granularity_s: float = _known(1.0, "A", "only whole units are billed; 0: exactly")
+    provisioning_s: float = _known(180.0, "A", "from asking for a pool's VM to having it")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A setting as people see it; `source` is S, D or A."""
+
+    name: str
+    value: object
+    source: str
+    why: str
+
+
+def parameters(settings: Settings) -> Iterator[Parameter]:
+    """Every setting with its value, where that comes from and what it means."""
+    for slot in fields(settings):
+        known = slot.metadata
+        yield Parameter(slot.name, getattr(settings, slot.name), known["source"], known["why"])
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    """An AmlCompute cluster. Defaults as the YAML reference has them (D).
+
+    `price` is per node-hour of its tier; None where it is not known. An `ephemeral` cluster goes
+    with its last job (serverless compute).
+    """
+
+    name: str
+    tier: Tier = Tier.DEDICATED
+    min_instances: int = 0
+    max_instances: int = 1
+    idle_s: float = 120.0
+    cores: int = 4
+    price: float | None = None
+    region: str = ""
+    ephemeral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """How long mini-batches take and how often an attempt fails.
+
+    A mini-batch keeps its service time: a rerun takes as long. `trace` gives the service times in
+    turn, from the start again when it is used up; otherwise they are `per_file_s` for each file and
+    `per_mini_batch_s`, times a log-normal factor of mean 1 and coefficient of variation `cv`.
+    """
+
+    per_file_s: float = 0.0
+    per_mini_batch_s: float = 0.0
+    cv: float = 0.0
+    fail_probability: float = 0.0
+    trace: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSpec:
+    """A batch scoring job over `files` files. Defaults as the YAML reference has them (D).
+
+    `error_threshold` counts files over the whole input; -1 ignores every failure.
+    """
+
+    name: str
+    cluster: str
+    files: int
+    workload: Workload
+    mini_batch_size: int = 10
+    instance_count: int = 1
+    concurrency: int = 1
+    max_retries: int = 3
+    timeout_s: float = 30.0
+    error_threshold: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSpec:
+    """A training job of equal steps, on `instance_count` nodes at once.
+
+    A checkpoint is written after every `checkpoint_every` steps (0: never), takes `checkpoint_s`
+    and counts when it is complete; going on from one takes `restore_s`. `serverless` is the cluster
+    made for this job alone, where `cluster` is empty. The job is cancelled `max_runtime_s` after
+    its first start.
+    """
+
+    name: str
+    steps: int
+    step_s: float
+    cluster: str = ""
+    serverless: ClusterSpec | None = None
+    checkpoint_every: int = 0
+    checkpoint_s: float = 0.0
+    restore_s: float = 0.0
+    instance_count: int = 1
+    max_runtime_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSpec:
+    """A Batch Pool of the classic service: it bills from provisioned to deleted."""
+
+    name: str
+    vms: int
+    price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tenancy:
+    """The shared queue of classic batch processing: `slots` jobs at once, and other people's.
+
+    Theirs arrive at random, `arrivals` an hour, and take `mean_s` on average (A: no figures).
+    """
+
+    slots: int = 4
+    arrivals: float = 0.0
+    mean_s: float = HOUR

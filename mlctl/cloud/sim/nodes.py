@@ -1,0 +1,138 @@
+"""The life of a node: each function is one transition of the model, and what it does by itself.
+
+Nothing here knows jobs. A node comes (`add`, `allocated`, `ready`), works or idles, and goes
+(`leave`, `remove`), or is lost (`lose`) and comes again (`restored`).
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from mlctl.cloud.sim import market, meter, processes, streams
+from mlctl.cloud.sim.model import HOUR
+from mlctl.cloud.sim.processes import Bathtub, HyperExponential, Poisson, Weibull
+from mlctl.cloud.sim.state import Cluster, Kind, Node, NodeState, World, schedule, tell
+
+UP = (NodeState.PREPARING, NodeState.IDLE, NodeState.RUNNING)  # what a preemption can hit
+
+
+def move(world: World, cluster: Cluster, node: Node, state: NodeState) -> None:
+    """Bring a node into another state; what was planned for the old one is overtaken."""
+    shelves = cluster.shelves
+    del shelves[node.state][node.number]
+    shelves[state][node.number] = node
+    cluster.seconds[node.state] += world.now - node.since
+    node.state = state
+    node.since = world.now
+    node.epoch = world.new_epoch()
+
+
+def add(world: World, cluster: Cluster, account: str) -> None:
+    """SCALE_UP: ask for one node more, under the lowest number that is free."""
+    number = heappop(cluster.free) if cluster.free else len(cluster.nodes)
+    cluster.births += 1
+    node = Node(number, cluster.births, world.now, epoch=world.new_epoch(), account=account)
+    cluster.nodes[number] = cluster.shelves[NodeState.ALLOCATING][number] = node
+    if world.settings.bill_allocating:
+        meter.start(world, node)
+    tell(world, "SCALE_UP", cluster=cluster.spec.name, node=number)
+    market.request(world, world.markets[cluster.market], cluster, node)
+
+
+def allocated(world: World, cluster: Cluster, node: Node) -> None:
+    """ALLOCATED: the node is there, bills, can be lost, and prepares."""
+    meter.start(world, node)
+    move(world, cluster, node, NodeState.PREPARING)
+    time = cluster.lives[node.number] = cluster.lives.get(node.number, 0) + 1
+    expect_loss(world, cluster, node)
+    settings, name = world.settings, cluster.spec.name
+    at = world.now + market.delay(world, cluster, node, settings.preparation_s, "preparation")
+    bad = settings.p_unusable and settings.p_unusable > streams.uniform(
+        f"{world.seed}/unusable/{cluster.tag}/{node.number}/{time}"
+    )
+    kind = Kind.START_FAIL if bad else Kind.READY
+    schedule(world, at, kind, name, node.number, node.epoch)
+    tell(world, "ALLOCATED", cluster=name, node=node.number)
+
+
+def expect_loss(world: World, cluster: Cluster, node: Node) -> None:
+    """Draw when the node will be lost, by the processes that wear on each node by itself."""
+    node.life = world.new_epoch()
+    ends = []
+    for source in world.markets[cluster.market].sources:
+        if isinstance(source.process, (Poisson, HyperExponential, Weibull, Bathtub)):
+            time = cluster.lives[node.number]
+            key = f"{world.seed}/life/{source.serial}/{cluster.tag}/{node.number}/{time}"
+            ends.append(processes.life(source.process, streams.uniform(key)))
+    if ends:
+        at = world.now + min(ends)
+        schedule(world, at, Kind.PREEMPT, cluster.spec.name, node.number, node.life)
+
+
+def ready(world: World, cluster: Cluster, node: Node) -> None:
+    """READY: the node can work."""
+    move(world, cluster, node, NodeState.IDLE)
+    tell(world, "READY", cluster=cluster.spec.name, node=node.number)
+
+
+def work(world: World, cluster: Cluster, node: Node, job: str) -> None:
+    """DISPATCH: an idle node begins to run a job."""
+    move(world, cluster, node, NodeState.RUNNING)
+    tell(world, "DISPATCH", cluster=cluster.spec.name, node=node.number, job=job)
+
+
+def rest(world: World, cluster: Cluster, node: Node) -> None:
+    """LAST_SLOT_FREE: a node that ran has nothing to do."""
+    move(world, cluster, node, NodeState.IDLE)
+    tell(world, "LAST_SLOT_FREE", cluster=cluster.spec.name, node=node.number)
+
+
+def start_failed(world: World, cluster: Cluster, node: Node) -> None:
+    """START_FAIL: the node is of no use, and bills until it is recycled."""
+    move(world, cluster, node, NodeState.UNUSABLE)
+    at = world.now + world.settings.unusable_recycle_s
+    schedule(world, at, Kind.RECYCLED, cluster.spec.name, node.number, node.epoch)
+    tell(world, "START_FAIL", cluster=cluster.spec.name, node=node.number)
+
+
+def restored(world: World, cluster: Cluster, node: Node) -> None:
+    """RESTORED: a preempted node is back under its name, and is reinitialized."""
+    tell(world, "RESTORED", cluster=cluster.spec.name, node=node.number)
+    move(world, cluster, node, NodeState.ALLOCATING)
+    allocated(world, cluster, node)
+
+
+def lose(world: World, cluster: Cluster, node: Node) -> None:
+    """PREEMPT: the node stops billing and stays listed; the platform tries to bring it back."""
+    meter.stop(world, cluster, node)
+    move(world, cluster, node, NodeState.PREEMPTED)
+    node.life = 0
+    cluster.preempted_nodes += 1
+    cluster.to_seek.append(node.number)
+    market.release(world, world.markets[cluster.market], cluster, node)
+    if world.settings.replace:
+        at = world.now + world.settings.restore_window_h * HOUR
+        name = cluster.spec.name
+        schedule(world, at, Kind.RESTORE_EXPIRED, name, node.number, node.epoch)
+
+
+def leave(world: World, cluster: Cluster, node: Node) -> None:
+    """IDLE_TIMEOUT: give the node back."""
+    tell(world, "LEAVING", cluster=cluster.spec.name, node=node.number)
+    if world.settings.leave_s == 0:
+        remove(world, cluster, node, "LEFT")
+        return
+    move(world, cluster, node, NodeState.LEAVING)
+    at = world.now + world.settings.leave_s
+    schedule(world, at, Kind.LEFT, cluster.spec.name, node.number, node.epoch)
+
+
+def remove(world: World, cluster: Cluster, node: Node, event: str) -> None:
+    """The node is no more: billing stops, its capacity is free."""
+    meter.stop(world, cluster, node)
+    cluster.seconds[node.state] += world.now - node.since
+    del cluster.shelves[node.state][node.number]
+    del cluster.nodes[node.number]
+    heappush(cluster.free, node.number)
+    market.release(world, world.markets[cluster.market], cluster, node)
+    tell(world, event, cluster=cluster.spec.name, node=node.number)

@@ -1,0 +1,170 @@
+"""Autoscaling: after every event, idle nodes get work, and the cluster as many nodes as it needs.
+
+"Scales up automatically when a job is submitted"; "Idle time before scaling the cluster down to
+the minimum node count"; "queuing the failed tasks to the cluster". Jobs are served in the order in
+which they were submitted.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from mlctl.cloud.sim import batch, losses, market, meter, nodes, training
+from mlctl.cloud.sim.jobs import BatchJob, TrainingJob
+from mlctl.cloud.sim.state import Bill, Cluster, Kind, Node, NodeState, World, schedule
+
+_IDLE, _ALLOCATING, _PREEMPTED = NodeState.IDLE, NodeState.ALLOCATING, NodeState.PREEMPTED
+_LEAST_USED = (
+    *(NodeState.LEAVING, NodeState.UNUSABLE, _PREEMPTED, _ALLOCATING, _IDLE),
+    *(NodeState.PREPARING, NodeState.RUNNING),
+)
+
+
+def follow(world: World, cluster: Cluster) -> None:
+    """Draw the conclusions from whatever has just happened to the cluster."""
+    if cluster.jobs:
+        _assign(world, cluster)
+    elif cluster.spec.ephemeral:
+        close(world, cluster)
+        return
+    if not cluster.locked:
+        _fit(world, cluster)
+    _arm(world, cluster)
+    resizing = is_resizing(world, cluster)
+    if resizing != cluster.resizing:
+        cluster.resizing = resizing
+        cluster.steady_since = world.now
+
+
+def is_resizing(world: World, cluster: Cluster) -> bool:
+    """`allocationState`: nodes are coming, going or to be replaced, or cannot."""
+    shelves = cluster.shelves
+    if shelves[_ALLOCATING] or shelves[_PREEMPTED] or shelves[NodeState.LEAVING]:
+        return True
+    return cluster.locked and target(world, cluster) > have(cluster)
+
+
+def target(world: World, cluster: Cluster) -> int:
+    """R2, R14: the nodes that the jobs seek, within the cluster's bounds."""
+    spec, seek = cluster.spec, 0
+    for name in cluster.jobs:
+        match world.jobs[name]:
+            case BatchJob() as job:
+                seek += batch.wanted(job, spec.max_instances)
+            case TrainingJob() as job:
+                seek += training.wanted(job, spec.max_instances)
+            case _:
+                pass
+    return max(spec.min_instances, min(seek, spec.max_instances))
+
+
+def have(cluster: Cluster) -> int:
+    """The nodes that are there or coming back; neither going nor of no use."""
+    shelves = cluster.shelves
+    return len(cluster.nodes) - len(shelves[NodeState.LEAVING]) - len(shelves[NodeState.UNUSABLE])
+
+
+def _assign(world: World, cluster: Cluster) -> None:
+    """Give idle nodes to jobs, first come, first served."""
+    idle = cluster.shelves[_IDLE]
+    for name in tuple(cluster.jobs):
+        job = world.jobs[name]
+        if isinstance(job, BatchJob):
+            if job.spare:
+                batch.refill(world, job)
+            while idle and batch.is_hungry(job):
+                node = next(iter(idle.values()))
+                _take(world, cluster, node, name)
+                batch.join(world, job, node)
+        elif isinstance(job, TrainingJob) and not job.nodes:
+            need = training.wanted(job, cluster.spec.max_instances)
+            if len(idle) < need:
+                return  # it waits for all its nodes, and those behind it wait for it
+            taken = list(islice(idle.values(), need))
+            for node in taken:
+                _take(world, cluster, node, name)
+            training.start(world, job, taken)
+
+
+def _take(world: World, cluster: Cluster, node: Node, job: str) -> None:
+    """An idle node changes hands and begins to run."""
+    owner = world.jobs.get(node.job)
+    if isinstance(owner, BatchJob) and node.job != job:
+        owner.members -= 1
+    meter.pay(world, cluster, node, job)
+    nodes.work(world, cluster, node, job)
+
+
+def _fit(world: World, cluster: Cluster) -> None:
+    """Ask for the nodes that are missing, and for lost ones again; let go of what is too much."""
+    wanted, there = target(world, cluster), have(cluster)
+    if there > wanted:
+        there -= _let_go(world, cluster, there - wanted)
+    if cluster.to_seek and world.settings.replace:
+        _seek(world, cluster)
+    room = cluster.spec.max_instances - len(cluster.nodes)
+    payer = cluster.jobs[-1] if cluster.jobs else ""
+    for _ in range(min(wanted - there, room)):
+        nodes.add(world, cluster, payer)
+
+
+def _seek(world: World, cluster: Cluster) -> None:
+    """R4: ask for capacity for the nodes that were lost, and after a lock for those to come."""
+    place = world.markets[cluster.market]
+    for number in cluster.to_seek:
+        node = cluster.nodes.get(number)
+        if node is not None and node.state in (_PREEMPTED, _ALLOCATING) and not node.holds:
+            market.request(world, place, cluster, node)
+    cluster.to_seek.clear()
+
+
+def _let_go(world: World, cluster: Cluster, excess: int) -> int:
+    """NOT_WANTED: lost nodes, then those still to come, then those idle for long; how many."""
+    gone = 0
+    for state in (_PREEMPTED, _ALLOCATING):
+        newest_first = reversed(cluster.shelves[state].values())
+        for node in list(islice(newest_first, excess - gone)):
+            nodes.remove(world, cluster, node, "NOT_WANTED")
+            gone += 1
+    idle = cluster.shelves[_IDLE]
+    while gone < excess and idle:
+        node = next(iter(idle.values()))
+        if node.since + cluster.spec.idle_s > world.now:
+            break
+        retire(world, cluster, node)
+        gone += 1
+    return gone
+
+
+def shrink(world: World, cluster: Cluster) -> None:
+    """Bring a cluster within a new maximum at once: what is of least use goes first."""
+    for state in _LEAST_USED:
+        last_first = sorted(cluster.shelves[state].values(), key=lambda node: -node.number)
+        for node in last_first[: max(len(cluster.nodes) - cluster.spec.max_instances, 0)]:
+            losses.take_from_job(world, cluster, node)
+            nodes.remove(world, cluster, node, "LEFT")
+
+
+def close(world: World, cluster: Cluster) -> None:
+    """Give every node back; the cluster is no more, its bill stays."""
+    for number in sorted(cluster.nodes):
+        nodes.remove(world, cluster, cluster.nodes[number], "LEFT")
+    spec = cluster.spec
+    world.bills.append(Bill("cluster", spec.name, spec.tier, cluster.billed_s, spec.price))
+    del world.clusters[spec.name]
+
+
+def retire(world: World, cluster: Cluster, node: Node) -> None:
+    """Give back a node that nothing runs on."""
+    losses.take_from_job(world, cluster, node)
+    nodes.leave(world, cluster, node)
+
+
+def _arm(world: World, cluster: Cluster) -> None:
+    """Start the idle timers of the nodes that have just become idle."""
+    for node in reversed(cluster.shelves[_IDLE].values()):
+        if node.armed == node.epoch:
+            break
+        node.armed = node.epoch
+        at = max(world.now, node.since + cluster.spec.idle_s)
+        schedule(world, at, Kind.IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)

@@ -1,0 +1,126 @@
+"""Small simulated clouds for the tests of the event engine: one cluster `c`, one job `j`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from math import sqrt
+from statistics import fmean, stdev
+
+from mlctl.cloud.sim import engine, invariants, views
+from mlctl.cloud.sim.commands import (
+    AddCluster,
+    Command,
+    SetPreemption,
+    SubmitBatch,
+    SubmitTraining,
+)
+from mlctl.cloud.sim.log import LoggedEvent
+from mlctl.cloud.sim.model import BatchSpec, ClusterSpec, Settings, Tier, TrainingSpec, Workload
+from mlctl.cloud.sim.processes import Preemption
+from mlctl.cloud.sim.state import World
+from mlctl.cloud.sim.usage import usage
+from mlctl.cloud.sim.views import JobView, MiniBatches, Training
+
+AT_ONCE = Settings(allocation_s=0.0, preparation_s=0.0, replacement_s=0.0, provisioning_s=0.0)
+NO_CANCEL = replace(AT_ONCE, cancel_when_preempted=False)
+HOUR, DAY, EVER = 3600.0, 86_400.0, 1e9
+NO_TIMEOUT = 1e9
+
+
+def cluster(
+    most: int, least: int = 0, *, name: str = "c", low: bool = False, idle_s: float = 120.0
+) -> ClusterSpec:
+    """A cluster of at most `most` nodes of 4 cores."""
+    tier = Tier.LOW_PRIORITY if low else Tier.DEDICATED
+    return ClusterSpec(name, tier, least, most, idle_s)
+
+
+def batch(
+    n: int, seconds: float, nodes: int, *, name: str = "j", on: str = "c", **more: object
+) -> BatchSpec:
+    """A job of `n` mini-batches of one file, `seconds` each."""
+    spec = BatchSpec(
+        *(name, on, n, Workload(per_mini_batch_s=seconds)),
+        mini_batch_size=1,
+        instance_count=nodes,
+        timeout_s=NO_TIMEOUT,
+    )
+    return replace(spec, **more)  # type: ignore[arg-type]  # fields by name
+
+
+def training(steps: int, seconds: float, *, name: str = "j", **more: object) -> TrainingSpec:
+    """A training job of `steps` steps on the cluster `c`."""
+    spec = TrainingSpec(name, steps, seconds, cluster="c")
+    return replace(spec, **more)  # type: ignore[arg-type]  # fields by name
+
+
+def world(
+    *commands: Command, settings: Settings = AT_ONCE, seed: str = "tests", watched: bool = True
+) -> World:
+    """A new cloud after these commands; `watched`: every invariant is checked after every event."""
+    made = World(seed, settings=settings)
+    if watched:
+        made.watch = invariants.verify
+    for command in commands:
+        engine.apply(made, command)
+    return made
+
+
+def of(
+    spec: ClusterSpec, job: BatchSpec | TrainingSpec, *losses: Preemption
+) -> tuple[Command, ...]:
+    """The commands of a history: a cluster, what takes its nodes, and a job on it."""
+    submit = SubmitBatch(job) if isinstance(job, BatchSpec) else SubmitTraining(job)
+    return (SetPreemption(losses), AddCluster(spec), submit)
+
+
+def ended(made: World, job: str = "j", limit: float = EVER) -> JobView:
+    """The job after it has ended.
+
+    Raises:
+        AssertionError: it does not end.
+    """
+    assert engine.finish(made, job, limit), views.job(made, job)
+    return views.job(made, job)
+
+
+def mini_batches(view: JobView) -> MiniBatches:
+    """The mini-batches of a batch job."""
+    assert view.mini_batches is not None
+    return view.mini_batches
+
+
+def steps(view: JobView) -> Training:
+    """The steps of a training job."""
+    assert view.training is not None
+    return view.training
+
+
+def billed(made: World, until: float | None = None) -> float:
+    """The node-seconds of the cluster `c`, at a later moment where one is given."""
+    if until is not None:
+        engine.run(made, until)
+    return sum(one.node_s for one in usage(made) if one.kind == "cluster" and one.name == "c")
+
+
+def lines(events: Iterable[LoggedEvent]) -> list[str]:
+    """The event log."""
+    return [event.line() for event in events]
+
+
+def repeated(
+    times: int, name: str, commands: Iterable[Command], settings: Settings = AT_ONCE
+) -> list[JobView]:
+    """The job after each of many histories, which differ in their seed only."""
+    todo = tuple(commands)
+    return [
+        ended(world(*todo, settings=settings, seed=f"{name}/{time}", watched=False))
+        for time in range(times)
+    ]
+
+
+def z(views_: list[JobView], what: Callable[[JobView], float], expected: float) -> float:
+    """How many standard errors the mean over histories is off what it has to be."""
+    values = [what(view) for view in views_]
+    return (fmean(values) - expected) / (stdev(values) / sqrt(len(values)))
