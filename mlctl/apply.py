@@ -60,7 +60,10 @@ class NotEffective(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a step. `because` is the step whose failure it follows from."""
+    """Something that happened to a step. `because` is the step whose failure it follows from.
+
+    A step that is not `waited` for is done once the backend has accepted it.
+    """
 
     step: Step
     state: State
@@ -68,6 +71,7 @@ class Event:
     because: Step | None = None
     delay: float | None = None
     wrote: bool = False
+    waited: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +125,17 @@ def apply(
     parallelism: int,
     stop: threading.Event,
     retry: Retry | None = None,
+    wait: bool = True,
 ) -> Iterator[Event]:
     """Carry out the steps; the last event of each step is its outcome.
 
-    Once `stop` is set nothing new starts: what runs is finished, the rest is cancelled.
+    Once `stop` is set nothing new starts: what runs is finished, the rest is cancelled. Without
+    `wait`, the steps that no other needs are done once they are accepted, and not read back.
     """
     inbox: SimpleQueue[_Answer] = SimpleQueue()
     state = _State(work)
     final = {step.target: step for step in work.steps}
+    needed = {need for step in work.steps for need in step.needs}
     with ThreadPoolExecutor(parallelism, thread_name_prefix="apply") as pool:
         running = 0
         while state.active:
@@ -138,7 +145,8 @@ def apply(
                     state.finish(verdict)
                     yield verdict
                     continue
-                task = _Task(step, state.expected.get(step.target), final[step.target])
+                waits = wait or step.id in needed
+                task = _Task(step, state.expected.get(step.target), final[step.target], waits)
                 worker = _Worker(task, backend, work.scope, retry or Retry(), stop, inbox)
                 pool.submit(worker.run)
                 running += 1
@@ -204,6 +212,7 @@ class _Task:
     step: Step
     expected: str | None
     final: Step
+    waits: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +235,7 @@ class _Worker:
                 return
             self.inbox.put(Event(step, State.STARTED))
             wrote = self._do(step)
-            self.inbox.put(Event(step, State.DONE, wrote=wrote))
+            self.inbox.put(Event(step, State.DONE, wrote=wrote, waited=self.task.waits))
         except Transient as error:
             ended = State.CANCELLED if self.stop.is_set() else State.FAILED
             self.inbox.put(Event(step, ended, error))
@@ -245,6 +254,8 @@ class _Worker:
                 return False  # this plan was carried out before
             raise Stale("Stale", f"{step.target} has changed since the plan was made")
         self._write(step)
+        if not self.task.waits:
+            return True
         after = self._read(step)
         if not _settled(step, after, self.scope):
             raise NotEffective(step.target, _wrong(step, after, self.scope))
@@ -276,7 +287,9 @@ class _Worker:
         while True:
             attempt += 1
             try:
-                self._ask(step).wait()
+                asked = self._ask(step)
+                if self.task.waits:
+                    asked.wait()
             except NotFound:
                 if step.verb is Verb.DELETE:
                     return

@@ -59,6 +59,8 @@ def line(event: Event, seconds: float | None = None) -> str | None:
             return f"{step.target}: {said.now}..."
         case State.RETRYING:
             return f"{step.target}: Retrying in {event.delay or 0:g}s: {clean(str(event.error))}"
+        case State.DONE if event.wrote and not event.waited:
+            return f"{step.target}: Accepted; not waited for"
         case State.DONE if event.wrote or step.subsumed:
             return f"{step.target}: {said.done}{after}"
         case State.DONE:
