@@ -155,6 +155,30 @@ class SupportsNames(Protocol):
         """Who else has the name, in a few words; None when it is free or this workspace's own."""
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One machine of a cluster; `state` is idle, running, preparing, unusable, leaving or preempted."""
+
+    id: str
+    state: str
+    private_ip: str | None = None
+    public_ip: str | None = None
+    port: int | None = None
+    job: str | None = None
+
+
+@runtime_checkable
+class SupportsNodes(Protocol):
+    """Knows the machines of its clusters."""
+
+    def nodes(self, cluster: Address) -> list[Node]:
+        """The nodes of a cluster.
+
+        Raises:
+            NotFound: there is no such cluster.
+        """
+
+
 @runtime_checkable
 class SupportsUpload(Protocol):
     """Can take local files."""

@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mlctl import catalog as public
-from mlctl.backends.base import BackendError, Live, NotFound, Permanent, Transient, Usage
+from mlctl.backends.base import (
+    BackendError,
+    Live,
+    Node,
+    NotFound,
+    Permanent,
+    Transient,
+    Usage,
+)
 from mlctl.cloud import control, operations, quota, rows, service
 from mlctl.cloud.ask import Catalog, Found
 from mlctl.cloud.control import Pool, Status
@@ -145,6 +153,16 @@ class LocalBackend:
             for pool in self.pools(location)
             if pool.name != quota.ENDPOINTS
         ]
+
+    def nodes(self, cluster: Address) -> builtins.list[Node]:
+        """The nodes of a cluster; none while the simulated clusters do not grow.
+
+        Raises:
+            NotFound: there is no such cluster.
+        """
+        if cluster not in self.read([cluster]):
+            raise NotFound("ResourceNotFound", f"There is no {cluster}.", status=NOT_FOUND)
+        return []
 
     def taken(self, address: Address, location: str) -> str | None:
         """Which other workspace of the subscription has the name in a region."""
