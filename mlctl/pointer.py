@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-Data: TypeAlias = Any  # None, bool, int, float, str, list or dict of the same: checked by the schemas
+# None, bool, int, float, str, list or dict of the same: checked by the schemas.
+Data: TypeAlias = Any
 Pointer: TypeAlias = tuple[str | int, ...]
 
 
@@ -36,7 +37,7 @@ def dotted(pointer: Pointer) -> str:
 def get(data: Data, pointer: Pointer, default: Data = None) -> Data:
     """The value at `pointer`, or `default` where any step is missing."""
     for step in pointer:
-        if isinstance(data, Mapping) and step in data:
+        if isinstance(data, Mapping) and step in data:  # noqa: SIM114  # mypy needs them apart
             data = data[step]
         elif isinstance(data, list) and isinstance(step, int) and -len(data) <= step < len(data):
             data = data[step]

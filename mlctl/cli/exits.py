@@ -11,7 +11,7 @@ class Exit(IntEnum):
     OK = 0
     ERROR = 1
     USAGE = 2  # of az-style verbs; usage errors of validate, plan and apply are ERROR
-    CHANGES = 2  # noqa: PIE796  of plan --detailed-exitcode
+    CHANGES = 2  # of plan --detailed-exitcode
     NOT_FOUND = 3
     STALE = 4
     REFUSED = 5

@@ -18,9 +18,12 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     session: Session,
-    what: Annotated[str, typer.Argument(metavar="RULE|KIND|KIND.FIELD", help="MLC301, compute, or compute.tier.")],
+    what: Annotated[
+        str,
+        typer.Argument(metavar="RULE|KIND|KIND.FIELD", help="MLC301, compute, or compute.tier."),
+    ],
 ) -> Exit:
-    """Say what is known of a rule, a kind or a field: meaning, bounds, default, mutability, why, how to fix."""
+    """Explain a rule, a kind or a field: meaning, bounds, default, why, how to fix."""
     from mlctl.catalogue_of_rules import ALL_RULES
     from mlctl.render import explain as render
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from mlctl import catalog
 from mlctl.backends.base import Permanent
 from mlctl.backends.local import LocalBackend
 from mlctl.cli.command import command
@@ -19,15 +20,22 @@ from mlctl.cli.session import Session
 from mlctl.cloud.faults import ANY, Fault, Trouble
 from mlctl.kinds.codec import seconds as iso_seconds
 from mlctl.pointer import Data
+from mlctl.schema.words import nearest
 
 app = typer.Typer(help="The simulated cloud: its clock, quotas and faults.", no_args_is_help=True)
 _quota = typer.Typer(help="Core quotas of a region.", no_args_is_help=True)
-_fault = typer.Typer(help="Faults: make calls fail, be throttled, take long or lose their answer.", no_args_is_help=True)
+_fault = typer.Typer(
+    help="Faults: make calls fail, be throttled, take long or lose their answer.",
+    no_args_is_help=True,
+)
 app.add_typer(_quota, name="quota")
 app.add_typer(_fault, name="fault")
 
 Location = Annotated[
-    str | None, typer.Option("--location", "-l", metavar="REGION", help="The region; the workspace's unless given.")
+    str | None,
+    typer.Option(
+        "--location", "-l", metavar="REGION", help="The region; the workspace's unless given."
+    ),
 ]
 
 
@@ -40,7 +48,10 @@ def opened(session: Session) -> Iterator[LocalBackend]:
     """
     with session.backend() as backend:
         if not isinstance(backend, LocalBackend):
-            raise Permanent("NotLocal", f"`mlctl local` works on the simulated cloud, not on the {backend.name} backend")
+            raise Permanent(
+                "NotLocal",
+                f"`mlctl local` works on the simulated cloud, not on the {backend.name} backend",
+            )
         yield backend
 
 
@@ -59,7 +70,9 @@ def duration(text: str) -> float:
     try:
         return iso_seconds(text)
     except ValueError:
-        raise typer.BadParameter(f"`{text}` is no duration; write 90s, 15m, 1h30m, 30d or PT90S") from None
+        raise typer.BadParameter(
+            f"`{text}` is no duration; write 90s, 15m, 1h30m, 30d or PT90S"
+        ) from None
 
 
 def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
@@ -105,10 +118,12 @@ def advance(
 
 def reset(
     session: Session,
-    seed: Annotated[int, typer.Option("--seed", help="What all chance in the new cloud comes from.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", help="What all chance in the new cloud comes from.")
+    ] = 0,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> Exit:
-    """Make the cloud new: every workspace gone, the clock at its start, quotas and faults as at first."""
+    """Make the cloud new: no workspace, the clock at its start, quotas and faults as at first."""
     with opened(session) as local:
         if not yes and not session.confirmed("Delete every workspace of the simulated cloud?"):
             return Exit.ERROR
@@ -118,10 +133,15 @@ def reset(
 
 def quota_set(
     session: Session,
-    low_priority_cores: Annotated[int | None, typer.Option(min=0, help="Low-priority cores, all families.")] = None,
-    dedicated_cores: Annotated[int | None, typer.Option(min=0, help="Dedicated cores, all families.")] = None,
+    low_priority_cores: Annotated[
+        int | None, typer.Option(min=0, help="Low-priority cores, all families.")
+    ] = None,
+    dedicated_cores: Annotated[
+        int | None, typer.Option(min=0, help="Dedicated cores, all families.")
+    ] = None,
     family: Annotated[
-        list[str] | None, typer.Option(metavar="FAMILY=N", help="Dedicated cores of a VM family (repeatable).")
+        list[str] | None,
+        typer.Option(metavar="FAMILY=N", help="Dedicated cores of a VM family (repeatable)."),
     ] = None,
     computes: Annotated[int | None, typer.Option(min=0, help="How many computes.")] = None,
     location: Location = None,
@@ -129,16 +149,25 @@ def quota_set(
     """Set the quotas of the subscription in a region."""
     families = dict(_family(one) for one in family or [])
     if not families and low_priority_cores is None and dedicated_cores is None and computes is None:
-        raise typer.BadParameter("say which quota: --low-priority-cores, --dedicated-cores, --family or --computes")
+        raise typer.BadParameter(
+            "say which quota: --low-priority-cores, --dedicated-cores, --family or --computes"
+        )
     with opened(session) as local:
         local.set_quota(
-            location, low_priority=low_priority_cores, dedicated=dedicated_cores, families=families, computes=computes
+            location,
+            low_priority=low_priority_cores,
+            dedicated=dedicated_cores,
+            families=families,
+            computes=computes,
         )
     return Exit.OK
 
 
 def quota_list(
-    session: Session, location: Location = None, output: Output = OutputFormat.TABLE, query: Query = None
+    session: Session,
+    location: Location = None,
+    output: Output = OutputFormat.TABLE,
+    query: Query = None,
 ) -> Exit:
     """List the quotas of a region: those in use or set, and the general ones."""
     with opened(session) as local:
@@ -151,7 +180,7 @@ def quota_list(
     return Exit.OK
 
 
-class OperationVerb(str, Enum):
+class OperationVerb(StrEnum):
     """The calls that a fault can strike."""
 
     ANY = ANY
@@ -161,7 +190,7 @@ class OperationVerb(str, Enum):
     DELETE = "delete"
 
 
-class TroubleName(str, Enum):
+class TroubleName(StrEnum):
     """What happens to the call."""
 
     FAIL = "fail"
@@ -175,20 +204,32 @@ class TroubleName(str, Enum):
 def fault_add(
     session: Session,
     trouble: Annotated[TroubleName, typer.Argument(help="What happens to the call.")],
-    operation: Annotated[OperationVerb, typer.Option("--operation", help="Which calls.")] = OperationVerb.ANY,
+    operation: Annotated[
+        OperationVerb, typer.Option("--operation", help="Which calls.")
+    ] = OperationVerb.ANY,
     target: Annotated[
-        str, typer.Option("--target", metavar="ADDRESS", help="Calls about this resource; * and ? match any.")
+        str,
+        typer.Option(
+            "--target", metavar="ADDRESS", help="Calls about this resource; * and ? match any."
+        ),
     ] = "*",
     nth: Annotated[int, typer.Option("--nth", min=1, help="The first call that it strikes.")] = 1,
-    times: Annotated[int, typer.Option("--times", min=0, help="How many calls in a row; 0 for all to come.")] = 1,
+    times: Annotated[
+        int, typer.Option("--times", min=0, help="How many calls in a row; 0 for all to come.")
+    ] = 1,
     every: Annotated[bool, typer.Option("--every", help="Strike each n-th call instead.")] = False,
-    seconds: Annotated[str, typer.Option("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")] = "1",
+    seconds: Annotated[
+        str, typer.Option("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")
+    ] = "1",
     code: Annotated[str, typer.Option("--code", help="The service's error code.")] = "",
     status: Annotated[int, typer.Option("--status", min=0, max=599, help="The HTTP status.")] = 0,
     message: Annotated[str, typer.Option("--message", help="The service's error message.")] = "",
 ) -> Exit:
-    """Make calls to come go wrong: fail, throttle, delay, drop (done, but the answer is lost),
-    fail-operation (accepted, then failed) or ignore (a changed create-only field is not applied)."""
+    """Make calls to come go wrong.
+
+    fail and throttle refuse them, delay makes them long, drop loses the answer of what was done,
+    fail-operation accepts them and fails later, ignore does not apply a changed create-only field.
+    """
     wanted = Fault(
         Trouble(trouble.value),
         operation.value,
@@ -223,9 +264,16 @@ def fault_clear(session: Session) -> Exit:
 
 def _family(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
-    if not name or not number.isdecimal():
-        raise typer.BadParameter(f"`{text}`: write FAMILY=N, as standardDSv2Family=24", param_hint="--family")
-    return name, int(number)
+    known = {size.family.casefold(): size.family for size in catalog.sizes().values()}
+    if name.casefold() not in known and number:
+        near = nearest(name, known.values())
+        hint = f"did you mean `{near}`?" if near else "see `mlctl local quota list`"
+        raise typer.BadParameter(f"`{name}` is no VM family: {hint}", param_hint="--family")
+    if not number.isdecimal():
+        raise typer.BadParameter(
+            f"`{text}`: write FAMILY=N, as standardDSv2Family=24", param_hint="--family"
+        )
+    return known[name.casefold()], int(number)
 
 
 def _fault_data(number: int, fault: Fault, seen: int) -> Data:
@@ -238,6 +286,9 @@ def _fault_data(number: int, fault: Fault, seen: int) -> Data:
         "times": fault.times,
         "every": fault.every,
         "seconds": fault.seconds,
+        "code": fault.code,
+        "status": fault.status,
+        "message": fault.message,
         "seen": seen,
     }
 

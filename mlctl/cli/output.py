@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -14,7 +14,7 @@ from mlctl.pointer import Data
 _GLOBAL = "Global Arguments"
 
 
-class OutputFormat(str, Enum):
+class OutputFormat(StrEnum):
     """az's output formats."""
 
     JSON = "json"
@@ -29,10 +29,29 @@ class OutputFormat(str, Enum):
 Output = Annotated[
     OutputFormat, typer.Option("--output", "-o", help="Output format.", rich_help_panel=_GLOBAL)
 ]
+
+
+def _compiled(query: str | None) -> str | None:
+    """A query that cannot be read is refused before anything is done."""
+    if query is not None:
+        import jmespath
+        from jmespath.exceptions import JMESPathError
+
+        try:
+            jmespath.compile(query)
+        except JMESPathError as error:
+            raise typer.BadParameter(str(error)) from None
+    return query
+
+
 Query = Annotated[
     str | None,
     typer.Option(
-        "--query", metavar="JMESPATH", help="JMESPath query of the output.", rich_help_panel=_GLOBAL
+        "--query",
+        metavar="JMESPATH",
+        help="JMESPath query of the output.",
+        rich_help_panel=_GLOBAL,
+        callback=_compiled,
     ),
 ]
 

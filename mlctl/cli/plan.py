@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -30,12 +30,14 @@ from mlctl.survey import survey
 Target = Annotated[
     list[str] | None,
     typer.Option(
-        "--target", metavar="ADDRESS", help="Only this resource and what it needs: compute/NAME (repeatable)."
+        "--target",
+        metavar="ADDRESS",
+        help="Only this resource and what it needs: compute/NAME (repeatable).",
     ),
 ]
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How a plan is written."""
 
     HUMAN = "human"
@@ -91,7 +93,10 @@ def show_plan(session: Session, plan: Plan, output: Format) -> None:
 
     session.out(
         render.human(
-            plan, color=session.color(sys.stdout), width=session.width, verbose=session.flags.verbose
+            plan,
+            color=session.color(sys.stdout),
+            width=session.width,
+            verbose=session.flags.verbose,
         )
     )
 
@@ -104,12 +109,22 @@ def register(app: typer.Typer) -> None:
 def plan(
     session: Session,
     paths: Paths,
-    output: Annotated[Format, typer.Option("--output", "-o", help="How the plan is written.")] = Format.HUMAN,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Save the plan for `mlctl apply FILE`.")] = None,
+    output: Annotated[
+        Format, typer.Option("--output", "-o", help="How the plan is written.")
+    ] = Format.HUMAN,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Save the plan for `mlctl apply FILE`."),
+    ] = None,
     detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit with 2 when there are changes, 0 when there are none.")
+        bool,
+        typer.Option(
+            "--detailed-exitcode", help="Exit with 2 when there are changes, 0 when there are none."
+        ),
     ] = False,
-    destroy: Annotated[bool, typer.Option("--destroy", help="Plan to delete what the files declare.")] = False,
+    destroy: Annotated[
+        bool, typer.Option("--destroy", help="Plan to delete what the files declare.")
+    ] = False,
     target: Target = None,
     ignore: Ignore = None,
     select: Select = None,
@@ -121,13 +136,16 @@ def plan(
     """
     report = new_report(ignore, select, strict=strict)
     with session.backend() as backend:
-        planned = load_and_plan(session, backend, paths, report, destroying=destroy, targets=target or ())
+        planned = load_and_plan(
+            session, backend, paths, report, destroying=destroy, targets=target or ()
+        )
     if planned is None:
         return Exit.ERROR
     show_plan(session, planned.plan, output)
     if out is not None:
         planfile.save(planned.plan, planned.work, out)
-        session.note(f"\nSaved the plan to: {out}\n\nTo perform exactly these actions, run:\n    mlctl apply {out}")
+        session.note(f"\nSaved the plan to: {out}")
+        session.note(f"\nTo perform exactly these actions, run:\n    mlctl apply {out}")
     if planned.plan.rejections:
         return Exit.ERROR
     return Exit.CHANGES if detailed_exitcode and not planned.plan.empty else Exit.OK
@@ -140,5 +158,8 @@ def _address(graph: Graph, text: str) -> Address:
         raise typer.BadParameter(str(error), param_hint="--target") from None
     if not graph.declared(address):
         declared = ", ".join(map(str, sorted(graph.resources)[:5]))
-        raise typer.BadParameter(f"`{text}` is not declared in these files; they declare {declared}", param_hint="--target")
+        raise typer.BadParameter(
+            f"`{text}` is not declared in these files; they declare {declared}",
+            param_hint="--target",
+        )
     return address

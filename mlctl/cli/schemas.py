@@ -17,7 +17,9 @@ app = typer.Typer(help="The JSON Schemas of the documents, for editors.", no_arg
 
 def export(
     session: Session,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write them; made if need be.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where to write them; made if need be.")
+    ],
 ) -> Exit:
     """Write every schema to a folder, for an editor to check and complete YAML by."""
     try:

@@ -96,7 +96,8 @@ class Session:
         """
         scope = self.scope
         backend, where = open_backend(self.backend_name, scope, self.environment)
-        self.note(f"{self.backend_name} backend{where}, workspace {scope.resource_group}/{scope.workspace}")
+        workspace = f"{scope.resource_group}/{scope.workspace}"
+        self.note(f"{self.backend_name} backend{where}, workspace {workspace}")
         try:
             yield backend
         finally:
@@ -130,7 +131,8 @@ class Session:
         return (
             stream.isatty()
             and not self.environment.get("NO_COLOR")
-            and self.environment.get("AZURE_CORE_NO_COLOR", "").lower() not in ("1", "yes", "true", "on")
+            and self.environment.get("AZURE_CORE_NO_COLOR", "").lower()
+            not in ("1", "yes", "true", "on")
             and self.environment.get("TERM") != "dumb"
         )
 

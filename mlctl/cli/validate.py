@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -16,20 +16,31 @@ from mlctl.load import Loader
 
 Paths = Annotated[
     list[str],
-    typer.Argument(metavar="PATH...", help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin."),
+    typer.Argument(
+        metavar="PATH...",
+        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.",
+    ),
 ]
 Select = Annotated[
     list[str] | None,
-    typer.Option("--select", metavar="CODE", help="Check only these rules (codes, names or prefixes; repeatable)."),
+    typer.Option(
+        "--select",
+        metavar="CODE",
+        help="Check only these rules (codes, names or prefixes; repeatable).",
+    ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option("--ignore", metavar="CODE", help="Leave these rules out (codes, names or prefixes; repeatable)."),
+    typer.Option(
+        "--ignore",
+        metavar="CODE",
+        help="Leave these rules out (codes, names or prefixes; repeatable).",
+    ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How findings are written."""
 
     HUMAN = "human"
@@ -40,12 +51,28 @@ class Format(str, Enum):
 
 
 def new_report(ignore: list[str] | None, select: list[str] | None, *, strict: bool) -> Report:
-    """A report that obeys the flags; each may hold several codes, separated by commas."""
+    """A report that obeys the flags; each may hold several codes, separated by commas.
 
-    def codes(given: list[str] | None) -> frozenset[str]:
-        return frozenset(code for one in given or [] for code in one.split(",") if code)
+    Raises:
+        typer.BadParameter: one of them names no rule.
+    """
+    return Report(_codes("--ignore", ignore), _codes("--select", select), strict)
 
-    return Report(codes(ignore), codes(select), strict)
+
+def _codes(flag: str, given: list[str] | None) -> frozenset[str]:
+    codes = frozenset(code for one in given or [] for code in one.split(",") if code)
+    if codes:
+        from mlctl.catalogue_of_rules import ALL_RULES
+        from mlctl.schema.words import nearest
+
+        for code in sorted(codes):
+            if not any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):
+                near = nearest(
+                    code, [word for rule in ALL_RULES for word in (rule.code, rule.name)]
+                )
+                hint = f"did you mean `{near}`?" if near else "docs/rules.md lists them"
+                raise typer.BadParameter(f"`{code}` is no rule: {hint}", param_hint=flag)
+    return codes
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +83,9 @@ def register(app: typer.Typer) -> None:
 def validate(
     session: Session,
     paths: Paths,
-    output: Annotated[Format, typer.Option("--output", "-o", help="How findings are written.")] = Format.HUMAN,
+    output: Annotated[
+        Format, typer.Option("--output", "-o", help="How findings are written.")
+    ] = Format.HUMAN,
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,

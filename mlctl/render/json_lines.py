@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from mlctl import __version__
 from mlctl.apply import Event, State
 from mlctl.changes import Action
+from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.render import machine
 from mlctl.render.outcome import Outcome, collect, said_of, words
 from mlctl.render.progress import line
 from mlctl.steps import Step, Verb, Work
@@ -78,6 +80,15 @@ def show(
         stream,
     )
     return outcome
+
+
+def refuse(found: Report, stream: Stream) -> None:
+    """Write the version and the findings, where nothing is done because of them."""
+    stream.say("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+    for one in machine.diagnostics(found):
+        level = "error" if one["severity"] == "error" else "warn"
+        message = f"{one['severity'].capitalize()}: {one['summary']}"
+        stream.say("diagnostic", message, level, diagnostic=one)
 
 
 def _planned(actions: Mapping[Address, Action], stream: Stream) -> None:
