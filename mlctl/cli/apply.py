@@ -1,18 +1,19 @@
-"""`mlctl apply` and `mlctl destroy`: make the workspace as the files say, or take away what they declare."""
+"""`mlctl apply` and `mlctl destroy`: make the workspace as the files say, or undo what they say."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,9 +34,15 @@ from mlctl.render import outcome
 from mlctl.render.outcome import Outcome
 from mlctl.steps import Work
 
+if TYPE_CHECKING:
+    from mlctl.render import json_lines
+
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Parallelism = Annotated[
-    int, typer.Option("--parallelism", metavar="N", min=1, max=64, help="How many resources to work on at once.")
+    int,
+    typer.Option(
+        "--parallelism", metavar="N", min=1, max=64, help="How many resources to work on at once."
+    ),
 ]
 Output = Annotated[Format, typer.Option("--output", "-o", help="human, or json: one event a line.")]
 
@@ -58,15 +65,17 @@ def apply(
 ) -> Exit:
     """Make the workspace as the files say: print the plan, ask, and carry it out.
 
-    PATH may be a plan that `mlctl plan --out` saved: it is carried out as it stands, without asking, and refused
-    if the workspace has moved since.
+    PATH may be a plan that `mlctl plan --out` saved: it is carried out as it stands, without
+    asking, and refused if the workspace has moved since.
     """
     if len(paths) == 1 and _is_plan(Path(paths[0])):
         return _apply_saved(session, Path(paths[0]), parallelism, output)
     report = new_report(ignore, None, strict=strict)
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, targets=target or ())
-        return Exit.ERROR if planned is None else _carry_out(session, backend, planned, yes, parallelism, output)
+        if planned is None:
+            return _refuse(report, output, Exit.ERROR)
+        return _carry_out(session, backend, planned, yes, parallelism, output)
 
 
 def destroy(
@@ -79,16 +88,16 @@ def destroy(
     ignore: Ignore = None,
 ) -> Exit:
     """Delete what the files declare: print the plan, ask, and carry it out."""
-    report = new_report(ignore, None, strict=False)
+    report, targets = new_report(ignore, None, strict=False), target or ()
     with session.backend() as backend:
-        planned = load_and_plan(session, backend, paths, report, destroying=True, targets=target or ())
+        planned = load_and_plan(session, backend, paths, report, destroying=True, targets=targets)
         if planned is None:
-            return Exit.ERROR
+            return _refuse(report, output, Exit.ERROR)
         return _carry_out(session, backend, planned, yes, parallelism, output, destroying=True)
 
 
 def _is_plan(path: Path) -> bool:
-    """Whether a path names a saved plan rather than YAML: it is JSON by its name, or by its first character."""
+    """Whether a path names a saved plan, which is JSON: by its name, or by its first character."""
     if path.suffix in (".yml", ".yaml") or not path.is_file():
         return False
     with path.open("rb") as file:
@@ -109,13 +118,22 @@ def _carry_out(
     if output is Format.HUMAN:
         show_plan(session, plan, output)
     if plan.rejections:
-        if output is Format.JSON:
-            session.show_rejections(plan)
-        return Exit.REJECTED
-    if not plan.empty and not yes and not _approved(session, destroying=destroying):
+        rejected = Report()
+        rejected.add(*plan.rejections)
+        return _refuse(rejected, output, Exit.REJECTED)
+    if not plan.empty and not yes and not _approved(session, output, destroying=destroying):
         return Exit.ERROR
     running = Run(planned.work, actions_of(plan), parallelism, output, destroying=destroying)
     return carry_out(session, backend, running)
+
+
+def _refuse(report: Report, output: Format, code: Exit) -> Exit:
+    """Nothing is done: programs are told why, people have been."""
+    if output is Format.JSON:
+        from mlctl.render import json_lines
+
+        json_lines.refuse(report, _stream())
+    return code
 
 
 def _apply_saved(session: Session, path: Path, parallelism: int, output: Format) -> Exit:
@@ -123,7 +141,8 @@ def _apply_saved(session: Session, path: Path, parallelism: int, output: Format)
     with session.backend() as backend:
         if (saved.work.backend, saved.work.scope) != (backend.name, backend.scope):
             made_for = f"the {saved.work.backend} backend, workspace {saved.work.scope}"
-            raise planfile.PlanFileError(f"`{path}` was made for {made_for}, and this is another one")
+            message = f"`{path}` was made for {made_for}, and this is another one"
+            raise planfile.PlanFileError(message)
         gone = moved(saved.work, backend)
         if gone:
             session.say("ERROR: Saved plan is stale. These have changed since the plan was made:")
@@ -164,7 +183,7 @@ class Run:
 
 def carry_out(session: Session, backend: Backend, run: Run) -> Exit:
     """Do the steps, show what happens, and say how it ended."""
-    with stopping(session) as stop:
+    with stopping() as stop:
         events = run_steps(run.work, backend, parallelism=run.parallelism, stop=stop, retry=Retry())
         outcome = _shown(session, run, events)
     if outcome.stale:
@@ -180,8 +199,7 @@ def _shown(session: Session, run: Run, events: Iterator[Event]) -> Outcome:
     from mlctl.render import json_lines, progress
 
     if run.output is Format.JSON:
-        stream = json_lines.Stream(sys.stdout.write, _now, time.monotonic)
-        return json_lines.show(events, run.work, run.actions, stream, destroying=run.destroying)
+        return json_lines.show(events, run.work, run.actions, _stream(), destroying=run.destroying)
     if session.flags.only_show_errors:
         ended = outcome.collect(events, run.work, run.actions, lambda _event: None)
     elif sys.stderr.isatty():
@@ -189,29 +207,46 @@ def _shown(session: Session, run: Run, events: Iterator[Event]) -> Outcome:
     else:
         ended = progress.show(events, run.work, run.actions, sys.stderr)
     if not ended.complete:
-        session.say(outcome.summary(ended, color=session.color(sys.stderr), destroying=run.destroying))
+        session.say(
+            outcome.summary(ended, color=session.color(sys.stderr), destroying=run.destroying)
+        )
     elif not run.quiet:
         text = outcome.summary(ended, color=session.color(sys.stdout), destroying=run.destroying)
         session.out("\n" + text)
     return ended
 
 
+def _stream() -> json_lines.Stream:
+    from mlctl.render import json_lines
+
+    def write(line: str) -> None:
+        sys.stdout.write(line)
+        sys.stdout.flush()  # programs follow it as it comes
+
+    return json_lines.Stream(write, _now, time.monotonic)
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+_STOPPING = b"Stopping: nothing new starts, what runs is finished. Once more to stop at once.\n"
+_STOPPED = b"Stopped at once. What was being written may be half done; apply again to go on.\n"
+
+
 @contextmanager
-def stopping(session: Session) -> Iterator[threading.Event]:
+def stopping() -> Iterator[threading.Event]:
     """An event that the first Ctrl-C or SIGTERM sets; the second ends the process at once."""
     stop = threading.Event()
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        if stop.is_set():
-            session.say("Stopped at once. What was being written may be half done; the next apply goes on from there.")
+        again = stop.is_set()
+        stop.set()
+        with suppress(OSError):  # and not by print(), which may be what was interrupted
+            os.write(sys.stderr.fileno(), _STOPPED if again else _STOPPING)
+        if again:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
-        stop.set()
-        session.say("Stopping: nothing new starts, what runs is finished. Once more to stop at once.")
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -221,15 +256,20 @@ def stopping(session: Session) -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _approved(session: Session, *, destroying: bool) -> bool:
-    """Ask; only `yes` counts, and nobody to ask is a no."""
-    if not sys.stdin.isatty():
-        session.say("ERROR: nobody to ask for approval here (no terminal); pass --yes to go on without asking.")
+def _approved(session: Session, output: Format, *, destroying: bool) -> bool:
+    """Ask; only `yes` counts, and nobody to ask, or nothing to see, is a no."""
+    if output is Format.JSON or not sys.stdin.isatty():
+        why = "-o json shows no plan to approve" if output is Format.JSON else "no terminal"
+        session.say(f"ERROR: nobody to ask for approval here ({why}); pass --yes to go on without.")
         return False
     question = (
-        "Do you really want to destroy all these resources?" if destroying else "Do you want to perform these actions?"
+        "Do you really want to destroy all these resources?"
+        if destroying
+        else "Do you want to perform these actions?"
     )
-    sys.stderr.write(f"\n{question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: ")
+    sys.stderr.write(
+        f"\n{question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: "
+    )
     sys.stderr.flush()
     if sys.stdin.readline().strip() == "yes":
         return True
