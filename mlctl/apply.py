@@ -23,6 +23,7 @@ from mlctl.backends.base import (
     NotFound,
     Operation,
     Permanent,
+    SupportsUpload,
     Transient,
 )
 from mlctl.changes import FieldChange
@@ -304,7 +305,11 @@ class _Worker:
     def _ask(self, step: Step) -> Operation:
         if step.verb is Verb.DELETE:
             return self.backend.delete(step.target)
-        return self.backend.put(step.target, step.body)
+        body = step.body
+        if step.uploads and isinstance(self.backend, SupportsUpload):
+            for upload in step.uploads:
+                body = self.backend.upload(step.target, body, upload)
+        return self.backend.put(step.target, body)
 
     def _pause(self, step: Step, attempt: int, error: Transient) -> None:
         """Wait before asking again; raises `error` where it is time to give up."""

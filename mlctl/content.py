@@ -9,11 +9,39 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 IGNORE_FILES = (".amlignore", ".gitignore")  # the first that exists counts, as in the SDK
 
 Ignored = Callable[[str], bool]
+
+
+class Sort(Enum):
+    """What local content becomes, and with that, which hash names it."""
+
+    CODE = "code"
+    ASSET = "asset"
+    COMPONENT = "component"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Local content that a resource's body names, and that must be in the workspace before.
+
+    `wire` points at the name in the body. `path` is absolute; `digest` is its content's hash when it was looked at.
+    """
+
+    sort: Sort
+    path: str
+    digest: str
+    wire: tuple[str | int, ...]
+
+    @property
+    def folder(self) -> str:
+        """The folder in a datastore that the SDK would upload it to."""
+        return f"LocalUpload/{self.digest}"
 
 
 def code_hash(path: Path) -> str:
@@ -25,11 +53,11 @@ def code_hash(path: Path) -> str:
     Raises:
         OSError: something in the folder cannot be read.
     """
-    files = sorted(_files(path), key=lambda one: one[1].lower())
-    digest = hashlib.sha256(str(len(files)).encode())
-    for file, name in files:
+    found = sorted(files(path), key=lambda one: one[1].lower())
+    digest = hashlib.sha256(str(len(found)).encode())
+    for file, name in found:
         digest.update(f"#{name}#{file.stat().st_size}".encode())
-    for file, _ in files:
+    for file, _ in found:
         _feed(digest, file)
     return digest.hexdigest()
 
@@ -48,7 +76,8 @@ def asset_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _files(path: Path) -> Iterator[tuple[Path, str]]:
+def files(path: Path) -> Iterator[tuple[Path, str]]:
+    """What is uploaded of a file or folder: each file, and its path within the folder."""
     if path.is_file():
         yield path.resolve(), path.name
         return

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mlctl import content, pointer, source
+from mlctl.content import Sort, Upload
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS, codec
 from mlctl.kinds.address import Address, Scope
@@ -54,7 +55,7 @@ def localize(resources: Iterable[Resource], scope: Scope, report: Report) -> lis
 
 
 def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Resource]:
-    values = dict(resource.values)
+    values, uploads = dict(resource.values), list(resource.uploads)
     for field in resource.form.fields:
         value = values.get(field.at)
         if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
@@ -67,10 +68,11 @@ def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Reso
                 values[field.at] = f"azureml:{asset.address.name}:{asset.address.version}"
                 yield asset
             elif field.path and isinstance(value, str):
-                values[field.at] = _content(resource, field, value, scope)
+                values[field.at], found = _content(resource, field, value, scope)
+                uploads += found
         except OSError as error:
             report.add(_unreadable(resource, field, error))
-    yield replace(resource, values=values)
+    yield replace(resource, values=values, uploads=tuple(uploads))
 
 
 def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
@@ -97,6 +99,22 @@ def resolve(resource: Resource, path: str) -> Path:
     return resource.document.folder / path.removeprefix("file:")
 
 
+def digest(upload: Upload) -> str:
+    """The hash of an upload's content as it is now.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    path = _existing(Path(upload.path))
+    match upload.sort:
+        case Sort.CODE:
+            return content.code_hash(path)
+        case Sort.ASSET:
+            return content.asset_hash(path)
+        case Sort.COMPONENT:
+            return _component_hash(path)
+
+
 def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resource | None:
     """The asset that a value stands for; None for references and content of its own."""
     if isinstance(value, dict) and field.refers_to in KINDS:
@@ -108,33 +126,54 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
         return None
     path = resolve(resource, value)
     if field.refers_to == CODE.name:
-        digest = content.code_hash(_existing(path))
-        name = str(uuid.uuid5(_CODE_NAMES, digest))
-        uri = f"{_datastore(scope)}/LocalUpload/{digest}/{path.resolve().name}"
-        values: dict[Pointer, Data] = {
-            ("hash",): digest,
-            ("hash_version",): "202208",
-            ("uri",): uri,
-        }
-        return _owned(resource, field, CODE, Address(CODE.name, name, None, "1"), values)
-    spec = source.plain(path.read_text(encoding="utf-8"))
-    digest = _sha(source.dump(spec) + "".join(_code_hashes(spec, path.parent)))
-    address = Address(COMPONENT.name, ANONYMOUS, None, digest)
-    return _owned(resource, field, COMPONENT, address, {("spec",): spec, ("hash",): digest})
+        return _code(resource, field, path, scope)
+    upload = Upload(
+        Sort.COMPONENT, _absolute(path), _component_hash(path), ("properties", "componentSpec")
+    )
+    given: dict[Pointer, Data] = {("spec",): _yaml(path), ("hash",): upload.digest}
+    address = Address(COMPONENT.name, ANONYMOUS, None, upload.digest)
+    return _owned(resource, field, COMPONENT, address, given, upload)
 
 
-def _code_hashes(spec: Data, folder: Path) -> Iterable[str]:
-    """The content of the local code and components that a pipeline's steps name."""
+def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resource:
+    upload = Upload(Sort.CODE, _absolute(path), content.code_hash(path), ("properties", "codeUri"))
+    values: dict[Pointer, Data] = {
+        ("hash",): upload.digest,
+        ("hash_version",): "202208",
+        ("uri",): _uri(upload, scope),
+    }
+    address = Address(CODE.name, str(uuid.uuid5(_CODE_NAMES, upload.digest)), None, "1")
+    return _owned(resource, field, CODE, address, values, upload)
+
+
+def _component_hash(path: Path) -> str:
+    """A hash of a component's file and of all local content that it names."""
+    spec = _yaml(path)
+    return _sha(source.dump(spec) + "".join(_named_hashes(spec, path.parent)))
+
+
+def _named_hashes(spec: Data, folder: Path) -> Iterable[str]:
+    """The content of the local code and components that a component or its steps name."""
     jobs = pointer.get(spec, ("jobs",))
-    for job in jobs.values() if isinstance(jobs, dict) else ():
-        for key in ("code", "component"):
-            named = pointer.get(job, (key,))
-            if isinstance(named, str) and is_local(named):
-                yield content.code_hash(_existing(folder / named))
+    for one in (spec, *(jobs.values() if isinstance(jobs, dict) else ())):
+        code, component = (pointer.get(one, (key,)) for key in ("code", "component"))
+        if isinstance(code, str) and is_local(code):
+            yield content.code_hash(_existing(folder / code))
+        if isinstance(component, str) and is_local(component):
+            yield _component_hash(_existing(folder / component))
+
+
+def _yaml(path: Path) -> Data:
+    return source.plain(path.read_text(encoding="utf-8"))
 
 
 def _owned(
-    resource: Resource, field: Field, kind: Kind, address: Address, values: dict[Pointer, Data]
+    resource: Resource,
+    field: Field,
+    kind: Kind,
+    address: Address,
+    values: dict[Pointer, Data],
+    *uploads: Upload,
 ) -> Resource:
     form = kind.forms[-1]
     return Resource(
@@ -145,12 +184,17 @@ def _owned(
         values,
         (*resource.root, *field.at),
         resource.address,
+        uploads,
     )
 
 
 def _existing(path: Path) -> Path:
     path.stat()
     return path
+
+
+def _absolute(path: Path) -> str:
+    return str(_existing(path).resolve())
 
 
 def _named(asset: Resource, scope: Scope) -> Resource:
@@ -210,15 +254,22 @@ def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _content(resource: Resource, field: Field, value: str, scope: Scope) -> Data:
-    """What a path of the resource's own becomes: the text of a conda file, or an upload's URI."""
+def _content(
+    resource: Resource, field: Field, value: str, scope: Scope
+) -> tuple[Data, tuple[Upload, ...]]:
+    """What a path of the resource's own becomes: a conda file's text, or an upload and its URI."""
     if not is_local(value):
-        return value
+        return value, ()
     path = resolve(resource, value)
     if field.codec == "conda":
-        return _conda(source.plain(path.read_text(encoding="utf-8")))
-    digest = content.asset_hash(_existing(path))
-    return f"{_datastore(scope)}/LocalUpload/{digest}/{path.resolve().name}"
+        return _conda(_yaml(path)), ()
+    upload = Upload(Sort.ASSET, _absolute(path), content.asset_hash(path), field.wire)
+    return _uri(upload, scope), (upload,)
+
+
+def _uri(upload: Upload, scope: Scope) -> str:
+    """Where the SDK uploads content to: a folder named by its hash in the workspace's own store."""
+    return f"{_datastore(scope)}/{upload.folder}/{Path(upload.path).name}"
 
 
 def _datastore(scope: Scope) -> str:

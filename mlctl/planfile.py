@@ -2,7 +2,8 @@
 
 One versioned JSON document: that of `plan -o json`, with `steps` and `read` (address to
 fingerprint). There is no secret in it, ever: a step says where in the user's files its secrets
-stand, and they are read from there when the plan is applied.
+stand, and they are read from there when the plan is applied. Nor are there the user's other files:
+a step says which of them go up, and their hashes.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mlctl import pointer
+from mlctl import localize, pointer
 from mlctl.changes import Action, Plan
+from mlctl.content import Sort, Upload
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
@@ -113,8 +115,12 @@ def fill_secrets(work: Work, read_document: ReadDocument) -> Work:
     """The work with the secrets of the user's files in its bodies.
 
     Raises:
-        PlanFileError: a file, the document in it or the value is gone, or it is another resource's.
+        PlanFileError: a file, the document in it or the value is gone, or it is another resource's;
+            or what is to be uploaded has changed since the plan was made.
     """
+    for step in work.steps:
+        for upload in step.uploads:
+            _unchanged(step, upload)
     return replace(work, steps=tuple(_filled(step, read_document) for step in work.steps))
 
 
@@ -143,6 +149,19 @@ def _secret(step: Step, secret: Secret, read_document: ReadDocument) -> Data:
     return value
 
 
+def _unchanged(step: Step, upload: Upload) -> None:
+    try:
+        same = localize.digest(upload) == upload.digest
+    except OSError as error:
+        raise PlanFileError(
+            f"{step.change} needs `{upload.path}`, which cannot be read: {error.strerror or error}"
+        ) from error
+    if not same:
+        raise PlanFileError(
+            f"`{upload.path}`, which {step.change} uploads, has changed since the plan was made"
+        )
+
+
 def _step(step: Step) -> dict[str, Data]:
     body = copy.deepcopy(dict(step.body))
     for form in kind_of(step.target).forms:
@@ -159,6 +178,10 @@ def _step(step: Step) -> dict[str, Data]:
         "needs": list(step.needs),
         "secrets": [_place(step, secret) for secret in step.secrets],
         "subsumed": step.subsumed,
+        "uploads": [
+            {"sort": one.sort.value, "path": one.path, "digest": one.digest, "wire": [*one.wire]}
+            for one in step.uploads
+        ],
     }
 
 
@@ -189,7 +212,12 @@ def _read_step(data: Mapping[str, Data]) -> Step:
         tuple(data["needs"]),
         tuple(map(_read_place, data["secrets"])),
         data["subsumed"],
+        tuple(map(_read_upload, data.get("uploads", ()))),
     )
+
+
+def _read_upload(data: Mapping[str, Data]) -> Upload:
+    return Upload(Sort(data["sort"]), data["path"], data["digest"], tuple(data["wire"]))
 
 
 def _read_place(data: Mapping[str, Data]) -> Secret:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from mlctl import pointer
 from mlctl.changes import Action, Change, Plan
+from mlctl.content import Upload
 from mlctl.graph import Graph
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
@@ -45,6 +46,7 @@ class Step:
     """One write. `change` is the resource whose change it belongs to, mostly the `target` itself.
 
     `needs` are the ids of the steps that must be done before. `doing` is the progress line's verb.
+    `uploads` is local content that must be in the workspace before the body can name it.
     A `subsumed` delete is carried out by the delete of the parent; it is there to be seen and
     waited for.
     """
@@ -58,6 +60,7 @@ class Step:
     needs: tuple[int, ...] = ()
     secrets: tuple[Secret, ...] = ()
     subsumed: bool = False
+    uploads: tuple[Upload, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +144,10 @@ class _Builder:
     def _put(self, change: Change, body: Mapping[str, Data], doing: str, needs: set[_Key]) -> None:
         resource = change.resource
         secrets = _secrets(resource) if resource else ()
-        step = Step(0, change.address, Verb.PUT, change.address, doing, body, (), secrets)
-        self._steps[_Role.PUT, change.address] = step, needs
+        uploads = resource.uploads if resource and change.live is None else ()
+        target = change.address
+        step = Step(0, target, Verb.PUT, target, doing, body, (), secrets, uploads=uploads)
+        self._steps[_Role.PUT, target] = step, needs
 
     def _needs(self, change: Change, resource: Resource) -> set[_Key]:
         edges = self._graph.edges_of(resource.address)

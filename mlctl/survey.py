@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mlctl import pointer
-from mlctl.backends.base import Backend, Live, SupportsNames, SupportsUsage, Usage
+from mlctl.backends.base import Backend, Live, SupportsCode, SupportsNames, SupportsUsage, Usage
 from mlctl.compare import differences
 from mlctl.graph import Graph
 from mlctl.kinds import codec, kind_of
@@ -50,6 +50,7 @@ def survey(graph: Graph, backend: Backend, *, destroying: bool = False) -> Surve
     more = _assets_in_use(graph, found, backend.scope) - wanted
     if more:
         found |= backend.read(more)
+    found |= _code(graph, found, backend)
     leaving = {address: live for address, live in found.items() if state(live.body) == "deleting"}
     live = {address: one for address, one in found.items() if address not in leaving}
     deleting = destroying or _replaces(graph, live, backend.scope)
@@ -98,6 +99,20 @@ def _assets_in_use(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> 
     """What the live owners of anonymous assets use today: the content may be there already."""
     owners = {one.owner for one in graph.resources.values() if one.owner is not None}
     return {used for owner in owners if owner in live for used in named_by(live[owner], scope)}
+
+
+def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, Live]:
+    """Code that somebody uploaded under another name: the same content need not go up twice."""
+    if not isinstance(backend, SupportsCode):
+        return {}
+    known: dict[Address, Address] = {}
+    for address, resource in graph.resources.items():
+        if address.kind == "code" and address not in live:
+            there = backend.find_code(str(resource.values["hash",]))
+            if there is not None:
+                known[address] = there
+    found = backend.read(known.values()) if known else {}
+    return {address: found[there] for address, there in known.items() if there in found}
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from mlctl.content import Upload
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 
@@ -65,8 +66,10 @@ class Transient(BackendError):
         status: int = 503,
         retry_after: float | None = None,
         ambiguous: bool = False,
+        details: tuple[str, ...] = (),
+        request_id: str | None = None,
     ) -> None:
-        super().__init__(code, message, status=status)
+        super().__init__(code, message, status=status, details=details, request_id=request_id)
         self.retry_after = retry_after
         self.ambiguous = ambiguous
 
@@ -180,8 +183,24 @@ class SupportsNodes(Protocol):
 
 
 @runtime_checkable
-class SupportsUpload(Protocol):
-    """Can take local files."""
+class SupportsCode(Protocol):
+    """Knows code by its content."""
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash, where one was uploaded before."""
+
+
+@runtime_checkable
+class SupportsUpload(Protocol):
+    """Needs local files before a body can name them; one that does not takes the body's word."""
+
+    def upload(
+        self, address: Address, body: Mapping[str, Data], upload: Upload
+    ) -> Mapping[str, Data]:
+        """Bring local files to where `body` may name them; the body that does.
+
+        What was uploaded before is not sent again.
+
+        Raises:
+            BackendError: refused, or the files are not what they were when the plan was made.
+        """

@@ -251,6 +251,15 @@ def _conda_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     return source.plain(value) if isinstance(value, str) else value
 
 
+def _upload_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
+    """Where uploaded content stands is the service's affair; the folder's name is its hash.
+
+    Origin: azure-ai-ml 1.35.2 puts it in `LocalUpload/HASH/NAME` of a datastore, and says so as
+    `azureml://...` of a model and as `https://...` of a build context.
+    """
+    return str(value).partition("/LocalUpload/")[2].rstrip("/") or str(value)
+
+
 def _json_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
     """Text, because Python holds `true` and 1 for equal; 1.0 and 1 are the same in JSON."""
     return json.dumps(json.loads(json.dumps(value), parse_float=_whole), sort_keys=True)
@@ -275,5 +284,6 @@ CODECS: dict[str, Codec] = {
     "subnet": Codec(_subnet_encode, _subnet_decode, _subnet_canonical),
     "identities": Codec(_identities_encode, _identities_decode, _identities_canonical),
     "conda": Codec(_conda_encode, _conda_decode, _conda_decode),
+    "upload": Codec(_same, _same, _upload_canonical),
     "json": Codec(_same, _same, _json_canonical),
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlctl import pointer
+from mlctl.content import Upload
 from mlctl.diagnostics import Label
 from mlctl.kinds.address import Address, Reference
 from mlctl.kinds.field import Field, Form
@@ -22,6 +23,7 @@ class Resource:
 
     `values` are as written, under the pointers of the form's fields. `root` is where in the
     document the resource stands: `()` but for one that is written inline in another (`owner`).
+    `uploads` is the local content that it names.
     """
 
     address: Address
@@ -31,6 +33,7 @@ class Resource:
     values: Mapping[Pointer, Data]
     root: Pointer = ()
     owner: Address | None = None
+    uploads: tuple[Upload, ...] = ()
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
         """The place of a value (or its key); the spelling through an alias is found too."""

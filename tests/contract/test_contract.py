@@ -12,8 +12,8 @@ from mlctl.backends.base import (
     BackendError,
     NotFound,
     Permanent,
+    SupportsCode,
     SupportsNames,
-    SupportsUpload,
     SupportsUsage,
 )
 from mlctl.kinds.address import Address
@@ -308,7 +308,7 @@ def test_nobody_else_has_a_name_of_this_workspace(backend: Backend) -> None:
 
 
 def test_code_is_found_by_its_hash(backend: Backend) -> None:
-    assert isinstance(backend, SupportsUpload)
+    assert isinstance(backend, SupportsCode)
     code = Address("code", "c0de", None, "1")
     hashed = {"hash_sha256": "abc", "hash_version": "202208"}
     put(backend, code, {"properties": {"codeUri": "https://blob/c", "properties": hashed}})
