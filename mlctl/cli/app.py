@@ -4,22 +4,64 @@ from __future__ import annotations
 
 import typer
 
-from mlctl.cli import apply, explain, local, plan, resources, schemas, validate
-from mlctl.cli.command import root
+from mlctl.cli.command import Group, command, root
 
-app = typer.Typer(
-    name="mlctl",
-    help="Declarative infrastructure as code for Azure Machine Learning: validate, plan and apply the YAML that"
-    " `az ml` users already have, on Azure or on a simulated workspace of your own.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
-root(app)
-for module in (validate, plan, apply, explain):
-    module.register(app)
-app.add_typer(schemas.app, name="schema")
-app.add_typer(local.app, name="local")
-for group, name in resources.groups():
-    app.add_typer(group, name=name)
+KINDS = ("compute", "batch-endpoint", "batch-deployment", "model", "environment")
+VERBS = ("validate", "plan", "apply", "destroy", *KINDS, "explain", "schema", "local", "emulator")
+
+
+def build(verb: str | None = None) -> typer.Typer:
+    """All commands, or only the branch of `verb`: a run imports no more than it needs."""
+    app = typer.Typer(
+        name="mlctl",
+        cls=Group,
+        help="Declarative infrastructure as code for Azure Machine Learning: validate, plan and"
+        " apply the YAML that `az ml` users already have, on Azure or on a simulated workspace of"
+        " your own.",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    root(app)
+    for name in [verb] if verb in VERBS else VERBS:
+        _register(app, str(name))
+    return app
+
+
+def _register(app: typer.Typer, verb: str) -> None:
+    match verb:
+        case "validate":
+            from mlctl.cli import validate
+
+            validate.register(app)
+        case "plan":
+            from mlctl.cli import plan
+
+            plan.register(app)
+        case "apply":
+            from mlctl.cli import apply
+
+            command(app, verb)(apply.apply)
+        case "destroy":
+            from mlctl.cli import apply
+
+            command(app, verb)(apply.destroy)
+        case "explain":
+            from mlctl.cli import explain
+
+            explain.register(app)
+        case "schema":
+            from mlctl.cli import schemas
+
+            app.add_typer(schemas.app, name=verb)
+        case "local":
+            from mlctl.cli import local
+
+            app.add_typer(local.app, name=verb)
+        case "emulator":
+            from mlctl.cli import emulator
+
+            app.add_typer(emulator.app, name=verb)
+        case kind:
+            from mlctl.cli import resources
+
+            app.add_typer(resources.group(kind), name=kind)

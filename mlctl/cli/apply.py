@@ -171,28 +171,39 @@ def actions_of(plan: Plan) -> dict[Address, Action]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Run:
-    """Work to carry out, and how to speak of it; `quiet` leaves the summary of a success out."""
+    """Work to carry out, and how to speak of it; without `wait` an accepted write is done."""
 
     work: Work
     actions: Mapping[Address, Action]
     parallelism: int = 10
     output: Format = Format.HUMAN
     destroying: bool = False
-    quiet: bool = False
+    wait: bool = True
 
 
 def carry_out(session: Session, backend: Backend, run: Run) -> Exit:
     """Do the steps, show what happens, and say how it ended."""
-    with stopping() as stop:
-        events = run_steps(run.work, backend, parallelism=run.parallelism, stop=stop, retry=Retry())
-        outcome = _shown(session, run, events)
-    if outcome.stale:
+    ended = perform(session, backend, run)
+    if run.output is Format.HUMAN:
+        stream = sys.stdout if ended.complete else sys.stderr
+        text = outcome.summary(ended, color=session.color(stream), destroying=run.destroying)
+        session.out("\n" + text) if ended.complete else session.say(text)
+    if ended.stale:
         return Exit.STALE
-    if outcome.cancelled:
+    if ended.cancelled:
         return Exit.CANCELLED
-    if outcome.failed:
-        return Exit.PARTIAL if outcome.done else Exit.ERROR
+    if ended.failed:
+        return Exit.PARTIAL if ended.done else Exit.ERROR
     return Exit.OK
+
+
+def perform(session: Session, backend: Backend, run: Run) -> Outcome:
+    """Do the steps and show what happens meanwhile; how it ended is left to the caller to say."""
+    with stopping() as stop:
+        events = run_steps(
+            run.work, backend, parallelism=run.parallelism, stop=stop, retry=Retry(), wait=run.wait
+        )
+        return _shown(session, run, events)
 
 
 def _shown(session: Session, run: Run, events: Iterator[Event]) -> Outcome:
@@ -201,19 +212,10 @@ def _shown(session: Session, run: Run, events: Iterator[Event]) -> Outcome:
     if run.output is Format.JSON:
         return json_lines.show(events, run.work, run.actions, _stream(), destroying=run.destroying)
     if session.flags.only_show_errors:
-        ended = outcome.collect(events, run.work, run.actions, lambda _event: None)
-    elif sys.stderr.isatty():
-        ended = progress.watch(events, run.work, run.actions, sys.stderr, time.monotonic)
-    else:
-        ended = progress.show(events, run.work, run.actions, sys.stderr)
-    if not ended.complete:
-        session.say(
-            outcome.summary(ended, color=session.color(sys.stderr), destroying=run.destroying)
-        )
-    elif not run.quiet:
-        text = outcome.summary(ended, color=session.color(sys.stdout), destroying=run.destroying)
-        session.out("\n" + text)
-    return ended
+        return outcome.collect(events, run.work, run.actions, lambda _event: None)
+    if sys.stderr.isatty():
+        return progress.watch(events, run.work, run.actions, sys.stderr, time.monotonic)
+    return progress.show(events, run.work, run.actions, sys.stderr)
 
 
 def _stream() -> json_lines.Stream:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.session import Flags, Session
@@ -15,33 +18,88 @@ _GLOBAL = "Global Arguments"
 
 Subscription = Annotated[
     str | None,
-    typer.Option("--subscription", metavar="ID", help="Name or id of the subscription.", rich_help_panel=_GLOBAL),
+    typer.Option(
+        "--subscription",
+        metavar="ID",
+        help="Name or id of the subscription.",
+        rich_help_panel=_GLOBAL,
+    ),
 ]
 ResourceGroup = Annotated[
     str | None,
-    typer.Option("--resource-group", "-g", metavar="NAME", help="Name of the resource group.", rich_help_panel=_GLOBAL),
+    typer.Option(
+        "--resource-group",
+        "-g",
+        metavar="NAME",
+        help="Name of the resource group.",
+        rich_help_panel=_GLOBAL,
+    ),
 ]
 Workspace = Annotated[
     str | None,
     typer.Option(
-        "--workspace-name", "-w", metavar="NAME", help="Name of the workspace.", rich_help_panel=_GLOBAL
+        "--workspace-name",
+        "-w",
+        metavar="NAME",
+        help="Name of the workspace.",
+        rich_help_panel=_GLOBAL,
     ),
 ]
 BackendName = Annotated[
     str | None,
     typer.Option(
-        "--backend", metavar="NAME", help="local (a simulated workspace) or azure.", rich_help_panel=_GLOBAL
+        "--backend",
+        metavar="NAME",
+        help="local (a simulated workspace) or azure.",
+        rich_help_panel=_GLOBAL,
     ),
 ]
 OnlyShowErrors = Annotated[
-    bool, typer.Option("--only-show-errors", help="Only show errors, suppressing notes.", rich_help_panel=_GLOBAL)
+    bool,
+    typer.Option(
+        "--only-show-errors", help="Only show errors, suppressing notes.", rich_help_panel=_GLOBAL
+    ),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", help="Say more about what is done and why.", rich_help_panel=_GLOBAL)
+    bool,
+    typer.Option("--verbose", help="Say more about what is done and why.", rich_help_panel=_GLOBAL),
 ]
 Debug = Annotated[
-    bool, typer.Option("--debug", help="Show the traceback of an internal error.", rich_help_panel=_GLOBAL)
+    bool,
+    typer.Option(
+        "--debug", help="Show the traceback of an internal error.", rich_help_panel=_GLOBAL
+    ),
 ]
+
+Body = Callable[..., Exit | None]
+
+
+class _Helped:
+    """A command or group whose help is ours; `declared` are the parameters that it was made of."""
+
+    declared: ClassVar[tuple[inspect.Parameter, ...]] = ()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, as az words it."""
+        from mlctl.cli import help as words
+        from mlctl.cli import tree
+        from mlctl.cli.examples import examples
+
+        path = tuple(ctx.command_path.split()[1:])
+        session = Session(Flags())
+        width = shutil.get_terminal_size((100, 24)).columns
+        node = tree.read(self, path)
+        formatter.write(
+            words.text(node, examples(path), width=width, color=session.color(sys.stdout))
+        )
+
+
+class Command(_Helped, TyperCommand):
+    """A command."""
+
+
+class Group(_Helped, TyperGroup):
+    """A group of commands: pass it as `cls` to `typer.Typer`."""
 
 
 def _globals(
@@ -56,16 +114,19 @@ def _globals(
     return Flags(subscription, resource_group, workspace, backend, only_show_errors, verbose, debug)
 
 
-_SHARED = {
-    name: parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY)
-    for (name, parameter), hint in zip(
-        inspect.signature(_globals).parameters.items(),
-        get_type_hints(_globals, include_extras=True).values(),
-        strict=False,
-    )
-}
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function with their annotations as values."""
+    hints = get_type_hints(function, include_extras=True)
+    return [
+        one.replace(annotation=hints[name])
+        for name, one in inspect.signature(function).parameters.items()
+    ]
 
-Body = Callable[..., Exit | None]
+
+_SHARED = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in _parameters(_globals)]
+_CONTEXT = inspect.Parameter(
+    "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
+)
 
 
 def command(app: typer.Typer, name: str, **options: Any) -> Callable[[Body], Body]:
@@ -75,27 +136,34 @@ def command(app: typer.Typer, name: str, **options: Any) -> Callable[[Body], Bod
     """
 
     def register(body: Body) -> Body:
-        def run(context: typer.Context, **given: Any) -> Exit:
-            flags = _globals(**{key: given.pop(key) for key in _SHARED})
-            above = context.find_root().obj
-            session = Session(flags.over(above) if isinstance(above, Flags) else flags)
-            return body(session, **given) or Exit.OK
-
-        hints = get_type_hints(body, include_extras=True)
-        own = [
-            parameter.replace(annotation=hints[key])
-            for key, parameter in inspect.signature(body).parameters.items()
-            if key != "session"
-        ]
-        first = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        parameters = [first, *own, *_SHARED.values()]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
-        run.__doc__ = body.__doc__
-        app.command(name, **options)(run)
+        own = [one for one in _parameters(body) if one.name != "session"]
+        add(app, name, body, own, inspect.getdoc(body) or "", **options)
         return body
 
     return register
+
+
+def add(
+    app: typer.Typer,
+    name: str,
+    body: Body,
+    own: Iterable[inspect.Parameter],
+    text: str,
+    **options: Any,
+) -> None:
+    """Register `body` as a command that takes the parameters `own` and the global flags."""
+
+    def run(context: typer.Context, **given: Any) -> Exit:
+        flags = _globals(**{one.name: given.pop(one.name) for one in _SHARED})
+        above = context.find_root().obj
+        session = Session(flags.over(above) if isinstance(above, Flags) else flags)
+        return body(session, **given) or Exit.OK
+
+    declared = (*own, *_SHARED)
+    _sign(run, declared)
+    run.__doc__ = text
+    made = type("Command", (Command,), {"declared": declared})
+    app.command(name, cls=made, **options)(run)
 
 
 def root(app: typer.Typer) -> None:
@@ -104,8 +172,13 @@ def root(app: typer.Typer) -> None:
     def callback(context: typer.Context, **given: Any) -> None:
         context.obj = _globals(**given)
 
-    first = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    parameters = [first, *_SHARED.values()]
-    callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-    callback.__annotations__ = {one.name: one.annotation for one in parameters}
-    app.callback()(callback)
+    _sign(callback, _SHARED)
+    made = type("Group", (Group,), {"declared": tuple(_SHARED)})
+    app.callback(cls=made)(callback)
+
+
+def _sign(function: Callable[..., Any], parameters: Iterable[inspect.Parameter]) -> None:
+    """Give a function the signature that typer reads."""
+    signed = [_CONTEXT, *parameters]
+    function.__signature__ = inspect.Signature(signed)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in signed}

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from mlctl.changes import Plan
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
+from mlctl.render.tables import Columns
 
 _GLOBAL = "Global Arguments"
 
@@ -29,47 +31,63 @@ class OutputFormat(StrEnum):
 Output = Annotated[
     OutputFormat, typer.Option("--output", "-o", help="Output format.", rich_help_panel=_GLOBAL)
 ]
-
-
-def _compiled(query: str | None) -> str | None:
-    """A query that cannot be read is refused before anything is done."""
-    if query is not None:
-        import jmespath
-        from jmespath.exceptions import JMESPathError
-
-        try:
-            jmespath.compile(query)
-        except JMESPathError as error:
-            raise typer.BadParameter(str(error)) from None
-    return query
-
-
 Query = Annotated[
     str | None,
     typer.Option(
-        "--query",
-        metavar="JMESPATH",
-        help="JMESPath query of the output.",
-        rich_help_panel=_GLOBAL,
-        callback=_compiled,
+        "--query", metavar="JMESPATH", help="JMESPath query of the output.", rich_help_panel=_GLOBAL
     ),
 ]
 
 
-def print_data(session: Session, data: Data, output: OutputFormat, query: str | None) -> None:
-    """Data on stdout, after the query, in az's format.
+def print_data(
+    session: Session,
+    data: Data,
+    output: OutputFormat | None,
+    query: str | None,
+    columns: Columns | None = None,
+) -> None:
+    """Data on stdout, after the query, in az's format: the one given, else the one configured.
+
+    `columns` are those of a table, unless a query made something else of the data.
 
     Raises:
         typer.BadParameter: the query is no JMESPath.
     """
-    from mlctl.render import resources
+    from mlctl.render import resources, tables
 
+    chosen = output or configured(session)
     if query is not None:
-        import jmespath
-        from jmespath.exceptions import JMESPathError
+        data = _queried(data, query)
+    elif columns is not None and chosen is OutputFormat.TABLE:
+        data = tables.rows(data, columns)
+    session.out(resources.output(data, chosen.value, color=session.color(sys.stdout)))
 
-        try:
-            data = jmespath.search(query, data)
-        except JMESPathError as error:
-            raise typer.BadParameter(f"{error}", param_hint="--query") from None
-    session.out(resources.output(data, output.value, color=session.color(sys.stdout)))
+
+def print_plan(session: Session, plan: Plan, output: OutputFormat | None) -> None:
+    """A plan on stdout: for people, or as data where an output format is given."""
+    if output is None:
+        from mlctl.render import plan as render
+
+        session.out(render.human(plan, color=session.color(sys.stdout), width=session.width))
+        return
+    from mlctl.render import plan_json
+
+    print_data(session, plan_json.document(plan), output, None)
+
+
+def configured(session: Session) -> OutputFormat:
+    """az's `core.output`, where it is one of the formats; JSON otherwise."""
+    try:
+        return OutputFormat(session.settings.core("output") or "json")
+    except ValueError:
+        return OutputFormat.JSON
+
+
+def _queried(data: Data, query: str) -> Data:
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        return jmespath.search(query, data)
+    except JMESPathError as error:
+        raise typer.BadParameter(f"{error}", param_hint="--query") from None

@@ -1,11 +1,11 @@
-"""Which workspace a command works in, and on which backend: flags, environment, mlctl.yml, az's configuration."""
+"""Which workspace a command works in, on which backend: flags, environment, configuration files."""
 
 from __future__ import annotations
 
 import configparser
-import os
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlctl import source
@@ -16,48 +16,87 @@ from mlctl.pointer import Data
 PROJECT_FILE = "mlctl.yml"
 LOCAL_SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 
-# What each part is called: flag, environment variables in order, key of mlctl.yml, [defaults] key of az's file.
-_PARTS = {
-    "subscription": ("--subscription", ("MLCTL_SUBSCRIPTION", "AZURE_SUBSCRIPTION_ID"), "subscription", None),
-    "resource_group": (
+Ini = Mapping[str, Mapping[str, str]]
+
+
+class ScopeError(Exception):
+    """Part of the workspace's name is missing, or a file cannot be used; says how to give it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the workspace's name, and what it is called where it can be given.
+
+    `variables` stand in their order; `key` is that of `mlctl.yml`, `default` that of `[defaults]`
+    in the configuration files of mlctl and az.
+    """
+
+    flag: str
+    variables: tuple[str, ...]
+    key: str
+    default: str
+
+
+PARTS = {
+    "subscription": Part(
+        "--subscription",
+        ("MLCTL_SUBSCRIPTION", "AZURE_DEFAULTS_SUBSCRIPTION", "AZURE_SUBSCRIPTION_ID"),
+        "subscription",
+        "subscription",
+    ),
+    "resource_group": Part(
         "--resource-group",
         ("MLCTL_RESOURCE_GROUP", "AZURE_DEFAULTS_GROUP"),
         "resource_group",
         "group",
     ),
-    "workspace": (
+    "workspace": Part(
         "--workspace-name",
         ("MLCTL_WORKSPACE", "AZURE_DEFAULTS_WORKSPACE"),
         "workspace",
         "workspace",
     ),
 }
-
-
-class ScopeError(Exception):
-    """Part of the workspace's name is missing, or a configuration file cannot be used; says all the ways to give it."""
+LOCATION = Part("--location", ("MLCTL_LOCATION", "AZURE_DEFAULTS_LOCATION"), "location", "location")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What was configured, before the command's own flags."""
+    """What was configured, before the command's own flags.
+
+    `own` is mlctl's configuration file, `az` is az's, by sections; `account` is the id of the
+    subscription that `az account set` chose.
+    """
 
     project: Mapping[str, Data]
-    az: Mapping[str, str]
+    az: Ini
     environment: Mapping[str, str]
+    own: Ini = field(default_factory=dict)
+    account: str | None = None
 
     @classmethod
     def read(cls, folder: Path, environment: Mapping[str, str]) -> Settings:
-        """`mlctl.yml` of the folder, and az's configuration.
+        """`mlctl.yml` of the folder, mlctl's configuration and az's.
 
         Raises:
-            ScopeError: one of them cannot be read.
+            ScopeError: `mlctl.yml` cannot be read.
         """
-        return cls(_project(folder / PROJECT_FILE), _az(environment), environment)
+        az = _az_folder(environment)
+        return cls(
+            _project(folder / PROJECT_FILE),
+            read_ini(az / "config"),
+            environment,
+            read_ini(own_file(environment)),
+            _account(az / "azureProfile.json"),
+        )
 
     def backend(self, flag: str | None) -> str:
         """The name of the backend: `local` unless something says otherwise."""
-        return flag or self.environment.get("MLCTL_BACKEND") or str(self.project.get("backend") or "local")
+        return (
+            flag
+            or self.environment.get("MLCTL_BACKEND")
+            or str(self.project.get("backend") or "local")
+        )
 
     def scope(self, backend: str, flags: Mapping[str, str | None]) -> Scope:
         """The workspace.
@@ -65,30 +104,66 @@ class Settings:
         Raises:
             ScopeError: a part is missing; on the local backend every part has a default.
         """
-        found = {part: flags.get(part) or self._configured(part) for part in _PARTS}
-        missing = [part for part, value in found.items() if value is None]
+        found = {part: flags.get(part) or self.configured(where) for part, where in PARTS.items()}
         if backend == "local":
-            fallback = {part: getattr(LOCAL_SCOPE, part) for part in _PARTS}
+            fallback = {part: getattr(LOCAL_SCOPE, part) for part in PARTS}
             return Scope(**{part: value or fallback[part] for part, value in found.items()})
+        found["subscription"] = found["subscription"] or self.account
+        missing = [part for part, value in found.items() if value is None]
         if missing:
             raise ScopeError("\n".join(_ways(part) for part in missing))
         return Scope(**{part: str(value) for part, value in found.items()})
 
-    def _configured(self, part: str) -> str | None:
-        _, variables, key, az_key = _PARTS[part]
-        for variable in variables:
+    def configured(self, part: Part) -> str | None:
+        """A default: of the environment, else `mlctl.yml`, else mlctl's own file, else az's."""
+        for variable in part.variables:
             if self.environment.get(variable):
                 return self.environment[variable]
-        if self.project.get(key):
-            return str(self.project[key])
-        return self.az.get(az_key) if az_key else None
+        if self.project.get(part.key):
+            return str(self.project[part.key])
+        for file in (self.own, self.az):
+            if file.get("defaults", {}).get(part.default):
+                return file["defaults"][part.default]
+        return None
+
+    def core(self, name: str) -> str | None:
+        """A setting of az's `[core]` section: the environment, mlctl's configuration, az's."""
+        files = (file.get("core", {}).get(name) for file in (self.own, self.az))
+        variables = (
+            self.environment.get(f"{prefix}_{name.upper()}") for prefix in ("MLCTL", "AZURE_CORE")
+        )
+        return next((value for value in (*variables, *files) if value), None)
+
+    def truth(self, name: str) -> bool:
+        """Whether a setting of `[core]` is on."""
+        return (self.core(name) or "").casefold() in ("1", "yes", "true", "on")
+
+
+def own_file(environment: Mapping[str, str]) -> Path:
+    """mlctl's configuration file, which `mlctl configure` writes."""
+    home = environment.get("HOME", "~")
+    base = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    folder = environment.get("MLCTL_CONFIG_DIR") or f"{base}/mlctl"
+    return Path(folder).expanduser() / "config"
+
+
+def read_ini(path: Path) -> dict[str, dict[str, str]]:
+    """The sections of a configuration file; nothing where it cannot be read."""
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read(path, encoding="utf-8")
+    except (configparser.Error, OSError, UnicodeDecodeError):
+        return {}
+    return {name: dict(parser[name]) for name in parser.sections()}
 
 
 def _ways(part: str) -> str:
-    flag, variables, key, az_key = _PARTS[part]
-    ways = [f"`{flag}`", *(f"${variable}" for variable in variables), f"`{key}:` in {PROJECT_FILE}"]
-    if az_key:
-        ways.append(f"`az configure --defaults {az_key}=...`")
+    where = PARTS[part]
+    ways = [f"`{where.flag}`", *(f"${variable}" for variable in where.variables)]
+    ways += [
+        f"`{where.key}:` in {PROJECT_FILE}",
+        f"`mlctl configure --defaults {where.default}=...`",
+    ]
     return f"no {part.replace('_', ' ')} is given; say it with {', '.join(ways[:-1])} or {ways[-1]}"
 
 
@@ -102,11 +177,15 @@ def _project(path: Path) -> Mapping[str, Data]:
     return documents[0].data
 
 
-def _az(environment: Mapping[str, str]) -> Mapping[str, str]:
-    folder = environment.get("AZURE_CONFIG_DIR") or os.path.join(environment.get("HOME", "~"), ".azure")
-    parser = configparser.ConfigParser(interpolation=None)
+def _az_folder(environment: Mapping[str, str]) -> Path:
+    folder = environment.get("AZURE_CONFIG_DIR") or f"{environment.get('HOME', '~')}/.azure"
+    return Path(folder).expanduser()
+
+
+def _account(path: Path) -> str | None:
+    """The subscription that az works in; az writes the file with a byte order mark."""
     try:
-        parser.read(Path(folder).expanduser() / "config", encoding="utf-8")
-        return dict(parser["defaults"]) if parser.has_section("defaults") else {}
-    except (configparser.Error, OSError, UnicodeDecodeError):
-        return {}
+        profile = json.loads(path.read_text(encoding="utf-8-sig"))
+        return next(str(one["id"]) for one in profile["subscriptions"] if one.get("isDefault"))
+    except (OSError, ValueError, KeyError, TypeError, StopIteration, AttributeError):
+        return None
