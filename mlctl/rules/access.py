@@ -99,6 +99,7 @@ NO_PUBLIC_IP = Rule(
     f"{_COMPUTE}; hashicorp/terraform-provider-azurerm,"
     " machine_learning_compute_cluster_resource.go, check at creation",
 )
+_SECRETS = ("admin_password", "ssh_key_value")
 ACCESS_RULES = (
     NO_CREDENTIALS,
     NO_LOGIN,
@@ -114,9 +115,9 @@ ACCESS_RULES = (
 def login(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
     """MLC310 and MLC311."""
     for cluster in declared(graph, "compute"):
-        if lacks(cluster, "ssh_settings", "admin_password") and lacks(
-            cluster, "ssh_settings", "ssh_key_value"
-        ):
+        # What `show` printed has no secrets, and can be applied again all the same.
+        shown = cluster.get("provisioning_state") is not None
+        if not shown and all(lacks(cluster, "ssh_settings", one) for one in _SECRETS):
             yield finding(
                 NO_CREDENTIALS,
                 cluster,
