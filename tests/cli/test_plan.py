@@ -1,0 +1,142 @@
+"""`mlctl plan`, from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.shell import Run, cluster, edit
+
+ADDED = {
+    "compute/low-pri-cluster",
+    "batch-endpoint/heart-classifier-batch",
+    "batch-deployment/heart-classifier-batch/classifier-xgboost",
+    "model/heart-classifier:1",
+}
+
+
+def actions(mlctl: Run, *arguments: str) -> dict[str, list[str]]:
+    """What a plan does to each resource."""
+    changes = mlctl("plan", *arguments, "-o", "json").json["resource_changes"]
+    return {one["address"]: one["change"]["actions"] for one in changes}
+
+
+def test_a_new_sample_is_four_resources_to_add(mlctl: Run, sample: Path) -> None:
+    assert actions(mlctl, "sample") == dict.fromkeys(ADDED, ["create"])
+
+
+def test_a_plan_writes_nothing(mlctl: Run, sample: Path) -> None:
+    mlctl("plan", "sample")
+    assert mlctl("compute", "list").json == []
+
+
+def test_one_changed_number_is_all_that_a_plan_shows(mlctl: Run, sample: Path) -> None:
+    mlctl("apply", "sample", "--yes")
+    edit(sample / "low-pri-cluster.yml", "max_instances: 2", "max_instances: 5")
+    done = mlctl("plan", "sample", "--only-show-errors")
+    signs = [line for line in done.out.splitlines() if line.lstrip().startswith(("~ ", "+ ", "- "))]
+    assert signs[1:] == ["  ~ compute/low-pri-cluster:", "      ~ max_instances: 2 -> 5"]
+    assert "Plan: 0 to add, 1 to change, 0 to destroy." in done.out
+
+
+def test_json_has_every_change_under_the_names_of_the_yaml(mlctl: Run, sample: Path) -> None:
+    mlctl("apply", "sample", "--yes")
+    edit(sample / "low-pri-cluster.yml", "DS3_v2", "DS4_v2")
+    said = mlctl("plan", "sample", "-o", "json").json
+    change = next(one for one in said["resource_changes"] if one["kind"] == "compute")
+    assert change["change"]["actions"] == ["delete", "create"]
+    assert change["change"]["after"]["size"] == "STANDARD_DS4_v2"
+    assert change["change"]["replace_paths"] == [["size"]]
+    assert change["source"] == {"filename": "sample/low-pri-cluster.yml", "line": 4}
+    assert said["applyable"] is True
+
+
+def test_the_exit_code_tells_changes_only_when_asked(mlctl: Run, sample: Path) -> None:
+    before = [mlctl("plan", "sample", *flag).code for flag in ((), ("--detailed-exitcode",))]
+    mlctl("apply", "sample", "--yes")
+    assert before == [0, 2]
+    assert mlctl("plan", "sample", "--detailed-exitcode").code == 0
+
+
+def test_files_with_errors_are_no_plan(mlctl: Run, sample: Path) -> None:
+    edit(sample / "low-pri-cluster.yml", "tier:", "tire:")
+    done = mlctl("plan", "sample", "--detailed-exitcode")
+    assert (done.code, done.out) == (1, "")
+    assert "did you mean `tier`?" in done.err
+
+
+def test_what_the_backend_would_reject_is_said_before(mlctl: Run, sample: Path) -> None:
+    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    done = mlctl("plan", "sample", "--detailed-exitcode")
+    assert done.code == 1
+    assert "eastus allows 4 low-priority cores; 0 are taken and this plan asks for 8" in done.out
+    assert mlctl("plan", "sample", "-o", "json").json["applyable"] is False
+
+
+def test_a_missing_reference_is_what_the_backend_would_reject(mlctl: Run, sample: Path) -> None:
+    done = mlctl("plan", "sample/deployment.yml", "-o", "json")
+    assert done.code == 1
+    assert [one["code"] for one in done.json["diagnostics"]] == ["MLC402"] * 3
+
+
+def test_a_target_brings_what_it_needs_and_nothing_else(mlctl: Run, sample: Path) -> None:
+    assert set(actions(mlctl, "sample", "--target", "compute/low-pri-cluster")) == {
+        "compute/low-pri-cluster"
+    }
+    deployment = "batch-deployment/heart-classifier-batch/classifier-xgboost"
+    assert set(actions(mlctl, "sample", "--target", deployment)) == ADDED
+
+
+@pytest.mark.parametrize("target", ["compute/nope", "nope", "job/x"])
+def test_a_target_that_is_not_declared_is_a_usage_error(
+    mlctl: Run, sample: Path, target: str
+) -> None:
+    done = mlctl("plan", sample, "--target", target)
+    assert (done.code, done.err.count("ERROR: ")) == (1, 1)
+
+
+def test_destroy_plans_to_delete_what_is_declared_and_live(mlctl: Run, sample: Path) -> None:
+    assert "No changes." in mlctl("plan", "sample", "--destroy").out
+    mlctl("apply", "sample", "--yes")
+    assert actions(mlctl, "sample", "--destroy") == dict.fromkeys(ADDED, ["delete"])
+
+
+def test_a_path_that_does_not_exist_is_a_warning_to_validate_and_an_error_to_plan(
+    mlctl: Run, sample: Path
+) -> None:
+    edit(sample / "model.yml", "./model", "./nowhere")
+    assert mlctl("validate", "sample/model.yml").code == 0
+    assert mlctl("plan", "sample/model.yml").code == 1
+
+
+def test_the_backend_and_the_workspace_are_said_once(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    assert (
+        mlctl("plan", "cpu.yml").err == "local backend (.mlctl/local.db), workspace local/local\n"
+    )
+    assert mlctl("plan", "cpu.yml", "--only-show-errors").err == ""
+
+
+def test_a_workspace_is_a_world_of_its_own(mlctl: Run, sample: Path) -> None:
+    mlctl("apply", "sample", "--yes", "-g", "here", "-w", "one")
+    assert mlctl("model", "list", "-g", "here", "-w", "one", "--query", "length(@)").json == 1
+    assert mlctl("model", "list", "-g", "here", "-w", "two").json == []
+
+
+def test_the_state_is_where_the_variable_says(
+    mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster(tmp_path / "cpu.yml")
+    monkeypatch.setenv("MLCTL_LOCAL_DB", str(tmp_path / "deep" / "state.db"))
+    mlctl("apply", "cpu.yml", "--yes")
+    assert (tmp_path / "deep" / "state.db").is_file()
+    assert not (tmp_path / ".mlctl").exists()
+
+
+def test_memory_keeps_nothing(mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster(tmp_path / "cpu.yml")
+    monkeypatch.setenv("MLCTL_LOCAL_DB", ":memory:")
+    assert mlctl("apply", "cpu.yml", "--yes").code == 0
+    assert mlctl("plan", "cpu.yml", "--detailed-exitcode").code == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["cpu.yml"]

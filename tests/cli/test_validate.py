@@ -1,0 +1,143 @@
+"""`mlctl validate`, from the shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.shell import Run, cluster, edit
+
+TYPO = "$schema: amlCompute.schema.json\nname: c-lu\ntype: amlcompute\ntire: low_priority\n"
+
+
+def test_valid_files_exit_with_0_and_are_counted(mlctl: Run, sample: Path) -> None:
+    done = mlctl("validate", "sample", "--ignore", "retiring-size")
+    assert (done.code, done.out, done.err) == (0, "Success! 4 files are valid.\n", "")
+
+
+def test_a_typo_is_underlined_with_the_right_suggestion(mlctl: Run, sample: Path) -> None:
+    edit(sample / "low-pri-cluster.yml", "tier:", "tire:")
+    done = mlctl("validate", "sample/low-pri-cluster.yml", "--select", "MLC1")
+    assert done.code == 1
+    assert done.out == (
+        "error[MLC101]: unknown field `tire`\n"
+        " --> sample/low-pri-cluster.yml:8:1\n"
+        "  |\n"
+        "8 | tire: low_priority\n"
+        "  | ^^^^\n"
+        "  = hint: did you mean `tier`?\n"
+        "\n"
+        "Found 1 error in 1 file.\n"
+    )
+
+
+def test_json_says_where_and_what(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.yml").write_text(TYPO)
+    said = mlctl("validate", "c.yml", "-o", "json", "--select", "MLC101").json
+    assert (said["format_version"], said["valid"], said["error_count"]) == ("1.0", False, 1)
+    (found,) = said["diagnostics"]
+    assert (found["code"], found["summary"]) == ("MLC101", "unknown field `tire`")
+    assert found["range"] == {
+        "filename": "c.yml",
+        "start": {"line": 4, "column": 1, "byte": TYPO.index("tire")},
+        "end": {"line": 4, "column": 5, "byte": TYPO.index("tire") + 4},
+    }
+    assert found["snippet"]["code"] == "tire: low_priority"
+
+
+def test_sarif_is_version_2_1_0(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.yml").write_text(TYPO)
+    said = mlctl("validate", "c.yml", "-o", "sarif", "--select", "MLC101").json
+    assert (said["version"], said["runs"][0]["results"][0]["ruleId"]) == ("2.1.0", "MLC101")
+
+
+def test_github_gets_an_annotation(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.yml").write_text(TYPO)
+    done = mlctl("validate", "c.yml", "-o", "github", "--select", "MLC101")
+    assert done.out == (
+        "::error file=c.yml,line=4,endLine=4,col=1,endColumn=5,title=MLC101::"
+        "unknown field `tire` (did you mean `tier`?)\n"
+    )
+
+
+def test_azure_pipelines_get_an_issue(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.yml").write_text(TYPO)
+    done = mlctl("validate", "c.yml", "-o", "azure-pipelines", "--select", "MLC101")
+    assert done.out.startswith("##vso[task.logissue type=error;sourcepath=c.yml;linenumber=4;")
+
+
+@pytest.mark.parametrize("form", ["human", "json", "sarif", "github", "azure-pipelines"])
+def test_the_exit_code_is_that_of_the_verdict_in_every_form(
+    mlctl: Run, tmp_path: Path, form: str
+) -> None:
+    (tmp_path / "bad.yml").write_text(TYPO)
+    cluster(tmp_path / "good.yml")
+    assert [mlctl("validate", f, "-o", form).code for f in ("bad.yml", "good.yml")] == [1, 0]
+
+
+def test_warnings_pass_unless_strict(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml", size="STANDARD_DS3_v2")
+    assert [mlctl("validate", "cpu.yml", *flag).code for flag in ((), ("--strict",))] == [0, 1]
+
+
+@pytest.mark.parametrize("flag", ["MLC305", "MLC3", "retiring-size", "MLC2,MLC305"])
+def test_a_rule_is_left_out_by_code_prefix_or_name(mlctl: Run, tmp_path: Path, flag: str) -> None:
+    cluster(tmp_path / "cpu.yml", size="STANDARD_DS3_v2")
+    assert mlctl("validate", "cpu.yml", "--strict", "--ignore", flag).code == 0
+
+
+def test_only_the_selected_rules_are_checked(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.yml").write_text(TYPO)
+    assert mlctl("validate", "c.yml", "--select", "MLC3").code == 0
+
+
+@pytest.mark.parametrize("flag", ["--ignore", "--select"])
+def test_a_rule_that_is_not_there_is_a_usage_error(mlctl: Run, sample: Path, flag: str) -> None:
+    done = mlctl("validate", sample, flag, "retiring-sizes")
+    assert done.code == 1
+    assert "`retiring-sizes` is no rule: did you mean `retiring-size`?" in done.err
+
+
+def test_a_waiver_in_the_file_is_honoured(mlctl: Run, tmp_path: Path) -> None:
+    file = cluster(tmp_path / "cpu.yml", size="STANDARD_DS3_v2")
+    edit(file, "DS3_v2", "DS3_v2 # mlctl:ignore=MLC305")
+    assert mlctl("validate", "cpu.yml", "--strict").code == 0
+
+
+def test_standard_input_is_a_file_named_stdin(mlctl: Run) -> None:
+    done = mlctl("validate", "-", given=TYPO)
+    assert (done.code, " --> <stdin>:4:1\n" in done.out) == (1, True)
+
+
+def test_folders_globs_and_several_paths_go_together(mlctl: Run, tmp_path: Path) -> None:
+    for name in ("a/one.yml", "a/deep/two.yaml", "b/three.yml", "four.yml"):
+        cluster(tmp_path / name)
+    done = mlctl("validate", "a", "b/*.yml", "four.yml", "a/one.yml", "--strict")
+    assert done.out == "Success! 4 files are valid.\n"
+
+
+def test_several_documents_of_one_file_are_each_checked(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "c.yml").write_text(f"{TYPO}---\n{TYPO.replace('c-lu', 'd-lu')}")
+    assert mlctl("validate", "c.yml", "--select", "MLC101", "-o", "json").json["error_count"] == 2
+
+
+def test_an_inferred_kind_is_said(mlctl: Run, tmp_path: Path) -> None:
+    file = cluster(tmp_path / "good.yml")
+    edit(file, file.read_text().splitlines()[0], "")
+    done = mlctl("validate", "good.yml")
+    assert done.err == "note: good.yml: read as a compute (it has no `$schema`)\n"
+
+
+@pytest.mark.parametrize("path", ["nothing.yml", "nothing", "*.nothing", "."])
+def test_a_path_without_files_is_an_error(mlctl: Run, path: str) -> None:
+    done = mlctl("validate", path)
+    assert (done.code, "error[MLC011]" in done.out) == (1, True)
+
+
+def test_machines_get_valid_json_of_anything(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.yml").write_bytes(b"name: \x00\xff\x1b[31m\n")
+    done = mlctl("validate", "odd.yml", "nothing.yml", "-o", "json")
+    assert json.loads(done.out)["valid"] is False
+    assert done.out.isascii()
