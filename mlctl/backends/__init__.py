@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from mlctl.backends.base import Backend, Permanent
+from mlctl.backends.base import Backend, Options, Permanent
 from mlctl.kinds.address import Scope
 
 LOCAL_DB = Path(".mlctl", "local.db")
 
 
-def open_backend(name: str, scope: Scope, environment: Mapping[str, str]) -> tuple[Backend, str]:
-    """The backend of that name, open on a workspace, and where it keeps its state (in parentheses, or nothing).
+def open_backend(
+    name: str, scope: Scope, environment: Mapping[str, str], options: Options | None = None
+) -> tuple[Backend, str]:
+    """The backend of that name, open on a workspace, and where it keeps its state (in parentheses).
 
-    Others than `local` come from the entry-point group `mlctl.backends`: a callable `(scope, environment)`.
+    Others than `local` and `azure` come from the entry-point group `mlctl.backends`: a callable
+    `(scope, environment)`.
 
     Raises:
         BackendError: there is none of that name, or it cannot be opened.
@@ -25,9 +28,20 @@ def open_backend(name: str, scope: Scope, environment: Mapping[str, str]) -> tup
 
         path = environment.get("MLCTL_LOCAL_DB") or LOCAL_DB
         return LocalBackend(path, scope), f" ({path})"
+    if name == "azure":
+        return _azure(scope, environment, options or Options()), ""
     found = entry_points(group="mlctl.backends")
     if name not in found.names:
-        known = ", ".join(["local", *sorted(found.names)])
+        known = ", ".join(["local", "azure", *sorted(found.names)])
         raise Permanent("UnknownBackend", f"there is no backend `{name}`; there is: {known}")
     backend: Backend = found[name].load()(scope, environment)
     return backend, ""
+
+
+def _azure(scope: Scope, environment: Mapping[str, str], options: Options) -> Backend:
+    try:
+        from mlctl.backends.azure import connect
+    except ModuleNotFoundError as error:
+        message = f"the azure backend needs `{error.name}`: pip install 'mlctl[azure]'"
+        raise Permanent("MissingExtra", message) from None
+    return connect(scope, environment, options)

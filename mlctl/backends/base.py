@@ -74,6 +74,19 @@ class Transient(BackendError):
         self.ambiguous = ambiguous
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What only a backend across a network asks for; None is "not said".
+
+    `auth` is where tokens come from, `cloud` which Azure it is, `timeout` how many seconds one
+    operation may take.
+    """
+
+    auth: str | None = None
+    cloud: str | None = None
+    timeout: float | None = None
+
+
 class Operation(Protocol):
     """A write that was accepted and may still be running."""
 
@@ -134,7 +147,8 @@ class Usage:
     """Cores in use and allowed in one region (`limit` None: unlimited or unknown).
 
     `family` is a VM family (`standardDSv2Family`), or `total` for dedicated cores of all families,
-    `low_priority` for the one number over all families, `computes` for the count of computes.
+    `low_priority` for the one number over all families, `computes` for the count of computes. Those
+    of `limits.EVERYWHERE` are `batch_pools`, the count of pools, and `vms_per_pool`.
     """
 
     family: str

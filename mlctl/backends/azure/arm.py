@@ -1,0 +1,265 @@
+"""Azure Resource Manager, as JSON: one pipeline, one connection pool, one way to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode, urljoin, urlsplit
+
+import requests
+from azure.core.pipeline import Pipeline
+from azure.core.pipeline.policies import RequestIdPolicy, UserAgentPolicy
+from azure.core.pipeline.transport import RequestsTransport
+from azure.core.rest import HttpRequest
+from azure.mgmt.core import ARMPipelineClient
+from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
+from azure.mgmt.core.polling.arm_polling import ARMPolling
+
+from mlctl import __version__
+from mlctl.backends.azure import refusals
+from mlctl.backends.azure.patience import Patience, Time
+from mlctl.backends.base import NotFound, Permanent
+from mlctl.pointer import Data
+
+VERSION = "2024-04-01"  # of the machine learning provider; stable, and it has all that we need
+WORKERS = 16  # reads at once
+_CONNECTIONS = 64  # kept open: apply may work on as many resources
+_POLL = 5.0  # seconds between two looks at an operation, where the service does not say
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Arm:
+    """Asks one resource manager as one caller. Every method raises BackendError and no other.
+
+    Paths begin with a slash; URLs of the service's own (the next page) are taken whole.
+    """
+
+    def __init__(
+        self, base: str, credential: Any, transport: Any = None, clock: Time | None = None
+    ) -> None:
+        self.base = base.rstrip("/")
+        self.clock = clock or Time()
+        self.credential = credential
+        self.transport: Any = _Transport(transport or _pooled(), self.clock.sleep)
+        policies: Any = [
+            RequestIdPolicy(),
+            UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"),
+            Patience(self.clock),
+            _Home(self.base),
+            ARMChallengeAuthenticationPolicy(credential, f"{self.base}/.default"),
+        ]
+        self._pipeline: Any = Pipeline(self.transport, policies)
+        self._client: Any = ARMPipelineClient(self.base, policies=policies, pipeline=self._pipeline)
+        self._options: dict[str, Any] = {} if _secure(self.base) else {"enforce_https": False}
+
+    def get(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data]:
+        """The object at a path.
+
+        Raises:
+            NotFound: there is none.
+        """
+        data, _ = self.send("GET", path, version, query)
+        if not isinstance(data, dict):
+            raise refusals.garbled(f"GET {path} answered with no object")
+        return data
+
+    def find(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data] | None:
+        """The object at a path; None where there is none."""
+        try:
+            return self.get(path, version, **query)
+        except NotFound:
+            return None
+
+    def pages(self, path: str, version: str = VERSION, **query: str) -> Iterator[dict[str, Data]]:
+        """The objects of a list, page after page.
+
+        Raises:
+            NotFound: there is no such list.
+        """
+        body = self.get(path, version, **query)
+        while True:
+            yield from body.get("value") or ()
+            link = body.get("nextLink")
+            if not link:
+                return
+            body = self.get(urljoin(self.base + "/", str(link)), "")
+
+    def post(self, path: str, body: Data, version: str = VERSION) -> dict[str, Data]:
+        """The answer to a question that is asked with POST; asking it again changes nothing."""
+        data, _ = self.send("POST", path, version, body=body, again=True)
+        return data if isinstance(data, dict) else {}
+
+    def date(self, path: str, version: str = VERSION) -> str | None:
+        """The server's clock, as the `Date` header of an answer says."""
+        _, headers = self.send("GET", path, version)
+        return headers.get("date")
+
+    def begin(self, method: str, path: str, body: Data = None, **query: str) -> LongRunning:
+        """Begin a write.
+
+        Raises:
+            BackendError: refused at once.
+        """
+        deadline = self.clock.deadline()
+        with refusals.translated():
+            answer = self._run(method, path, VERSION, query, body, deadline=deadline)
+        refusals.check(answer.http_response)
+        polling = ARMPolling(_POLL, deadline=deadline, **self._options)
+        return LongRunning(polling, self._client, answer, f"{method} {path}")
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        version: str,
+        query: Mapping[str, str] | None = None,
+        body: Data = None,
+        *,
+        again: bool = False,
+    ) -> tuple[Data, Mapping[str, str]]:
+        """The JSON and the headers of an answer."""
+        options = {"again": True} if again else {}
+        with refusals.translated():
+            answer = self._run(
+                method, path, version, query or {}, body, deadline=self.clock.deadline(), **options
+            )
+        return refusals.check(answer.http_response), answer.http_response.headers
+
+    def close(self) -> None:
+        """Give back the connections."""
+        self.transport.close()
+
+    def _run(
+        self,
+        method: str,
+        path: str,
+        version: str,
+        query: Mapping[str, str],
+        body: Data,
+        **options: Any,
+    ) -> Any:
+        asked = {**({"api-version": version} if version else {}), **query}
+        url = path if "://" in path else self.base + path
+        if asked:
+            url += f"{'&' if '?' in url else '?'}{urlencode(asked, quote_via=quote, safe='$')}"
+        headers = {"Accept": "application/json"}
+        request = HttpRequest(method, url, headers=headers, json=body)
+        return self._pipeline.run(request, stream=False, **self._options, **options)
+
+
+class LongRunning:
+    """A write that Azure accepted."""
+
+    def __init__(self, polling: Any, client: Any, answer: Any, what: str) -> None:
+        self._polling = polling
+        self._client = client
+        self._answer = answer
+        self._what = what
+
+    def wait(self) -> None:
+        """Poll until it has ended, in whichever of ARM's four styles; then look at the resource.
+
+        Raises:
+            BackendError: it failed, or was cancelled, or its resource says so.
+        """
+        with refusals.translated():
+            self._polling.initialize(self._client, self._answer, _same)
+            self._polling.run()
+            ended = self._polling.resource()
+        if ended is None:
+            return
+        data = refusals.check(ended.http_response)
+        properties = data.get("properties") if isinstance(data, dict) else None
+        found = str((properties or {}).get("provisioningState")).casefold()
+        if found in ("failed", "canceled"):  # although the operation says that it succeeded
+            raise refusals.refused(ended.http_response)
+
+
+def fetch(url: str) -> Data:
+    """The JSON of a URL that asks for no token.
+
+    Raises:
+        BackendError: there is none to be had.
+    """
+    _secure(url)
+    transport = _pooled()
+    policies: Any = [Patience(Time())]
+    pipeline: Any = Pipeline(transport, policies)
+    with refusals.translated():
+        try:
+            answer = pipeline.run(HttpRequest("GET", url), stream=False)
+        finally:
+            transport.close()
+    return refusals.check(answer.http_response)
+
+
+def path_of(*parts: str) -> str:
+    """A path of names, each of them escaped."""
+    return "".join("/" + quote(part, safe="") for part in parts)
+
+
+class _Home:
+    """A policy: tokens go to the resource manager and its regions, whatever an answer links to."""
+
+    next: Any
+
+    def __init__(self, base: str) -> None:
+        self._scheme, self._host = urlsplit(base)[:2]
+
+    def send(self, request: Any) -> Any:
+        scheme, host = urlsplit(request.http_request.url)[:2]
+        if scheme != self._scheme or not f".{host}".endswith(f".{self._host}"):
+            message = f"an answer leads to another host ({host}), which gets no token from here"
+            raise Permanent("ForeignLink", message)
+        return self.next.send(request)
+
+
+def _same(answer: Any) -> Any:
+    return answer
+
+
+def _secure(base: str) -> bool:
+    """Whether tokens go over TLS; only to this very machine they may go without.
+
+    Raises:
+        Permanent: they would go over the network in clear.
+    """
+    parts = urlsplit(base)
+    if parts.scheme == "https":
+        return True
+    if parts.hostname in _LOOPBACK:
+        return False
+    raise Permanent("InsecureEndpoint", f"{base} is not https: a token sent there could be read")
+
+
+def _pooled() -> Any:
+    """A pool of connections, with proxies as the environment says."""
+    session = requests.Session()
+    adapter = requests.adapters.HTTPAdapter(pool_maxsize=_CONNECTIONS, max_retries=0)
+    session.mount("https://", adapter)
+    session.mount("http://", adapter)
+    return RequestsTransport(session=session, connection_timeout=10, read_timeout=60)
+
+
+class _Transport:
+    """A transport whose sleep is ours: the SDK's poller waits through it."""
+
+    def __init__(self, inner: Any, sleep: Callable[[float], None]) -> None:
+        self._inner = inner
+        self.sleep = sleep
+
+    def send(self, request: Any, **options: Any) -> Any:
+        return self._inner.send(request, **options)
+
+    def open(self) -> None:
+        self._inner.open()
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def __enter__(self) -> _Transport:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._inner.__exit__(*error)

@@ -1,0 +1,201 @@
+"""A workspace of Azure: the three verbs of plan and apply, and what Azure knows beside them."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from threading import Lock
+
+from mlctl.backends.azure import capacity
+from mlctl.backends.azure.arm import Arm, LongRunning
+from mlctl.backends.azure.capacity import Neighbours, region
+from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.reading import Reader, path, together, workspace
+from mlctl.backends.azure.uploads import Uploader
+from mlctl.backends.base import Live, Node, Usage
+from mlctl.content import Upload
+from mlctl.kinds import codec, kind_of
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.field import Field, Mutability
+from mlctl.kinds.kind import decode
+from mlctl.pointer import Data
+
+_SCALE = ("properties", "properties", "scaleSettings")
+_TRACKED = ("compute", "batch-endpoint", "batch-deployment")  # ARM wants to know their region
+_GONE = 2.0  # seconds between two looks at what is being deleted
+
+
+class AzureBackend:
+    """A workspace of Azure Machine Learning, through the resource manager's REST API."""
+
+    name = "azure"
+
+    def __init__(self, arm: Arm, scope: Scope, cloud: Cloud) -> None:
+        self.scope = scope
+        self.cloud = cloud
+        self.arm = arm
+        self._reader = Reader(arm, scope)
+        self._neighbours = Neighbours(arm, scope)
+        self._uploader = Uploader(arm, scope, cloud)
+        self._seen: dict[Address, Live] = {}
+        self._knowing = Lock()
+
+    @cached_property
+    def _workspace(self) -> dict[str, Data]:
+        return self.arm.get(workspace(self.scope))
+
+    @property
+    def location(self) -> str:
+        """The workspace's region, in ARM's spelling.
+
+        Raises:
+            NotFound: there is no such workspace.
+        """
+        with self._knowing:
+            return region(self._workspace.get("location"))
+
+    def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
+        """The resources that exist, by the address as asked.
+
+        Raises:
+            NotFound: there is no such workspace.
+        """
+        if not addresses:
+            return {}
+        _ = self.location  # in a workspace that is not there, nothing would seem to be
+        answers = together(self._reader.questions(addresses))
+        found = {address: live for answer in answers for address, live in answer.items()}
+        self._seen.update(found)
+        return found
+
+    def list(self, kind: str, parent: str | None = None) -> list[Live]:
+        """All of a kind (of one parent), by name, oldest version first.
+
+        Raises:
+            NotFound: the parent does not exist.
+        """
+        return self._reader.every(kind, parent)
+
+    def put(self, address: Address, body: Mapping[str, Data]) -> LongRunning:
+        """Create or overwrite.
+
+        A cluster that differs in nothing but its scale from what was read last is patched: a PUT
+        would take away the password of its administrator, which no GET tells.
+
+        Raises:
+            BackendError: refused at once.
+        """
+        if self._rescales(address, body):
+            scale = body["properties"]["properties"]["scaleSettings"]
+            patch = {"properties": {"properties": {"scaleSettings": scale}}}
+            return self.arm.begin("PATCH", path(address, self.scope), patch)
+        sent = dict(body)
+        if address.kind in _TRACKED and not sent.get("location"):
+            sent["location"] = self.location
+        return self.arm.begin("PUT", path(address, self.scope), sent)
+
+    def delete(self, address: Address) -> Deleting:
+        """Delete, with all that is beneath; of a cluster the nodes too (never `Detach`).
+
+        Raises:
+            NotFound: there is nothing to delete.
+        """
+        query = {"underlyingResourceAction": "Delete"} if address.kind == "compute" else {}
+        at = path(address, self.scope)
+        return Deleting(self.arm, at, self.arm.begin("DELETE", at, **query))
+
+    def wait(self, seconds: float) -> None:
+        """Sleep a little longer than that."""
+        self.arm.clock.pause(seconds)
+
+    def close(self) -> None:
+        """Give back the connections."""
+        self.arm.close()
+
+    def usage(self, location: str) -> builtins.list[Usage]:
+        """Cores and clusters of a region, taken and allowed."""
+        return capacity.usage(self.arm, self.scope, location)
+
+    def taken(self, address: Address, location: str) -> str | None:
+        """Which other workspace of the subscription that the caller may see has the name there."""
+        owner = self._neighbours.owner(address, location)
+        return f"workspace `{owner}` has it" if owner else None
+
+    def nodes(self, cluster: Address) -> builtins.list[Node]:
+        """The nodes of a cluster.
+
+        Raises:
+            NotFound: there is no such cluster.
+        """
+        answer = self.arm.post(path(cluster, self.scope) + "/listNodes", None)
+        return [_node(one) for one in answer.get("nodes") or ()]
+
+    def find_code(self, sha256: str) -> Address | None:
+        """A code asset with this content hash, whoever uploaded it."""
+        return self._uploader.find_code(sha256)
+
+    def upload(
+        self, address: Address, body: Mapping[str, Data], upload: Upload
+    ) -> Mapping[str, Data]:
+        """Bring local files to where a body may name them; the body that does.
+
+        Raises:
+            BackendError: refused, or the files are not what they were when the plan was made.
+        """
+        return self._uploader.upload(address, body, upload)
+
+    def _rescales(self, address: Address, body: Mapping[str, Data]) -> bool:
+        """Whether a cluster differs from what was read last in its scale, and in nothing else."""
+        live = self._seen.get(address)
+        if address.kind != "compute" or live is None:
+            return False
+        form = kind_of(address).form_of_body(body, self.scope)
+        wanted, had = (decode(one, form, self.scope) for one in (body, live.body))
+        changed = {
+            field.wire[: len(_SCALE)]
+            for field in form.fields
+            if field.compared
+            and field.mutability is not Mutability.READ_ONLY
+            and _differ(wanted.get(field.at), had.get(field.at), field, self.scope)
+        }
+        return changed == {_SCALE}
+
+
+def _differ(one: Data, other: Data, field: Field, scope: Scope) -> bool:
+    if one is None or other is None:
+        return not codec.says_nothing(other if one is None else one, field)
+    return bool(codec.canonical(one, field, scope) != codec.canonical(other, field, scope))
+
+
+def _node(body: Mapping[str, Data]) -> Node:
+    return Node(
+        str(body.get("nodeId")),
+        str(body.get("nodeState")),
+        body.get("privateIpAddress"),
+        body.get("publicIpAddress"),
+        body.get("port"),
+        body.get("runId"),
+    )
+
+
+class Deleting:
+    """A delete that Azure accepted."""
+
+    def __init__(self, arm: Arm, at: str, running: LongRunning) -> None:
+        self._arm = arm
+        self._at = at
+        self._running = running
+
+    def wait(self) -> None:
+        """Return when the resource is not found any more: the name is free then.
+
+        Raises:
+            BackendError: the delete failed, or took too long.
+        """
+        deadline = self._arm.clock.deadline()
+        self._running.wait()
+        while self._arm.find(self._at) is not None:
+            if self._arm.clock.now() > deadline:
+                raise self._arm.clock.overdue(f"DELETE {self._at}")
+            self._arm.clock.pause(_GONE)

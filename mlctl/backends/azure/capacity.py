@@ -1,0 +1,102 @@
+"""What a region allows, what is used of it, and who else has a name there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from threading import Lock
+
+from mlctl import catalog
+from mlctl.backends.azure.arm import Arm, path_of
+from mlctl.backends.azure.reading import together
+from mlctl.backends.base import BackendError, Usage
+from mlctl.kinds.address import COLLECTIONS, PROVIDER, Address, Scope
+from mlctl.pointer import Data, get
+
+_NEIGHBOURS = 32  # workspaces of a region that are looked at; beyond that, a name is thought free
+# Type of a usage -> what `Usage` calls it. Origin: the service's own example (2024-04-01,
+# Usage/list.json), where the number of clusters really is of the type `totalCores`.
+_GENERAL = {"totalCores": "computes", "dedicatedCores": "total", "lowPriorityCores": "low_priority"}
+
+
+def usage(arm: Arm, scope: Scope, location: str) -> list[Usage]:
+    """Cores and clusters of a region, taken and allowed."""
+    return [one for body in arm.pages(_place(scope, location, "usages")) for one in _usage(body)]
+
+
+class Neighbours:
+    """The other workspaces of a subscription that the caller may see, each read at most once."""
+
+    def __init__(self, arm: Arm, scope: Scope) -> None:
+        self._arm = arm
+        self._scope = scope
+        self._names: dict[tuple[str, str], Mapping[str, str]] = {}
+        self._looking = Lock()
+
+    def owner(self, address: Address, location: str) -> str | None:
+        """The workspace that has a name in a region; None where nobody is seen to have it."""
+        with self._looking:
+            key = (address.kind, location)
+            if key not in self._names:
+                self._names[key] = self._taken(address.kind, location)
+            return self._names[key].get(address.name.casefold())
+
+    def _taken(self, kind: str, location: str) -> Mapping[str, str]:
+        """Name -> workspace, of all that another workspace has in a region."""
+        path = path_of(
+            "subscriptions", self._scope.subscription, "providers", PROVIDER, "workspaces"
+        )
+        others = [one for one in self._quietly(path) if self._is_other(one)][:_NEIGHBOURS]
+        asked = [partial(self._named, one, kind, location) for one in others]
+        return {name: who for names in together(asked) for name, who in names} if asked else {}
+
+    def _named(self, other: Mapping[str, Data], kind: str, location: str) -> list[tuple[str, str]]:
+        path = str(other["id"]) + path_of(COLLECTIONS[kind][0])
+        return [
+            (str(one["name"]).casefold(), str(other["name"]))
+            for one in self._quietly(path)
+            if region(one.get("location") or other.get("location")) == location
+        ]
+
+    def _is_other(self, body: Mapping[str, Data]) -> bool:
+        return str(body.get("id")).casefold() != self._scope.id.casefold()
+
+    def _quietly(self, path: str) -> Iterable[Mapping[str, Data]]:
+        """A list that the caller may not be allowed to see."""
+        try:
+            return list(self._arm.pages(path))
+        except BackendError:
+            return ()
+
+
+def region(text: Data) -> str:
+    """A region in ARM's spelling: `East US 2` -> `eastus2`."""
+    return str(text).replace(" ", "").lower()
+
+
+def _place(scope: Scope, location: str, what: str) -> str:
+    names = ("subscriptions", scope.subscription, "providers", PROVIDER)
+    return path_of(*names, "locations", location, what)
+
+
+def _usage(body: Mapping[str, Data]) -> Iterator[Usage]:
+    """A line of the list: those of single workspaces and clusters are parts of others."""
+    sort = str(body.get("type")).split("/")[-2:-1]
+    limit = body.get("limit")
+    allowed = int(limit) if isinstance(limit, int) and limit >= 0 else None
+    used = int(body.get("currentValue") or 0)
+    name = str(get(body, ("name", "value")))
+    if sort and sort[0] in _GENERAL:
+        yield Usage(_GENERAL[sort[0]], used, allowed)
+    elif sort == ["vmFamily"] and name.endswith(_DEDICATED):
+        yield Usage(_family(name.removesuffix(_DEDICATED)), used, allowed)
+
+
+_DEDICATED = " Cluster Dedicated vCPUs"
+
+
+def _family(words: str) -> str:
+    """`Standard DSv2 Family` -> `standardDSv2Family`, as the list of sizes spells it."""
+    bare = words.replace(" ", "")
+    known = {size.family.casefold(): size.family for size in catalog.sizes().values()}
+    return known.get(bare.casefold(), bare[:1].lower() + bare[1:])

@@ -1,0 +1,105 @@
+"""Which cloud: where its resource manager and its logins are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from mlctl.backends.base import Permanent
+from mlctl.pointer import Data
+
+METADATA = "ARM_CLOUD_METADATA_URL"  # the variable that az and azure-ai-ml read too
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """A cloud by az's name: where one logs in (`authority`), what blob hosts end in (`storage`)."""
+
+    name: str
+    manager: str
+    authority: str
+    storage: str
+
+
+# https://learn.microsoft.com/azure/azure-government/compare-azure-government-global-azure and
+# https://learn.microsoft.com/azure/china/resources-developer-guide
+CLOUDS = {
+    one.name.casefold(): one
+    for one in (
+        Cloud(
+            "AzureCloud",
+            "https://management.azure.com",
+            "https://login.microsoftonline.com",
+            "core.windows.net",
+        ),
+        Cloud(
+            "AzureChinaCloud",
+            "https://management.chinacloudapi.cn",
+            "https://login.chinacloudapi.cn",
+            "core.chinacloudapi.cn",
+        ),
+        Cloud(
+            "AzureUSGovernment",
+            "https://management.usgovcloudapi.net",
+            "https://login.microsoftonline.us",
+            "core.usgovcloudapi.net",
+        ),
+    )
+}
+
+
+def choose(name: str | None, environment: Mapping[str, str], fetch: Callable[[str], Data]) -> Cloud:
+    """The cloud of that name, else the one that the metadata URL describes, else the public one.
+
+    `fetch` gets the JSON of a URL.
+
+    Raises:
+        Permanent: there is no such cloud, or the metadata say nothing of use.
+    """
+    url = environment.get(METADATA)
+    described = _described(fetch(url), url) if url else ()
+    if name is None:
+        return _home(described, url) if url else CLOUDS["azurecloud"]
+    known = {**CLOUDS, **{one.name.casefold(): one for one in described}}
+    if name.casefold() not in known:
+        names = ", ".join(one.name for one in known.values())
+        raise Permanent("UnknownCloud", f"there is no cloud `{name}`; there is: {names}")
+    return known[name.casefold()]
+
+
+def _home(described: Sequence[Cloud], url: str) -> Cloud:
+    """Of several clouds the one whose resource manager gave the list."""
+    host = urlsplit(url).netloc
+    for one in described:
+        if urlsplit(one.manager).netloc == host or len(described) == 1:
+            return one
+    names = ", ".join(one.name for one in described)
+    raise Permanent(
+        "UnknownCloud", f"{METADATA} knows several clouds: choose with --cloud: {names}"
+    )
+
+
+def _described(data: Data, url: str) -> tuple[Cloud, ...]:
+    """An object since version 2022-09-01, before that an array of them."""
+    found = tuple(
+        _cloud(one) for one in (data if isinstance(data, list) else [data]) if _speaks(one)
+    )
+    if not found:
+        raise Permanent("UnknownCloud", f"{url} ({METADATA}) describes no cloud")
+    return found
+
+
+def _speaks(one: Any) -> bool:
+    return isinstance(one, dict) and isinstance(one.get("resourceManager"), str)
+
+
+def _cloud(one: Mapping[str, Data]) -> Cloud:
+    login, suffixes = one.get("authentication") or {}, one.get("suffixes") or {}
+    return Cloud(
+        str(one.get("name")),
+        str(one["resourceManager"]).rstrip("/"),
+        str(login.get("loginEndpoint") or "").rstrip("/"),
+        str(suffixes.get("storage") or "core.windows.net"),
+    )

@@ -1,0 +1,65 @@
+"""Who asks: the credential that `--auth` names."""
+
+from __future__ import annotations
+
+import logging
+from enum import Enum
+from typing import Any
+
+from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.base import Permanent
+
+
+class Auth(Enum):
+    """Where tokens come from; `default` tries them in turn, as azure-identity does."""
+
+    DEFAULT = "default"
+    CLI = "cli"
+    ENV = "env"
+    MANAGED_IDENTITY = "managed-identity"
+    WORKLOAD_IDENTITY = "workload-identity"
+    BROWSER = "browser"
+
+
+def auth(name: str | None) -> Auth:
+    """The way of that name.
+
+    Raises:
+        Permanent: there is none.
+    """
+    try:
+        return Auth(name or Auth.DEFAULT.value)
+    except ValueError:
+        known = ", ".join(one.value for one in Auth)
+        raise Permanent("UnknownAuth", f"there is no --auth `{name}`; there is: {known}") from None
+
+
+def credential(way: Auth, cloud: Cloud, client_id: str | None) -> Any:
+    """A credential of azure-identity; it asks for nothing before its first token.
+
+    `client_id` is that of a user-assigned managed identity.
+
+    Raises:
+        Permanent: it cannot be used here.
+    """
+    from azure import identity
+
+    for logger in ("azure", "msal"):  # what goes wrong is said once, by us
+        logging.getLogger(logger).addHandler(logging.NullHandler())
+    authority = {"authority": cloud.authority} if cloud.authority.startswith("https://") else {}
+    try:
+        match way:
+            case Auth.DEFAULT:
+                return identity.DefaultAzureCredential(**authority)
+            case Auth.CLI:
+                return identity.AzureCliCredential()
+            case Auth.ENV:
+                return identity.EnvironmentCredential(**authority)
+            case Auth.MANAGED_IDENTITY:
+                return identity.ManagedIdentityCredential(client_id=client_id)
+            case Auth.WORKLOAD_IDENTITY:
+                return identity.WorkloadIdentityCredential(**authority)
+            case Auth.BROWSER:
+                return identity.InteractiveBrowserCredential(**authority)
+    except ValueError as error:
+        raise Permanent("NoCredentials", f"--auth {way.value}: {error}", status=401) from None

@@ -1,0 +1,204 @@
+"""Local files on their way into the workspace's storage, as azure-ai-ml 1.35.2 would bring them.
+
+The folder that content goes to is named by its hash, and the first file's metadata say when all of
+it has arrived: what one tool has uploaded, the other does not upload again.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path, PurePosixPath
+from threading import Lock
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import NAMESPACE_OID, uuid5
+
+from mlctl import content, localize, pointer
+from mlctl.backends.azure import refusals
+from mlctl.backends.azure.arm import Arm, path_of
+from mlctl.backends.azure.clouds import CLOUDS, Cloud
+from mlctl.backends.azure.reading import path, workspace
+from mlctl.backends.base import Permanent
+from mlctl.content import Sort, Upload
+from mlctl.kinds.address import Address, Scope
+from mlctl.pointer import Data
+
+_STORE = "workspaceblobstore"  # every workspace has it; `localize` names it too
+_HASH_VERSION = "202208"
+_DONE = {"upload_status": "completed"}
+_AT_ONCE = 8  # files that go up at the same time
+_quiet = Lock()  # the SDK prints, and what it prints to belongs to the whole process
+
+Body = Mapping[str, Data]
+
+
+class Uploader:
+    """Brings files into one workspace."""
+
+    def __init__(self, arm: Arm, scope: Scope, cloud: Cloud) -> None:
+        self._arm = arm
+        self._scope = scope
+        self._cloud = cloud
+
+    def find_code(self, sha256: str) -> Address | None:
+        """A code asset with this content hash; any name is asked, the service looks through all."""
+        versions = path(Address("code", str(uuid5(NAMESPACE_OID, sha256))), self._scope)
+        query = {"hash": sha256, "hashVersion": _HASH_VERSION}
+        body = self._arm.find(versions + path_of("versions"), **query) or {}
+        for one in body.get("value") or ():
+            parts = str(one["id"]).split("/")
+            return Address("code", parts[-3], None, parts[-1])
+        return None
+
+    def upload(self, address: Address, body: Body, upload: Upload) -> Body:
+        """Upload; the body that names what was uploaded.
+
+        Raises:
+            BackendError: refused, or the content is not what it was when the plan was made.
+        """
+        _unchanged(upload)
+        match upload.sort:
+            case Sort.CODE:
+                named: Data = self._code(address, upload)
+            case Sort.ASSET:
+                named = self._asset(address, upload)
+            case Sort.COMPONENT:
+                named = self._component(upload)
+        properties = dict(body["properties"])
+        made = {**body, "properties": properties}
+        pointer.put(made, upload.wire, named)
+        return made
+
+    def _code(self, address: Address, upload: Upload) -> str:
+        """Into a container that the service makes; the name is its URL without the signature."""
+        began = path(address, self._scope) + path_of("startPendingUpload")
+        answer = self._arm.post(began, {"pendingUploadType": "TemporaryBlobReference"})
+        reference = answer.get("blobReferenceForConsumption") or {}
+        signed = pointer.get(reference, ("credential", "sasUri"))
+        if not signed:
+            raise refusals.garbled("startPendingUpload gives no place to upload to")
+        self._send(_container(str(signed), None, self._arm), upload, PurePosixPath(), address)
+        return f"{str(reference['blobUri']).rstrip('/')}/{Path(upload.path).name}"
+
+    def _asset(self, address: Address, upload: Upload) -> str:
+        """Into the workspace's own datastore."""
+        store = workspace(self._scope) + path_of("datastores", _STORE)
+        properties = self._arm.get(store)["properties"]
+        container, account = properties["containerName"], self._account(properties)
+        secret = self._secret(store, properties)
+        signed = _container(f"{account}/{container}", secret, self._arm)
+        self._send(signed, upload, PurePosixPath(upload.folder), address)
+        if address.kind == "environment":  # image builders want a URL of a folder
+            return f"{account}/{container}/{upload.folder}/{Path(upload.path).name}/"
+        scope = self._scope
+        return (
+            f"azureml://subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
+            f"/workspaces/{scope.workspace}/datastores/{_STORE}"
+            f"/paths/{upload.folder}/{Path(upload.path).name}"
+        )
+
+    def _account(self, properties: Body) -> str:
+        name, suffix = properties["accountName"], properties.get("endpoint") or self._cloud.storage
+        here = urlsplit(self._arm.base)
+        scheme = here.scheme if str(name).startswith(f"{here.netloc}/") else "https"
+        return f"{scheme}://{name}.blob.{suffix}"
+
+    def _secret(self, store: str, properties: Body) -> Any:
+        """A signature or a key; of a datastore that has neither, the caller's own token."""
+        if pointer.get(properties, ("credentials", "credentialsType"), "None") == "None":
+            return self._arm.credential
+        asked = {"expirableSecret": True, "expireAfterHours": 1}
+        found = self._arm.post(store + path_of("listSecrets"), asked)
+        return found.get("sasToken") or found.get("key") or self._arm.credential
+
+    def _send(
+        self, container: Any, upload: Upload, folder: PurePosixPath, address: Address
+    ) -> None:
+        found = _named(Path(upload.path), folder)
+        marked = container.get_blob_client(found[0][1])
+        with refusals.translated():
+            if _arrived(marked):
+                return
+            with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="upload") as pool:
+                list(pool.map(lambda one: _put(container, *one), found))
+            named = {"name": address.name, "version": address.version or "1"}
+            marked.set_blob_metadata({**named, **_DONE})
+
+    def _component(self, upload: Upload) -> Data:
+        """Let the SDK make a component of its file and all that its steps need; its definition."""
+        from azure.ai.ml import MLClient, load_component
+
+        scope = self._scope
+        names = (scope.subscription, scope.resource_group, scope.workspace)
+        with _quiet, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            client = MLClient(self._arm.credential, *names, **self._sdk_cloud())
+            with refusals.translated():
+                given = load_component(upload.path)
+                made = client.components.create_or_update(given, is_anonymous=True)
+        return self._arm.get(str(made.id))["properties"]["componentSpec"]
+
+    def _sdk_cloud(self) -> dict[str, Any]:
+        """The cloud in the SDK's words; it knows the three of `clouds` itself."""
+        if self._cloud.name.casefold() in CLOUDS:
+            return {"cloud": self._cloud.name}
+        base = self._arm.base
+        told = {
+            "azure_portal": base,
+            "resource_manager": base,
+            "active_directory": self._cloud.authority,
+            "aml_resource_id": base,
+            "storage_endpoint": self._cloud.storage,
+            "registry_discovery_endpoint": base + "/",
+        }
+        name = (
+            f"{self._cloud.name}-{urlsplit(base).netloc}"  # the SDK never forgets what a name meant
+        )
+        return {"cloud": name, "cloud_metadata": told}
+
+
+def _unchanged(upload: Upload) -> None:
+    try:
+        same = localize.digest(upload) == upload.digest
+    except OSError as error:
+        message = f"cannot read {upload.path}: {error.strerror or error}"
+        raise Permanent("ContentGone", message) from None
+    if not same:
+        message = f"{upload.path} has changed since the plan was made; make a new plan"
+        raise Permanent("ContentChanged", message)
+
+
+def _named(path: Path, folder: PurePosixPath) -> list[tuple[Path, str]]:
+    """Each file with the name of its blob, in the order that makes the first one carry the mark."""
+    if path.is_file():
+        return [(path, str(folder / path.name))]
+    root = folder / path.name
+    found = sorted((file, str(root / name)) for file, name in content.files(path))
+    if not found:
+        raise Permanent("EmptyFolder", f"there is nothing to upload in {path}")
+    return found
+
+
+def _container(url: str, secret: Any, arm: Arm) -> Any:
+    """A client of a container; transfers are asked again by apply alone, as all writes."""
+    from azure.storage.blob import ContainerClient
+
+    options: dict[str, Any] = {"transport": arm.transport, "retry_total": 0}
+    return ContainerClient.from_container_url(url, secret, **options)
+
+
+def _arrived(blob: Any) -> bool:
+    from azure.core.exceptions import ResourceNotFoundError
+
+    try:
+        metadata = blob.get_blob_properties().metadata or {}
+    except ResourceNotFoundError:
+        return False
+    return bool(_DONE.items() <= metadata.items())
+
+
+def _put(container: Any, file: Path, name: str) -> None:
+    with file.open("rb") as stream:
+        container.upload_blob(name, stream, overwrite=True)

@@ -1,0 +1,85 @@
+"""Builders: the azure backend on an emulator in this process, with a clock that tests can read."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mlctl.cloud.store import Store
+from mlctl.emulator import Emulator, Settings
+from mlctl.kinds.address import Scope
+
+if TYPE_CHECKING:
+    from mlctl.backends.azure import AzureBackend
+
+SCOPE = Scope("00000000-0000-0000-0000-0000000000aa", "rg", "ws")
+BASE = "https://azure.test"
+TOKEN = "eyJhbGciOiJub25lIn0.eyJzZWNyZXQiOiJ0b2tlbiJ9.c2VjcmV0LXRva2Vu"
+
+
+class Credential:
+    """A secret token for whoever asks."""
+
+    def get_token(self, *_: str, **__: Any) -> Any:
+        from azure.core.credentials import AccessToken
+
+        return AccessToken(TOKEN, int(time.time()) + 3600)
+
+
+@dataclass
+class Clock:
+    """A clock that moves when somebody sleeps, and remembers for how long."""
+
+    slept: list[float] = field(default_factory=list)
+    moment: float = 1000.0
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.moment += seconds
+
+
+@dataclass(frozen=True)
+class Azure:
+    """An azure backend, the clock that it waits by, and the transport that knows what it asked."""
+
+    backend: AzureBackend
+    clock: Clock
+    transport: Any
+
+    @property
+    def asked(self) -> list[str]:
+        """The methods and last parts of the paths of all requests so far."""
+        return [f"{one.method} {one.path.rsplit('/', 1)[-1]}" for one in self.transport.seen]
+
+
+def azure(emulator: Any, scope: Scope = SCOPE, *, base: str = BASE, limit: float = 600.0) -> Azure:
+    """The backend on an emulator; skips where the extra is not installed."""
+    pytest.importorskip("azure.identity", reason="the azure extra is not installed")
+    import requests
+    from azure.core.pipeline.transport import RequestsTransport
+
+    from mlctl.backends.azure import Arm, AzureBackend, Cloud, Time
+    from tests.emulator.inprocess import InProcess
+
+    session, clock = requests.Session(), Clock()
+    transport = InProcess(emulator)
+    session.mount(base, transport)
+    steady = Random(0)
+    ticking = Time(clock.sleep, lambda: clock.moment, steady, limit)
+    arm = Arm(base, Credential(), RequestsTransport(session=session), ticking)
+    return Azure(
+        AzureBackend(arm, scope, Cloud("Test", base, base, "core.windows.net")), clock, transport
+    )
+
+
+def emulated(**settings: Any) -> Emulator:
+    """An emulator of a new cloud; what is wrong with it itself is raised."""
+
+    def bug(error: Exception) -> None:
+        raise error
+
+    return Emulator(Store(":memory:"), Settings(bug=bug, home=SCOPE, **settings))
