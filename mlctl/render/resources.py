@@ -55,15 +55,15 @@ def output(
             text = dump(data)
             return _painted(text, _YAML) if color and fmt == "yamlc" else text
         case "table":
-            return _table(data, columns)
+            return _table(data, columns, color=color)
         case "tsv":
             return "".join(f"{_row(one)}\n" for one in (data if isinstance(data, list) else [data]))
         case _:
             return ""
 
 
-def _table(data: Data, columns: Sequence[str] | None) -> str:
-    """As `tabulate` draws its `simple` format, which az uses."""
+def _table(data: Data, columns: Sequence[str] | None, *, color: bool = False) -> str:
+    """As `tabulate` draws its `simple` format, which az uses; never wrapped, never cut."""
     rows = [_cells(one, columns) for one in (data if isinstance(data, list) else [data])]
     heads = list(dict.fromkeys(head for row in rows for head in row))
     if not heads:
@@ -74,14 +74,30 @@ def _table(data: Data, columns: Sequence[str] | None) -> str:
         for place, head in enumerate(heads)
     ]
     lines.insert(1, ["-" * width for width in widths])
-    return "".join(_padded(line, widths) for line in lines)
+    drawn = [_padded(line, widths, color=color) for line in lines]
+    return "".join([f"\x1b[1m{drawn[0][:-1]}\x1b[0m\n" if color else drawn[0], *drawn[1:]])
 
 
-def _padded(line: Sequence[str], widths: Sequence[int]) -> str:
-    return (
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        + "\n"
-    )
+def _padded(line: Sequence[str], widths: Sequence[int], *, color: bool) -> str:
+    cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+    text = "  ".join(cells).rstrip() + "\n"
+    return _STATE.sub(_in_color, text) if color else text
+
+
+# States that are well, on their way, or wrong, as words of their own.
+_STATES = {
+    "32": ("Succeeded", "idle", "running"),
+    "33": ("Creating", "Updating", "Deleting", "Scaling", "Resizing", "preparing", "leaving"),
+    "31": ("Failed", "Canceled", "unusable", "preempted"),
+}
+_STATE = re.compile(
+    "(?<![^ ])(?:" + "|".join(one for words in _STATES.values() for one in words) + ")(?![^ \n])"
+)
+
+
+def _in_color(word: re.Match[str]) -> str:
+    code = next(code for code, words in _STATES.items() if word[0] in words)
+    return f"\x1b[{code}m{word[0]}\x1b[0m"
 
 
 def _cells(item: Data, columns: Sequence[str] | None) -> dict[str, str]:

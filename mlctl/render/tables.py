@@ -78,4 +78,10 @@ NODES: Columns = {
 def rows(data: Data, columns: Columns) -> list[dict[str, Data]]:
     """What stands in the columns, for one resource or a list of them."""
     items = data if isinstance(data, list) else [data]
-    return [{name: pointer.get(one, at) for name, at in columns.items()} for one in items]
+    return [
+        {
+            name: "" if (cell := pointer.get(one, at)) is None else cell
+            for name, at in columns.items()
+        }
+        for one in items
+    ]
