@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,7 +57,7 @@ def print_data(
 
     chosen = output or configured(session)
     if query is not None:
-        data = _queried(data, query)
+        data = compiled(query).search(data)
     elif columns is not None and chosen is OutputFormat.TABLE:
         data = tables.rows(data, columns)
     session.out(resources.output(data, chosen.value, color=session.color(sys.stdout)))
@@ -83,11 +83,16 @@ def configured(session: Session) -> OutputFormat:
         return OutputFormat.JSON
 
 
-def _queried(data: Data, query: str) -> Data:
+def compiled(query: str) -> Any:
+    """The query, ready to search: asked for before anything is written.
+
+    Raises:
+        typer.BadParameter: it is no JMESPath.
+    """
     import jmespath
     from jmespath.exceptions import JMESPathError
 
     try:
-        return jmespath.search(query, data)
+        return jmespath.compile(query)
     except JMESPathError as error:
         raise typer.BadParameter(f"{error}", param_hint="--query") from None

@@ -14,6 +14,7 @@ from mlctl.cli import flags, reads, write
 from mlctl.cli.command import Group, add
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import option, switch
+from mlctl.cli.output import compiled
 from mlctl.cli.session import Session
 from mlctl.kinds import KINDS, Kind
 
@@ -42,6 +43,8 @@ def group(kind_name: str) -> typer.Typer:
 
 def _bound(verb: Verb, kind: Kind) -> Callable[..., Exit]:
     def body(session: Session, **words: Any) -> Exit:
+        if words["query"] is not None:
+            compiled(words["query"])
         return verb.body(session, kind, words)
 
     return body
