@@ -6,7 +6,7 @@ things that fields must agree on (a user name needs a key, an id a type) are put
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -23,10 +23,12 @@ from tests.worlds import REGIONS, SCOPE, cloud, declared
 # A declared thing: its kind and its document.
 Declared: TypeAlias = tuple[str, dict[str, Data]]
 
-LETTERS = st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"), exclude_characters="\ufeff")
+LETTERS = st.characters(exclude_categories=("C", "Zl", "Zp"))
 TEXTS = st.text(LETTERS, min_size=1, max_size=8)
 KEYS = st.sampled_from(["team", "cost center", "a.b", 'a"b', "é", "#no", "~", "yes", "1"]) | TEXTS
-SCALARS = TEXTS | st.integers(-(2**40), 2**40) | st.booleans() | st.sampled_from([0.5, 1e30, -2.0])
+SCALARS = (
+    TEXTS | st.integers(-(2**40), 2**40) | st.booleans() | st.sampled_from([0.5, 1.5e30, -2.0])
+)
 SIZES = ("STANDARD_DS3_V2", "Standard_D4s_v3", "Standard_E4s_v3", "Standard_NC4as_T4_v3")
 CODE = "azureml:0c0de:1"
 REMOTE = ("azureml://jobs/train/outputs/model/", "https://example.org/context")
@@ -35,7 +37,8 @@ _IDENTITIES = "/providers/Microsoft.ManagedIdentity/userAssignedIdentities"
 _GROUP = f"/subscriptions/{SCOPE.subscription}/resourceGroups/{SCOPE.resource_group}"
 SUBNETS = ({"vnet_name": "net", "subnet": "default"}, {"subnet": _GROUP + _VNET})
 USERS = tuple({"resource_id": f"{_GROUP}{_IDENTITIES}/{name}"} for name in ("uai-1", "uai-2"))
-FORMS = [(kind.name, form.name) for kind in KINDS.values() for form in kind.forms]
+# Every form that has anything on the wire.
+FORMS = [(kind.name, form.name) for kind in KINDS.values() for form in kind.forms if form.fields]
 
 
 def resources(world: list[Declared]) -> list[Resource]:
@@ -64,7 +67,8 @@ def documents(draw: st.DrawFn, kind: str, name: str, form: str = "") -> dict[str
     for field in shape.fields:
         said = field.mutability is not Mutability.READ_ONLY
         fixed = "version" in data and field.mutability is Mutability.REPLACE
-        if said and not fixed and draw(st.booleans()):
+        needed = field.at[0] in shape.schema.get("required", ()) and len(field.at) == 1
+        if said and not fixed and (needed or draw(st.booleans())):
             pointer.put(data, field.at, draw(values(field)))
     match kind:
         case "compute":
@@ -107,32 +111,11 @@ def worlds(draw: st.DrawFn) -> list[Declared]:
 
 def values(field: Field) -> st.SearchStrategy[Data]:
     """Values that the field's schema allows."""
-    at = field.at[-1]
-    match field.codec:
-        case "enum":
-            return st.sampled_from(sorted(map(str, field.enum)))
-        case "switch":
-            return st.booleans()
-        case "duration":
-            return st.integers(1, 200_000)
-        case "region":
-            return st.sampled_from(REGIONS)
-        case "map":
-            return _maps(field)
-        case "reference" | "asset":
-            return st.sampled_from(NAMED[field.refers_to or ""])
-        case "subnet":
-            return st.sampled_from(SUBNETS)
-        case "identities":
-            return st.permutations(USERS).flatmap(lambda all_: st.sampled_from([all_, all_[:1]]))
-        case "conda":
-            return st.fixed_dictionaries({"dependencies": st.lists(TEXTS, max_size=2)})
-        case _ if field.path:
-            return st.sampled_from(REMOTE)
-        case _ if at in _SPECIAL:
-            return _SPECIAL[str(at)]
-        case _:
-            return _plain(field.schema)
+    if field.path:
+        return _PATHS.get(field.codec, st.sampled_from(REMOTE))
+    if field.codec in _BY_CODEC:
+        return _BY_CODEC[field.codec](field)
+    return _BY_NAME.get(str(field.at[-1]), _plain(field.schema))
 
 
 def spellings(kind: str, name: str, version: str | None = None) -> list[str]:
@@ -167,10 +150,37 @@ NAMED: dict[str, list[Data]] = {
     "component": [f"{_REGISTRY}/components/words/versions/1"],
     "batch-deployment": ["nobody"],  # `worlds` says which
 }
-_SPECIAL: dict[str, st.SearchStrategy[Data]] = {
+
+
+def _maps(field: Field) -> st.SearchStrategy[Data]:
+    allowed = field.schema.get("additionalProperties", {}).get("type", "string")
+    inner = TEXTS if allowed == "string" else SCALARS
+    if field.additive:  # the values of a key never change
+        return st.sets(st.sampled_from(["one", "two"])).map(lambda keys: dict.fromkeys(keys, "set"))
+    return st.dictionaries(KEYS, inner, max_size=3)
+
+
+_BY_CODEC: dict[str, Callable[[Field], st.SearchStrategy[Data]]] = {
+    "enum": lambda field: st.sampled_from(sorted(map(str, field.enum))),
+    "switch": lambda _: st.booleans(),
+    "duration": lambda _: st.integers(1, 200_000),
+    "region": lambda _: st.sampled_from(REGIONS),
+    "map": _maps,
+    "reference": lambda field: st.sampled_from(NAMED[field.refers_to or ""]),
+    "asset": lambda field: st.sampled_from(NAMED[field.refers_to or ""]),
+    "subnet": lambda _: st.sampled_from(SUBNETS),
+    "identities": lambda _: st.sampled_from([list(USERS), list(USERS[::-1]), list(USERS[:1])]),
+}
+_PATHS: dict[str, st.SearchStrategy[Data]] = {
+    "conda": st.fixed_dictionaries({"dependencies": st.lists(TEXTS, max_size=2)}),
+    "reference": st.just(CODE),
+    "asset": st.sampled_from(NAMED["component"]),
+}
+_BY_NAME: dict[str, st.SearchStrategy[Data]] = {
     "size": st.sampled_from(SIZES),
     "deployment_name": st.just("nobody"),
     "shm_size": st.sampled_from(["2g", "512M"]),
+    "swagger_url": st.sampled_from([f"https://host/services/{one}/swagger.json" for one in "ab"]),
     "instance_type": st.sampled_from(SIZES),
     "locations": st.lists(st.sampled_from(REGIONS), max_size=2),
     "docker_args": TEXTS | st.lists(TEXTS, max_size=2),
@@ -198,14 +208,6 @@ def _plain(schema: Mapping[str, Any]) -> st.SearchStrategy[Data]:
             return st.dictionaries(TEXTS, SCALARS, max_size=2)
         case _:
             return TEXTS
-
-
-def _maps(field: Field) -> st.SearchStrategy[Data]:
-    allowed = field.schema.get("additionalProperties", {}).get("type", "string")
-    inner = TEXTS if allowed == "string" else SCALARS
-    if field.additive:  # the values of a key never change
-        return st.sets(st.sampled_from(["one", "two"])).map(lambda keys: dict.fromkeys(keys, "set"))
-    return st.dictionaries(KEYS, inner, max_size=3)
 
 
 def _agree_compute(draw: st.DrawFn, data: dict[str, Data]) -> None:
