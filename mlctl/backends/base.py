@@ -86,6 +86,12 @@ class Options:
     cloud: str | None = None
     timeout: float | None = None
 
+    def over(self, other: Options) -> Options:
+        """These, and where they say nothing the other's."""
+        return Options(
+            self.auth or other.auth, self.cloud or other.cloud, self.timeout or other.timeout
+        )
+
 
 class Operation(Protocol):
     """A write that was accepted and may still be running."""

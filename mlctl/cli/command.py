@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from mlctl.backends.base import Options
 from mlctl.cli.exits import Exit
 from mlctl.cli.session import Flags, Session
 
@@ -51,6 +52,35 @@ BackendName = Annotated[
         "--backend",
         metavar="NAME",
         help="local (a simulated workspace) or azure.",
+        rich_help_panel=_GLOBAL,
+    ),
+]
+Auth = Annotated[
+    str | None,
+    typer.Option(
+        "--auth",
+        metavar="WAY",
+        help="Where tokens for Azure come from: default, cli, env, managed-identity,"
+        " workload-identity or browser.",
+        rich_help_panel=_GLOBAL,
+    ),
+]
+Cloud = Annotated[
+    str | None,
+    typer.Option(
+        "--cloud",
+        metavar="NAME",
+        help="AzureCloud, AzureChinaCloud or AzureUSGovernment.",
+        rich_help_panel=_GLOBAL,
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=1,
+        help="How long one operation on Azure may take; 1800 unless given.",
         rich_help_panel=_GLOBAL,
     ),
 ]
@@ -107,11 +137,16 @@ def _globals(
     resource_group: ResourceGroup = None,
     workspace: Workspace = None,
     backend: BackendName = None,
+    auth: Auth = None,
+    cloud: Cloud = None,
+    timeout: Timeout = None,
     only_show_errors: OnlyShowErrors = False,
     verbose: Verbose = False,
     debug: Debug = False,
 ) -> Flags:
-    return Flags(subscription, resource_group, workspace, backend, only_show_errors, verbose, debug)
+    options = Options(auth, cloud, timeout)
+    scope = (subscription, resource_group, workspace)
+    return Flags(*scope, backend, options, only_show_errors, verbose, debug)
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -57,6 +57,10 @@ PARTS = {
         "workspace",
     ),
 }
+OPTIONS = {
+    "auth": Part("--auth", ("MLCTL_AUTH",), "auth", "auth"),
+    "cloud": Part("--cloud", ("MLCTL_CLOUD",), "cloud", "cloud"),
+}
 LOCATION = Part("--location", ("MLCTL_LOCATION", "AZURE_DEFAULTS_LOCATION"), "location", "location")
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TextIO
 
 from mlctl.backends import open_backend
-from mlctl.backends.base import Backend
+from mlctl.backends.base import Backend, Options
 from mlctl.changes import Plan
-from mlctl.cli.scope import Settings
+from mlctl.cli.scope import OPTIONS, Settings
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 
@@ -29,6 +29,7 @@ class Flags:
     resource_group: str | None = None
     workspace: str | None = None
     backend: str | None = None
+    options: Options = Options()
     only_show_errors: bool = False
     verbose: bool = False
     debug: bool = False
@@ -40,6 +41,7 @@ class Flags:
             self.resource_group or other.resource_group,
             self.workspace or other.workspace,
             self.backend or other.backend,
+            self.options.over(other.options),
             self.only_show_errors or other.only_show_errors,
             self.verbose or other.verbose,
             self.debug or other.debug,
@@ -83,6 +85,12 @@ class Session:
         return self.settings.scope(self.backend_name, parts)
 
     @property
+    def options(self) -> Options:
+        """How to reach a backend across the network: flags, else the environment or `mlctl.yml`."""
+        configured = {name: self.settings.configured(part) for name, part in OPTIONS.items()}
+        return self.flags.options.over(Options(configured["auth"], configured["cloud"]))
+
+    @property
     def today(self) -> date:
         """The date that retirements are measured against."""
         return datetime.now(UTC).date()
@@ -95,9 +103,10 @@ class Session:
             BackendError: it cannot be opened.
         """
         scope = self.scope
-        backend, where = open_backend(self.backend_name, scope, self.environment)
+        name = self.backend_name
+        backend, where = open_backend(name, scope, self.environment, self.options)
         workspace = f"{scope.resource_group}/{scope.workspace}"
-        self.note(f"{self.backend_name} backend{where}, workspace {workspace}")
+        self.note(f"{name} backend{where}, workspace {workspace}")
         try:
             yield backend
         finally:
