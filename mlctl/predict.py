@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from mlctl import catalog, pointer
+from mlctl import catalog, pointer, predict_pools
 from mlctl.backends.base import Usage
 from mlctl.changes import Action, Change
 from mlctl.diagnostics import Diagnostic, Rule, Severity
@@ -84,7 +84,10 @@ DEFAULT_DELETED = Rule(
     "The service refuses to delete the deployment that an endpoint sends its jobs to.",
     "Set another default first (`defaults.deployment_name`), or delete the endpoint with it.",
 )
-PLAN_RULES = (MISSING, VERSION_TAKEN, ALTERED, QUOTA, NAME_TAKEN, IN_USE, DEFAULT_DELETED)
+PLAN_RULES = (
+    *(MISSING, VERSION_TAKEN, ALTERED, QUOTA, NAME_TAKEN, IN_USE, DEFAULT_DELETED),
+    predict_pools.POOL_LIMIT,
+)
 
 
 def missing(resource: Resource, edge: Edge) -> Diagnostic:
@@ -135,6 +138,7 @@ def refusals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
     """Names, quotas, and what others still use."""
     yield from _names(changes, world)
     yield from _quotas(changes, world)
+    yield from predict_pools.too_large(changes, world)
     yield from _in_use(changes, world)
 
 
@@ -152,7 +156,7 @@ def removals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
 
 
 def waits(changes: Sequence[Change], world: Survey) -> dict[Address, tuple[Address, ...]]:
-    """Which clusters must not grow before others have shrunk or gone, because a quota is tight."""
+    """What must not grow before others have shrunk or gone, because a quota is tight."""
     found: dict[Address, tuple[Address, ...]] = {}
     for pool, moves in _moves(changes, world).items():
         limit = _limit(pool, world)
@@ -206,14 +210,17 @@ _Pool: TypeAlias = tuple[str, str]
 
 
 def _quotas(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
-    """Each quota that the plan as a whole would exceed, at every cluster that asks for more."""
+    """Each quota that the plan as a whole would exceed, at everything that asks for more."""
     for pool, moves in _moves(changes, world).items():
         limit, more = _limit(pool, world), sum(more for _, more in moves)
         if limit is None or limit.limit is None or limit.used + more <= limit.limit or more <= 0:
             continue
         for change, asked in moves:
             if asked > 0 and change.resource is not None:
-                yield _over(change, change.resource, pool, limit, more)
+                if pool == predict_pools.POOLS:
+                    yield predict_pools.too_many(change, change.resource, limit, more)
+                else:
+                    yield _over(change, change.resource, pool, limit, more)
 
 
 def _over(change: Change, resource: Resource, pool: _Pool, limit: Usage, more: int) -> Diagnostic:
@@ -239,12 +246,12 @@ def _limit(pool: _Pool, world: Survey) -> Usage | None:
 
 
 def _moves(changes: Sequence[Change], world: Survey) -> dict[_Pool, list[tuple[Change, int]]]:
-    """How much more, or less, of each quota every cluster would hold."""
+    """How much more, or less, of each quota every cluster and Batch Pool would hold."""
     found: dict[_Pool, list[tuple[Change, int]]] = defaultdict(list)
     for change in changes:
-        if change.address.kind == "compute" and change.action is not Action.NO_OP:
+        if change.action is not Action.NO_OP and change.address.kind in ("compute", "batch-pool"):
             had, wanted = _claims(change, world)
-            for pool in had.keys() | wanted.keys():
+            for pool in sorted(had.keys() | wanted.keys()):
                 more = wanted.get(pool, 0) - had.get(pool, 0)
                 if more:
                     found[pool].append((change, more))
@@ -252,8 +259,13 @@ def _moves(changes: Sequence[Change], world: Survey) -> dict[_Pool, list[tuple[C
 
 
 def _claims(change: Change, world: Survey) -> tuple[dict[_Pool, int], dict[_Pool, int]]:
-    """What a cluster holds of the quotas, and what it would hold after the change."""
+    """What a resource holds of the quotas, and what it would hold after the change."""
     live = change.live or world.leaving.get(change.address)
+    if change.address.kind == "batch-pool":
+        return (
+            {predict_pools.POOLS: 1} if live else {},
+            {predict_pools.POOLS: 1} if change.action is not Action.DELETE else {},
+        )
     form = kind_of(change.address).forms[0]
     had = decode(live.body, form, world.scope) if live else {}
     held = _cores(had, world.location) if live else {}

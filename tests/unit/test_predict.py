@@ -164,8 +164,8 @@ def test_a_family_and_the_total_are_both_limits() -> None:
     backend.set_quota(families={"standardDSv2Family": 8})
     said = messages(backend, compute(max_instances=11))
     assert [message.split(";")[0] for message in said] == [
-        "eastus allows 40 dedicated cores",
         "eastus allows 8 standardDSv2Family cores",
+        "eastus allows 40 dedicated cores",
     ]
 
 
