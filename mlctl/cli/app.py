@@ -7,7 +7,19 @@ import typer
 from mlctl.cli.command import Group, command, root
 
 KINDS = ("compute", "batch-endpoint", "batch-deployment", "model", "environment")
-VERBS = ("validate", "plan", "apply", "destroy", *KINDS, "explain", "schema", "local", "emulator")
+VERBS = (
+    "validate",
+    "plan",
+    "apply",
+    "destroy",
+    *KINDS,
+    "explain",
+    "schema",
+    "local",
+    "emulator",
+    "configure",
+    "az-shim",
+)
 
 
 def build(verb: str | None = None) -> typer.Typer:
@@ -61,6 +73,14 @@ def _register(app: typer.Typer, verb: str) -> None:
             from mlctl.cli import emulator
 
             app.add_typer(emulator.app, name=verb)
+        case "configure":
+            from mlctl.cli import configure
+
+            configure.register(app)
+        case "az-shim":
+            from mlctl.cli import shim
+
+            shim.register(app)
         case kind:
             from mlctl.cli import resources
 

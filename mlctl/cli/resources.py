@@ -135,17 +135,20 @@ def _of_clusters(kind: Kind) -> Iterator[Verb]:
     yield Verb(
         "list-sizes",
         reads.list_sizes,
-        (place, types),
+        (place, types, *flags.POLICY),
         "List the VM sizes that are known, with vCPUs, memory and prices.",
     )
     yield Verb(
         "list-usage",
         reads.list_usage,
-        (place,),
+        (place, *flags.POLICY),
         "List what is used and allowed of each core quota.",
     )
     yield Verb(
-        "list-nodes", reads.list_nodes, tuple(_identity(kind)), "List the nodes of a cluster."
+        "list-nodes",
+        reads.list_nodes,
+        (*_identity(kind), *flags.POLICY),
+        "List the nodes of a cluster.",
     )
 
 

@@ -13,6 +13,7 @@ import typer
 from mlctl.backends.base import BackendError, NotFound
 from mlctl.cli import arguments, tree
 from mlctl.cli.app import KINDS, VERBS, build
+from mlctl.cli.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
 from mlctl.cli.scope import ScopeError
 from mlctl.cli.streams import OutputError
@@ -46,7 +47,7 @@ def _run(words: Sequence[str]) -> int:
     command = typer.main.get_command(build(verb))
     if verb in KINDS:
         words = arguments.with_files(words, _read)
-    line = arguments.read(words, tree.read(command))
+    line = arguments.read(words, tree.read(command), ABSENT_FLAGS)
     if line.incomplete:
         line.words.append("--help")
     code = int(command.main(line.words, prog_name="mlctl", standalone_mode=False) or 0)

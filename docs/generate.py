@@ -1,0 +1,26 @@
+"""Write the pages that are made from the program: `make docs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from mlctl.cli import compatibility, tree
+from mlctl.cli.app import build
+
+DOCS = Path(__file__).parent
+
+
+def pages() -> dict[Path, str]:
+    """Each page, and what it should say."""
+    root = tree.read(typer.main.get_command(build()))
+    flags = compatibility.az_flags((DOCS / "data" / "az-ml.csv").read_text(encoding="utf-8"))
+    return {
+        DOCS / "az-compatibility.md": compatibility.page(compatibility.verdicts(root, flags)),
+    }
+
+
+if __name__ == "__main__":
+    for file, text in pages().items():
+        file.write_text(text, encoding="utf-8")

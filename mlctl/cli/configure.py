@@ -1,0 +1,106 @@
+"""`mlctl configure`: defaults that need not be typed. az's own file is read, never written."""
+
+from __future__ import annotations
+
+import configparser
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl.cli.arguments import UsageError
+from mlctl.cli.command import command
+from mlctl.cli.exits import Exit
+from mlctl.cli.flags import words_of
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.scope import LOCATION, PARTS, PROJECT_FILE, Part, Settings, own_file, read_ini
+from mlctl.cli.session import Session
+from mlctl.cli.tree import SWITCH
+from mlctl.pointer import Data
+
+_KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "configure")(configure)
+
+
+def configure(
+    session: Session,
+    defaults: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--defaults",
+            "-d",
+            metavar="NAME=VALUE ...",
+            help="Set defaults: subscription, group, workspace, location; an empty value removes.",
+        ),
+    ] = None,
+    list_defaults: Annotated[
+        str | None,
+        typer.Option(
+            "--list-defaults",
+            "-l",
+            metavar=SWITCH,
+            help="List the defaults, and where they are set.",
+        ),
+    ] = None,
+    output: Output = OutputFormat.JSON,
+    query: Query = None,
+) -> Exit:
+    """Set or list the defaults of the workspace's name.
+
+    They are kept in mlctl's own file, ~/.config/mlctl/config. Flags, environment variables and
+    mlctl.yml are over them; they are over the defaults of `az configure`.
+    """
+    if not defaults and list_defaults is None:
+        raise UsageError("say --defaults NAME=VALUE ..., or --list-defaults.")
+    if defaults:
+        _write(own_file(session.environment), dict(map(_pair, words_of(defaults))))
+    if list_defaults is not None:
+        fresh = Settings.read(Path(), session.environment)
+        print_data(session, list(_listed(fresh)), output, query)
+    return Exit.OK
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not equals or name not in _KNOWN:
+        raise UsageError(
+            f"'{word}' is no default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
+        )
+    return name, value
+
+
+def _write(path: Path, values: Mapping[str, str]) -> None:
+    """Put the values into the file; it stays whole whatever happens."""
+    sections = read_ini(path)
+    kept = {**sections.get("defaults", {}), **values}
+    sections["defaults"] = {name: value for name, value in kept.items() if value}
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_dict(sections)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    with fresh.open("w", encoding="utf-8") as file:
+        parser.write(file)
+    fresh.replace(path)
+
+
+def _listed(settings: Settings) -> Iterator[Data]:
+    for name, part in _KNOWN.items():
+        value = settings.configured(part)
+        if value is not None:
+            yield {"name": name, "source": _origin(settings, part), "value": value}
+
+
+def _origin(settings: Settings, part: Part) -> str:
+    variable = next((one for one in part.variables if settings.environment.get(one)), None)
+    if variable is not None:
+        return f"${variable}"
+    if settings.project.get(part.key):
+        return PROJECT_FILE
+    own = settings.own.get("defaults", {}).get(part.default)
+    return str(own_file(settings.environment)) if own else "az configure"

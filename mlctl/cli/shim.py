@@ -1,0 +1,49 @@
+"""`mlctl az-shim`: a shell function that lets scripts say `az ml` and mean mlctl."""
+
+from __future__ import annotations
+
+import typer
+
+from mlctl.cli import tree
+from mlctl.cli.command import command
+from mlctl.cli.exits import Exit
+from mlctl.cli.session import Session
+
+_SHIM = """\
+# bash and zsh; put it into a script or a profile:  eval "$(mlctl az-shim)"
+# What mlctl has of `az ml` goes to mlctl; everything else goes to the real az, if there is one.
+az() {{
+  if [ "$1" = ml ]; then
+    case "$2 $3" in
+{cases}
+        shift
+        mlctl "$@"
+        return
+        ;;
+    esac
+  elif [ "$1" = configure ] && ! (unset -f az; command -v az) >/dev/null 2>&1; then
+    mlctl "$@"
+    return
+  fi
+  command az "$@"
+}}
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "az-shim")(az_shim)
+
+
+def az_shim(session: Session) -> Exit:
+    """Print a shell function `az` that gives `az ml ...` to mlctl, and the rest to the real az."""
+    from mlctl.cli.app import KINDS, build
+
+    root = tree.read(typer.main.get_command(build()))
+    lines = [
+        "|".join(f'"{kind} {verb}"' for verb in root.nodes[kind].nodes) + " | \\" for kind in KINDS
+    ]
+    lines = [f"      {line}" for line in lines]
+    lines[-1] = lines[-1].removesuffix(" | \\") + ")"
+    session.out(_SHIM.format(cases="\n".join(lines)))
+    return Exit.OK
