@@ -13,7 +13,7 @@ from mlctl.compare import differences
 from mlctl.diagnostics import Diagnostic
 from mlctl.graph import Edge, Graph
 from mlctl.kinds import kind_of
-from mlctl.kinds.address import COLLECTIONS, LATEST, Address, Scope
+from mlctl.kinds.address import COLLECTIONS, LATEST, Address, Scope, version_key
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.kind import complete, decode, fingerprint, state
 from mlctl.kinds.resource import Resource
@@ -225,7 +225,7 @@ class _Planner:
             if edge.reference.label not in (None, LATEST):
                 return None  # the service knows no other label
             new = [change.address for change in decided if change.action is Action.CREATE]
-            newest = max(new, key=lambda one: _order(one.version), default=None)
+            newest = max(new, key=lambda one: version_key(one.version), default=None)
             return newest or (live.address if live else None)
         if target in self._decided:
             return self._decided[target].address
@@ -269,10 +269,6 @@ def _repairs(live: Live) -> list[FieldChange]:
         return []
     found = live.body["properties"]["provisioningState"]
     return [FieldChange(("provisioning_state",), found, "Succeeded")]
-
-
-def _order(version: str | None) -> tuple[int, str]:
-    return (int(version), "") if version and version.isdecimal() else (-1, version or "")
 
 
 def _next(version: str | None) -> str:

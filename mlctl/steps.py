@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -13,7 +14,7 @@ from mlctl.changes import Action, Change, Plan
 from mlctl.content import Upload
 from mlctl.graph import Graph
 from mlctl.kinds import kind_of
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.address import Address, Scope, version_key
 from mlctl.kinds.kind import encode, overlay, renewed
 from mlctl.kinds.resource import Resource
 from mlctl.localize import ANONYMOUS_NAMES
@@ -107,6 +108,9 @@ class _Builder:
             change.address: change for change in plan.changes if "delete" in change.action.value
         }
         self._users = _users(self._deleted.values(), plan.scope)
+        self._versions: dict[Address, list[Address]] = defaultdict(list)
+        for change in sorted(plan.pending, key=lambda one: version_key(one.address.version)):
+            self._versions[change.address.at(None)].append(change.address)
 
     def add(self, change: Change) -> None:
         """The steps of one change."""
@@ -161,7 +165,15 @@ class _Builder:
             for one in freed
             if one != change.address
         }
+        needs |= {(_Role.PUT, one) for one in self._earlier(change)}
         return {*needs, (_Role.DELETE, change.address)}
+
+    def _earlier(self, change: Change) -> list[Address]:
+        """New versions of the same asset to be made before: `@latest` is the one made last."""
+        if change.address.version is None:
+            return []
+        versions = self._versions.get(change.address.at(None), [])
+        return versions[: versions.index(change.address)]
 
     def _put_endpoint(self, change: Change) -> None:
         """An endpoint is put with a default deployment that is there then, and again with its own.

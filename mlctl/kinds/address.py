@@ -122,6 +122,11 @@ class Address:
         return f"{above}/{collection}/{self.name}{version}"
 
 
+def version_key(version: str | None) -> tuple[int, str]:
+    """What versions are put in order by: whole numbers by value, after all others."""
+    return (int(version), "") if version and version.isdecimal() else (-1, version or "")
+
+
 _ARM_ID = re.compile(
     r"/subscriptions/(?P<subscription>[^/]+)/resourceGroups/(?P<group>[^/]+)"
     rf"/providers/{re.escape(PROVIDER)}/workspaces/(?P<workspace>[^/]+)"

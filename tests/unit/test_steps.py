@@ -217,6 +217,16 @@ def test_two_clusters_that_swap_their_quotas_are_both_deleted_first() -> None:
     applied(backend, *swapped)
 
 
+def test_versions_of_one_asset_are_made_in_their_order() -> None:
+    versions = [model(version=version) for version in ("10", "9", "beta")]
+    made = moving((), *versions).work
+    assert [step.target.version for step in made.steps] == ["beta", "9", "10"]
+    assert needs(made, "Creating model/heart:10") == {
+        "Creating model/heart:9",
+        "Creating model/heart:beta",
+    }
+
+
 def test_every_step_comes_after_those_that_it_needs() -> None:
     steps = moving(HEART, compute(size="Standard_D4s_v3"), *HEART[1:]).work.steps
     assert [step.id for step in steps] == list(range(len(steps)))
