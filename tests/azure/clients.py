@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mlctl.cloud.store import Store
-from mlctl.emulator import Emulator, Settings
+from mlctl.emulator import Emulator, Request, Response, Settings
 from mlctl.kinds.address import Scope
+from mlctl.pointer import Data
 
 if TYPE_CHECKING:
     from mlctl.backends.azure import AzureBackend
@@ -56,7 +60,51 @@ class Azure:
         return [f"{one.method} {one.path.rsplit('/', 1)[-1]}" for one in self.transport.seen]
 
 
-def azure(emulator: Any, scope: Scope = SCOPE, *, base: str = BASE, limit: float = 600.0) -> Azure:
+Service = Callable[[Request], Response]
+
+
+@dataclass
+class Between:
+    """Stands before a service: to a request that fits a pattern (`GET */computes/*`) it gives an
+    answer of its own, each answer once."""
+
+    service: Service
+    answers: list[tuple[str, Response]]
+
+    def __call__(self, request: Request) -> Response:
+        for number, (pattern, response) in enumerate(self.answers):
+            if fnmatchcase(f"{request.method} {request.path}", pattern):
+                del self.answers[number]
+                return response
+        return self.service(request)
+
+
+def says(
+    status: int,
+    data: Data = None,
+    headers: Mapping[str, str] | None = None,
+    *,
+    cut: int | None = None,
+) -> Response:
+    """A response of JSON (or of text); `cut` LOST is one that never arrives."""
+    text = "" if data is None else data if isinstance(data, str) else json.dumps(data)
+    told = {"content-type": "application/json", **(headers or {})}
+    return Response(status, told, text.encode(), cut=cut)
+
+
+def no(status: int, code: str = "Nope", headers: Mapping[str, str] | None = None) -> Response:
+    """ARM's refusal."""
+    return says(status, {"error": {"code": code, "message": f"{code} it is"}}, headers)
+
+
+def azure(
+    emulator: Service,
+    scope: Scope = SCOPE,
+    *,
+    base: str = BASE,
+    limit: float = 600.0,
+    credential: Any = None,
+) -> Azure:
     """The backend on an emulator; skips where the extra is not installed."""
     pytest.importorskip("azure.identity", reason="the azure extra is not installed")
     import requests
@@ -70,16 +118,16 @@ def azure(emulator: Any, scope: Scope = SCOPE, *, base: str = BASE, limit: float
     session.mount(base, transport)
     steady = Random(0)
     ticking = Time(clock.sleep, lambda: clock.moment, steady, limit)
-    arm = Arm(base, Credential(), RequestsTransport(session=session), ticking)
+    arm = Arm(base, credential or Credential(), RequestsTransport(session=session), ticking)
     return Azure(
         AzureBackend(arm, scope, Cloud("Test", base, base, "core.windows.net")), clock, transport
     )
 
 
-def emulated(**settings: Any) -> Emulator:
-    """An emulator of a new cloud; what is wrong with it itself is raised."""
+def emulated(store: Store | None = None, **settings: Any) -> Emulator:
+    """An emulator of a cloud, a new one unless given; what is wrong with it itself is raised."""
 
     def bug(error: Exception) -> None:
         raise error
 
-    return Emulator(Store(":memory:"), Settings(bug=bug, home=SCOPE, **settings))
+    return Emulator(store or Store(":memory:"), Settings(bug=bug, home=SCOPE, **settings))
