@@ -26,7 +26,7 @@ LARGEST_BLOB = 256 * 2**20
 _BLOBS = "/blob/"
 _BACKLOG = 2048
 _IDLE_SECONDS = 75
-_GRACE_SECONDS = 3
+_GRACE_SECONDS = 1
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -36,7 +36,16 @@ def listen(host: str, port: int) -> socket.socket:
         OSError: the address is taken, or not this machine's.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    # The protocol is named because asyncio sends small packets at once (TCP_NODELAY) only then.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 def serve(

@@ -8,11 +8,14 @@ from mlctl.pointer import Data
 
 
 def resource(call: Call, found: Found) -> dict[str, Data]:
-    """The body of a resource, with the URLs of a batch endpoint leading back to us."""
+    """The body of a resource, with what the SDK relies on and the URLs of an endpoint that are ours."""
     properties = found.body["properties"]
     properties["provisioningState"] = found.state
     if found.address.kind == "batch-endpoint":
         # The SDK takes what stands before "/subscriptions/" for the service's base URL.
         here = call.request.base + found.address.id(call.scope)
         properties |= {"scoringUri": f"{here}/jobs", "swaggerUri": f"{here}/swagger.json"}
+    configured = properties.get("deploymentConfiguration")
+    if configured:
+        configured.setdefault("settings", {})  # the SDK breaks without (KeyError)
     return found.body

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-from email.message import Message
-from http.client import HTTPResponse
+from http.client import HTTPMessage, HTTPResponse
 from typing import Any
 
 import requests
@@ -14,30 +13,33 @@ from mlctl.emulator import Emulator, Request
 from mlctl.emulator.http import LOST
 
 
-class InProcess(requests.adapters.BaseAdapter):
-    """Mount it on a session under the URL that the emulator is to answer."""
+class InProcess:
+    """An adapter of `requests` for the URL that the emulator is to answer."""
 
     def __init__(self, emulator: Emulator) -> None:
-        super().__init__()
         self.emulator = emulator
         self.seen: list[Request] = []
 
-    def send(self, request: requests.PreparedRequest, **_: Any) -> requests.Response:
+    def send(self, request: Any, **_: Any) -> Any:
         body = request.body or b""
-        content = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else body.read()
-        asked = Request.to(str(request.method), str(request.url), dict(request.headers), content)
+        content = body.read() if hasattr(body, "read") else body
+        asked = Request.to(
+            request.method,
+            request.url,
+            dict(request.headers),
+            content.encode() if isinstance(content, str) else content,
+        )
         self.seen.append(asked)
         answer = self.emulator(asked)
         if answer.cut == LOST:
             raise requests.ConnectionError("the connection was lost")
-        raw = urllib3.HTTPResponse(
+        raw: Any = urllib3.HTTPResponse(
             io.BytesIO(answer.body), dict(answer.headers), answer.status, preload_content=False
         )
-        raw._original_response = HTTPResponse(_Socket())  # type: ignore[arg-type]
-        raw._original_response.msg = Message()
-        response = requests.adapters.HTTPAdapter().build_response(request, raw)
-        response.connection = self
-        return response
+        socket: Any = _Socket()
+        raw._original_response = HTTPResponse(socket)
+        raw._original_response.msg = HTTPMessage()
+        return requests.adapters.HTTPAdapter().build_response(request, raw)
 
     def close(self) -> None: ...
 

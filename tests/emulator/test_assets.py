@@ -51,7 +51,10 @@ def test_the_newest_version_is_the_one_created_last() -> None:
 
 def test_versions_are_paged_in_both_orders() -> None:
     here = with_versions("1", "2", "3", page=2)
-    for query, wanted in {"": ["1", "2", "3"], "?$orderBy=createdtime desc": ["3", "2", "1"]}.items():
+    for query, wanted in {
+        "": ["1", "2", "3"],
+        "?$orderBy=createdtime desc": ["3", "2", "1"],
+    }.items():
         first = here.get(f"{WS}/models/m/versions{query}")
         assert first.names + here.get(first.data["nextLink"]).names == wanted
 
