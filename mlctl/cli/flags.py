@@ -259,7 +259,7 @@ OUTPUT = option(
     "--output",
     "-o",
     kind=OutputFormat | None,
-    help="Output format. Default: json.",
+    help="Output format; json unless configured.",
     panel=_GLOBAL,
 )
 QUERY = option(

@@ -13,10 +13,17 @@ _INDENT = " " * 4
 _NARROWEST = 60
 
 
-def text(node: Node, examples: Sequence[Example], *, width: int = 100, color: bool = False) -> str:
-    """The help of a command or a group."""
+def text(
+    node: Node,
+    examples: Sequence[Example],
+    *,
+    width: int = 100,
+    color: bool = False,
+    whole: bool = True,
+) -> str:
+    """The help of a command or a group; not `whole`: without the flags that every command has."""
     width = max(width, _NARROWEST)
-    parts = [_title(node, width), *_groups(node, width)]
+    parts = [_title(node, width), *_groups(node, width, whole=whole)]
     if node.nodes:
         parts.insert(1, _section("Commands", _commands(node, width)))
     if examples:
@@ -63,7 +70,7 @@ def _first_sentence(node: Node) -> str:
     return head + stop.strip()
 
 
-def _groups(node: Node, width: int) -> Iterator[str]:
+def _groups(node: Node, width: int, *, whole: bool) -> Iterator[str]:
     shown = {" ".join(one.names): one for one in node.options}
     taken = [*shown, *(one.name for one in node.positionals)]
     longest = max(len(name) for name in taken)
@@ -73,6 +80,8 @@ def _groups(node: Node, width: int) -> Iterator[str]:
     if node.positionals:
         by_panel = {ARGUMENTS: by_panel.pop(ARGUMENTS, []), **by_panel}
     for panel, options in by_panel.items():
+        if panel in _LAST and not whole:
+            continue
         lines: list[str] = []
         for place in node.positionals if panel == ARGUMENTS else ():
             lines += _hanging(f"{_INDENT}{place.name.ljust(column)} : ", place.help, width)

@@ -45,7 +45,13 @@ class Option:
         return next((name for name in self.names if name.startswith("--")), self.names[0])
 
 
-HELP = Option(("--help", "-h"), help="Show this message and exit.", panel="Global Arguments")
+_GLOBAL = "Global Arguments"
+HELP = Option(("--help", "-h"), help="Show this message and exit.", panel=_GLOBAL)
+# What typer adds to the root.
+COMPLETION = (
+    Option(("--install-completion",), help="Install completion for this shell.", panel=_GLOBAL),
+    Option(("--show-completion",), help="Show the completion, to copy it.", panel=_GLOBAL),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ def read(command: Any, path: tuple[str, ...] = ()) -> Node:
     return Node(
         path,
         inspect.cleandoc(command.help or ""),
-        (*_options(declared), HELP),
+        (*_options(declared), *(() if path else COMPLETION), HELP),
         tuple(_positionals(declared)),
         {name: read(child, (*path, name)) for name, child in children.items() if not child.hidden},
     )

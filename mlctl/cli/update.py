@@ -153,7 +153,10 @@ class _Editor:
             name, below = self._key(holder, schema, last, at)
             if values.read_only(below):
                 raise UpdateError(f"`{dotted((*at, name))}` is set by the service alone.")
-            holder[name] = self._value(text, below)
+            if text == "null" and not self._force_string:
+                holder.pop(name, None)
+            else:
+                holder[name] = self._value(text, below)
             return Touched(Verb.SET, (*at, name), text)
         if isinstance(last, int) and isinstance(holder, list):
             if not -len(holder) <= last < len(holder):

@@ -1,0 +1,43 @@
+"""`docs/cli.md`: the help of every command, as `mlctl COMMAND --help` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.cli import help as words
+from mlctl.cli.examples import examples
+from mlctl.cli.tree import Node
+
+_HEAD = """\
+# Commands
+
+<!-- Generated from the commands themselves; `make docs` writes it. -->
+
+What `mlctl COMMAND --help` prints, without the flags that every command has. Every example is run
+by a test. Shell completion: `mlctl --install-completion`.
+"""
+_WIDTH = 100
+
+
+def commands(root: Node) -> str:
+    """The page as Markdown."""
+    return "\n".join([_HEAD, *_contents(root), "", *_pages(root)])
+
+
+def _contents(root: Node) -> Iterator[str]:
+    for name, node in root.nodes.items():
+        below = ", ".join(f"[{one}](#{_anchor(inner)})" for one, inner in node.nodes.items())
+        yield f"- [{name}](#{_anchor(node)})" + (f": {below}" if below else "")
+
+
+def _pages(node: Node) -> Iterator[str]:
+    title = " ".join(("mlctl", *node.path))
+    whole = not node.path
+    shown = words.text(node, examples(node.path), width=_WIDTH, whole=whole)
+    yield f'## <a id="{_anchor(node)}"></a>{title}\n\n```text\n{shown}```\n'
+    for below in node.nodes.values():
+        yield from _pages(below)
+
+
+def _anchor(node: Node) -> str:
+    return "-".join(("mlctl", *node.path))
