@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mlctl.cli.tree import Node, Option, Takes
+from mlctl.cli.tree import COMPLETION, HELP, Node, Option, Takes
 from mlctl.schema.words import nearest
 
 _SEPARATOR = "\x1f"  # ASCII's unit separator: in no argument that a person types
@@ -33,8 +33,9 @@ class Line:
 
     @property
     def incomplete(self) -> bool:
-        """Whether a group was named, and none of its commands."""
-        return bool(self.node.nodes)
+        """Whether a group was named, and none of its commands, nor anything else to do."""
+        alone = {name for one in (HELP, *COMPLETION) for name in one.names}
+        return bool(self.node.nodes) and not alone & {*self.words}
 
 
 def read(

@@ -48,11 +48,10 @@ def _run(words: Sequence[str]) -> int:
     if verb in KINDS:
         words = arguments.with_files(words, _read)
     line = arguments.read(words, tree.read(command), ABSENT_FLAGS)
-    if line.incomplete:
-        line.words.append("--help")
-    code = int(command.main(line.words, prog_name="mlctl", standalone_mode=False) or 0)
-    asked = {"--help", "-h"} & {*words}
-    return Exit.USAGE if line.incomplete and line.node.path and not asked else code
+    if not line.incomplete:
+        return int(command.main(line.words, prog_name="mlctl", standalone_mode=False) or 0)
+    command.main([*line.words, "--help"], prog_name="mlctl", standalone_mode=False)
+    return Exit.USAGE if line.node.path else Exit.OK
 
 
 def _read(path: str) -> str:
