@@ -17,6 +17,7 @@ from graphlib import TopologicalSorter
 from queue import SimpleQueue
 
 from mlctl.backends.base import (
+    TIMED_OUT,
     Backend,
     BackendError,
     Live,
@@ -275,7 +276,7 @@ class _Worker:
             if live is None or state(live.body) not in _MOVING:
                 return live
             if waited >= self.retry.patience:
-                raise Permanent("TimedOut", f"{step.target} is still {state(live.body)}")
+                raise Permanent(TIMED_OUT, f"{step.target} is still {state(live.body)}")
             self.backend.wait(self.retry.poll)
             waited += self.retry.poll
 

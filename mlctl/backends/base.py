@@ -11,6 +11,9 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 
 
+TIMED_OUT = "TimedOut"  # the code of what took longer than it may
+
+
 @dataclass(frozen=True, slots=True)
 class Live:
     """A resource as the backend has it: its address (version filled in) and its ARM body."""

@@ -192,6 +192,8 @@ def carry_out(session: Session, backend: Backend, run: Run) -> Exit:
         return Exit.STALE
     if ended.cancelled:
         return Exit.CANCELLED
+    if ended.timed_out:
+        return Exit.TIMED_OUT
     if ended.failed:
         return Exit.PARTIAL if ended.done else Exit.ERROR
     return Exit.OK

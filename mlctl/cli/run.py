@@ -68,8 +68,11 @@ def _ended(error: Exception, words: Sequence[str]) -> Exit:
         case PlanFileError(message=message, hint=hint):
             said, code = f"{message}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
         case BackendError():
+            from mlctl.render.advice import advice
+
             asked = [f"request id: {error.request_id}"] if error.request_id else []
-            said = "\n  ".join([str(error), *error.details, *asked])
+            hint = [f"hint: {told}"] if (told := advice(error)) else []
+            said = "\n  ".join([str(error), *error.details, *asked, *hint])
             code = Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.ERROR
         case OutputError() | UpdateError() | typer.Abort():
             said, code = str(error) or "Aborted.", Exit.ERROR

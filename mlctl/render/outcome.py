@@ -9,9 +9,10 @@ from functools import cached_property
 
 from mlctl import pointer
 from mlctl.apply import Event, NotEffective, Stale, State
-from mlctl.backends.base import BackendError, Transient
+from mlctl.backends.base import TIMED_OUT, BackendError
 from mlctl.changes import Action
 from mlctl.kinds.address import Address
+from mlctl.render.advice import advice
 from mlctl.render.glyphs import clean
 from mlctl.render.tree import Ink, Paper, scalar
 from mlctl.steps import Step, Verb, Work
@@ -54,6 +55,11 @@ class Outcome:
     def stale(self) -> bool:
         """Whether the world was found to have moved since the plan was made."""
         return any(isinstance(event.error, Stale) for event in self.failed)
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether something took longer than it may; it may still go on."""
+        return any(event.error and event.error.code == TIMED_OUT for event in self.failed)
 
     @property
     def wrote(self) -> bool:
@@ -202,29 +208,19 @@ def said_of(error: BackendError) -> Iterator[str]:
     yield from (clean(detail) for detail in error.details)
     if error.request_id:
         yield f"request: {clean(error.request_id)}"
-    advice = _advice(error)
-    if advice:
-        yield f"hint: {advice}"
+    hint = _advice(error)
+    if hint:
+        yield f"hint: {hint}"
 
 
 def _advice(error: BackendError) -> str | None:
-    advice = None
     match error:
         case Stale():
-            advice = "see what moved, and what is left to do: mlctl plan"
+            return "see what moved, and what is left to do: mlctl plan"
         case NotEffective():
-            advice = "the service took the request and kept its own value; accept that, or ask why"
-        case Transient():
-            advice = "the service was asked several times; try again later"
-        case BackendError(status=401):
-            advice = "log in again: az login"
-        case BackendError(status=403):
-            advice = "ask for a role that may do this, such as Contributor of the workspace"
-        case _ if "quota" in error.code.casefold():
-            advice = "lower `max_instances`, delete idle clusters, or ask for more quota"
+            return "the service took the request and kept its own value; accept that, or ask why"
         case _:
-            pass
-    return advice
+            return advice(error)
 
 
 def _cancelled(outcome: Outcome, paper: Paper) -> Iterator[str]:

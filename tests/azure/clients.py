@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mlctl.backends.base import Options
 from mlctl.cloud.store import Store
 from mlctl.emulator import Emulator, Request, Response, Settings
 from mlctl.kinds.address import Scope
@@ -19,6 +21,7 @@ from mlctl.pointer import Data
 
 if TYPE_CHECKING:
     from mlctl.backends.azure import AzureBackend
+    from tests.emulator.serving import Served
 
 SCOPE = Scope("00000000-0000-0000-0000-0000000000aa", "rg", "ws")
 BASE = "https://azure.test"
@@ -131,3 +134,22 @@ def emulated(store: Store | None = None, **settings: Any) -> Emulator:
         raise error
 
     return Emulator(store or Store(":memory:"), Settings(bug=bug, home=SCOPE, **settings))
+
+
+def connected(served: Served, scope: Scope, patch: pytest.MonkeyPatch) -> AzureBackend:
+    """The backend on a served emulator, as `mlctl emulator env` leads everybody there."""
+    pytest.importorskip("azure.identity", reason="the azure extra is not installed")
+    from mlctl.backends.azure import connect
+
+    url = str(served.told["url"])
+    environment = {
+        "ARM_CLOUD_METADATA_URL": f"{url}/metadata/endpoints?api-version=2022-09-01",
+        "REQUESTS_CA_BUNDLE": str(served.told["ca_file"]),
+        "IDENTITY_ENDPOINT": f"{url}/msi/token",
+        "IDENTITY_HEADER": "emulator",
+    }
+    for name in [one for one in os.environ if one.startswith("AZURE_")]:
+        patch.delenv(name)
+    for name, value in environment.items():
+        patch.setenv(name, value)
+    return connect(scope, environment, Options(timeout=60))

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from mlctl.backends.base import Backend
 from mlctl.backends.local import LocalBackend
 from mlctl.kinds.address import Scope
-from tests.azure.clients import azure, emulated
+from tests.azure.clients import azure, connected, emulated
+from tests.emulator.serving import Served, serving
+
+SCOPE = Scope("00000000-0000-0000-0000-000000000001", "rg", "ws")
+_numbers = count(2)
 
 
-@pytest.fixture(params=["local in memory", "local in a file", "azure in process"])
-def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
-    scope = Scope("00000000-0000-0000-0000-000000000001", "rg", "ws")
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """An emulator of its own process, behind TLS."""
+    with serving(tmp_path_factory.mktemp("served")) as found:
+        yield found
+
+
+@pytest.fixture(params=["local in memory", "local in a file", "azure in process", "azure over TLS"])
+def backend(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Backend]:
     match request.param:
         case "local in memory":
-            made: Backend = LocalBackend(":memory:", scope)
+            made: Backend = LocalBackend(":memory:", SCOPE)
         case "local in a file":
-            made = LocalBackend(tmp_path / ".mlctl" / "local.db", scope)
+            made = LocalBackend(tmp_path / ".mlctl" / "local.db", SCOPE)
+        case "azure in process":
+            made = azure(emulated(), SCOPE).backend
         case _:
-            made = azure(emulated(), scope).backend
+            alone = Scope(str(UUID(int=next(_numbers))), "rg", "ws")  # quotas are a subscription's
+            made = connected(request.getfixturevalue("served"), alone, monkeypatch)
     yield made
     made.close()

@@ -153,7 +153,8 @@ def test_a_failure_is_told_once_with_all_that_hangs_on_it() -> None:
         "    (ClusterCoreQuotaReached) no cores left\n"
         "    ask\n"
         "    request: r-1\n"
-        "    hint: lower `max_instances`, delete idle clusters, or ask for more quota\n"
+        "    hint: lower `max_instances`, delete idle clusters, or ask for more quota;"
+        " `mlctl compute list-usage` shows what is left\n"
         "  – batch-deployment/scores/first: skipped because of compute/cpu-cluster\n"  # noqa: RUF001
         "  – batch-endpoint/scores (setting the default deployment): skipped because of"  # noqa: RUF001
         " compute/cpu-cluster\n"
@@ -207,6 +208,12 @@ def test_a_world_that_moved_asks_for_a_new_plan() -> None:
     found = ended(made, broken(made, CPU, Stale("Stale", "it has changed")))
     assert found.stale
     assert summary(found).endswith("Nothing was overwritten. Make a new plan, and apply that.\n")
+
+
+def test_what_took_too_long_is_told_from_other_failures() -> None:
+    made = plan(CLUSTER)
+    late = ended(made, broken(made, CPU, Permanent("TimedOut", "not yet")))
+    assert (late.timed_out, ended(made, broken(made, CPU, BUSY)).timed_out) == (True, False)
 
 
 def test_each_kind_of_refusal_has_its_advice() -> None:

@@ -163,9 +163,7 @@ class LongRunning:
             BackendError: it failed, or was cancelled, or its resource says so.
         """
         with refusals.translated():
-            self._polling.initialize(self._client, self._answer, _same)
-            self._polling.run()
-            ended = self._polling.resource()
+            ended = self._polled()
         if ended is None:
             return
         data = refusals.check(ended.http_response)
@@ -173,6 +171,15 @@ class LongRunning:
         found = str((properties or {}).get("provisioningState")).casefold()
         if found in ("failed", "canceled"):  # although the operation says that it succeeded
             raise refusals.refused(ended.http_response)
+
+    def _polled(self) -> Any:
+        """The last answer about the resource; None where there is none."""
+        try:
+            self._polling.initialize(self._client, self._answer, _same)
+            self._polling.run()
+            return self._polling.resource()
+        except (AttributeError, TypeError):  # the SDK takes any JSON for an object
+            raise refusals.garbled(f"{self._what} is said to be something strange") from None
 
 
 def fetch(url: str) -> Data:

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from mlctl.backends.azure import refusals
-from mlctl.backends.base import Permanent
+from mlctl.backends.base import TIMED_OUT, Permanent
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Time:
             f"{what} has not ended within {self.limit:g} seconds; it may still go on"
             " in the service. `--timeout SECONDS` waits longer"
         )
-        return Permanent("TimedOut", message, status=408)
+        return Permanent(TIMED_OUT, message, status=408)
 
     def pause(self, seconds: float) -> None:
         """Sleep a little longer than asked, so that many who wait do not come back at once."""

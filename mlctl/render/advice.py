@@ -1,0 +1,64 @@
+"""What to do about a refusal: one sentence for each of the common ones."""
+
+from __future__ import annotations
+
+import re
+
+from mlctl.backends.base import BackendError, Transient
+
+_QUOTA = (
+    "lower `max_instances`, delete idle clusters, or ask for more quota;"
+    " `mlctl compute list-usage` shows what is left"
+)
+_TAKEN = "such names are unique in the whole region: choose another one"
+_LOCKED = (
+    "`az lock list -g GROUP` shows the lock; one on the resource group also keeps clusters at"
+    " resizing (0 -> 0): lock single resources instead"
+)
+# Patterns of codes; the first that is found counts. The codes are the resource manager's
+# (https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors),
+# those of azure-ai-ml's issues, and our own.
+_BY_CODE = {
+    "ScopeLocked": _LOCKED,
+    "Quota|CoresExceed": _QUOTA,
+    "NameUnavailable|NameAlready|NameTaken|OtherComputeType": _TAKEN,
+    "LocationNotAvailable|NoRegisteredProvider|SkuNotAvailable|SizeNotAvailable|VmSize": (
+        "it is not to be had in this region; `mlctl compute list-sizes -l REGION` shows what is"
+    ),
+    "MissingSubscriptionRegistration|SubscriptionNotRegistered": (
+        "register the provider: az provider register -n Microsoft.MachineLearningServices"
+    ),
+    "SubscriptionNotFound|InvalidSubscription|ResourceGroupNotFound|ParentResourceNotFound": (
+        "check --subscription, --resource-group and --workspace-name: mlctl doctor"
+    ),
+    "RequestDisallowedByPolicy": "a policy of the organisation forbids it; the message names it",
+    "ExpiredAuthenticationToken": "the token has expired; log in again: az login",
+    "NoCredentials": "log in (az login), or say where tokens come from (--auth)",
+    "UntrustedCertificate": "name the file of the authority that signed it in REQUESTS_CA_BUNDLE",
+    "ConnectionLost": "is the network there, and the proxy right (HTTPS_PROXY)? See: mlctl doctor",
+    "TimedOut": "see how far it got, and what is left to do: mlctl plan",
+}
+_BY_STATUS = {
+    401: "log in again: az login",
+    403: (
+        "ask for a role: AzureML Compute Operator for clusters, AzureML Data Scientist for"
+        " endpoints and assets, Contributor for all; a new role counts after some minutes"
+    ),
+    429: "the service asks to slow down: try again later, with a lower --parallelism",
+}
+_BY_MESSAGE = {r"\bquota\b": _QUOTA, "must be unique": _TAKEN, "is locked": _LOCKED}
+
+
+def advice(error: BackendError) -> str | None:
+    """What to do about a refusal; None where nobody knows."""
+    for pattern, text in _BY_CODE.items():
+        if re.search(pattern, error.code, re.IGNORECASE):
+            return text
+    if error.status in _BY_STATUS:
+        return _BY_STATUS[error.status]
+    for pattern, text in _BY_MESSAGE.items():
+        if re.search(pattern, error.message, re.IGNORECASE):
+            return text
+    if isinstance(error, Transient):
+        return "the service was asked several times; try again later"
+    return None

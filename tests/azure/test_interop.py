@@ -1,0 +1,156 @@
+"""The SDK and we on one workspace: what one makes of a file, the other finds as declared.
+
+As `tests/emulator/test_interop.py`, but with every word of ours going over the wire.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlctl import apply, steps
+from mlctl import plan as planning
+from mlctl.cli.plan import Planned
+from mlctl.diagnostics import Report
+from mlctl.load import Loader
+from mlctl.survey import survey
+from tests.azure.clients import Azure, azure
+from tests.emulator.sdk import Sdk, lead_here
+from tests.emulator.test_interop import (
+    SAMPLES,
+    SCOPE,
+    TODAY,
+    cases,
+    created,
+    fields,
+    loaded,
+    named_otherwise,
+    parts,
+    read_back,
+    roomy,
+    satisfied,
+)
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
+_numbers = count()
+
+
+@pytest.fixture(autouse=True)
+def _led(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every session of `requests` finds the emulators, also those that the SDK makes by itself."""
+    requests = pytest.importorskip("requests", reason="the azure extra is not installed")
+    lead_here(monkeypatch)
+    usual = requests.Session.get_adapter
+
+    def get_adapter(session: Any, url: str) -> Any:
+        found = (held for base, held in _LEADS.items() if url.startswith(f"{base}/"))
+        return next(found, None) or usual(session, url)
+
+    monkeypatch.setattr(requests.Session, "get_adapter", get_adapter)
+
+
+_LEADS: dict[str, Any] = {}
+
+
+def ours(here: Sdk) -> Azure:
+    """Our client of the SDK's workspace."""
+    base = f"https://ours-{next(_numbers)}.test"
+    client = azure(here.world.emulator, SCOPE, base=base)
+    _LEADS[base] = client.transport
+    return client
+
+
+def planned(client: Azure, *files: Path) -> Planned:
+    """The plan of files; nothing may be wrong with them."""
+    report = Report()
+    found = Loader(report, TODAY, scope=SCOPE, planning=True).load([str(file) for file in files])
+    assert not report.failed, [each.message for each in report]
+    made = planning.plan(found.graph, survey(found.graph, client.backend), backend="azure")
+    return Planned(made, found.graph)
+
+
+def changes(here: Sdk, *files: Path) -> list[str]:
+    """What a plan of the files would change in the workspace."""
+    return [f"{one.action.name} {one.address}" for one in planned(ours(here), *files).plan.pending]
+
+
+def applied(here: Sdk, *files: Path) -> None:
+    """The files, applied by us; the plan after that is empty."""
+    client = ours(here)
+    work: steps.Work = planned(client, *files).work
+    events = list(apply.apply(work, client.backend, parallelism=4, stop=threading.Event()))
+    assert [f"{one.error} {one.error.details}" for one in events if one.error] == []
+    assert changes(here, *files) == []
+
+
+def told(capsys: pytest.CaptureFixture[str], what: str, score: Counter[str]) -> None:
+    """Print a score beside the dots."""
+    with capsys.disabled():
+        kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(score.items()))
+        print(f"\n{what}: {sum(score.values())} files ({kinds})", end=" ")
+
+
+@pytest.mark.parametrize("folder", ["clusters", "low-priority-batch"])
+def test_what_the_sdk_makes_of_a_sample_needs_no_change(folder: str) -> None:
+    here = roomy()
+    for kind, file in parts(SAMPLES / folder):
+        entity = loaded(kind, file)
+        if kind == "batchEndpoint":
+            entity.defaults = None  # there is no deployment yet that could be the default one
+        created(here, kind, entity)
+    for kind, file in parts(SAMPLES / folder):
+        if kind == "batchEndpoint":
+            created(here, kind, loaded(kind, file))
+    assert changes(here, *(file for _, file in parts(SAMPLES / folder))) == []
+
+
+@pytest.mark.parametrize("folder", ["clusters", "low-priority-batch", "pipeline-batch"])
+def test_the_sdk_reads_back_what_was_applied(folder: str) -> None:
+    here = roomy()
+    applied(here, *(file for _, file in parts(SAMPLES / folder)))
+    for kind, file in parts(SAMPLES / folder):
+        said = fields(loaded(kind, file))
+        assert said.items() <= fields(read_back(here, kind, loaded(kind, file))).items()
+
+
+def test_what_the_sdk_makes_of_real_files_needs_no_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not cases():
+        pytest.skip("no ../shared/corpus beside the checkout")
+    equal: Counter[str] = Counter()
+    wrong = []
+    for number, case in enumerate(cases()):
+        here = roomy()
+        file = satisfied(case, here.world, tmp_path / str(number))
+        created(here, case.kind, loaded(case.kind, file))
+        left = changes(here, file)
+        equal[case.kind] += not left
+        wrong += [f"{case}: {left}"] if left and not named_otherwise(file) else []
+    told(capsys, f"made by the SDK, no change needed, of {len(cases())}", equal)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_sdk_reads_back_real_files_that_were_applied(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not cases():
+        pytest.skip("no ../shared/corpus beside the checkout")
+    equal: Counter[str] = Counter()
+    wrong = []
+    for number, case in enumerate(cases()):
+        here = roomy()
+        file = satisfied(case, here.world, tmp_path / str(number))
+        applied(here, file)
+        entity = loaded(case.kind, file)
+        said, got = fields(entity), fields(read_back(here, case.kind, entity))
+        left = {name: (held, got.get(name)) for name, held in said.items() if got.get(name) != held}
+        equal[case.kind] += not left
+        wrong += [f"{case}: {left}"] if left else []
+    told(capsys, f"applied by us, read back equal by the SDK, of {len(cases())}", equal)
+    assert not wrong, "\n".join(wrong)
