@@ -168,7 +168,8 @@ def changed(draw: st.DrawFn, world: list[Declared]) -> Changed:
 # Neighbours of these must change with them, or what they name must be there.
 _TOGETHER = {"defaults", "component", "build", "properties"}
 _IF_THERE = {"ssh_settings", "identity", "code_configuration", "inference_config", "image"}
-_IF_THERE |= {"conda_file", "ssh_public_access_enabled"}  # the last is the service's to choose
+_IF_THERE |= {"conda_file"}
+_IF_THERE |= {"ssh_public_access_enabled", "is_archived"}  # silence is the service's to fill
 
 
 def _may_change(field: Field, data: dict[str, Data], had: Mapping[Pointer, Data]) -> bool:
