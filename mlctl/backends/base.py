@@ -10,7 +10,6 @@ from mlctl.content import Upload
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 
-
 TIMED_OUT = "TimedOut"  # the code of what took longer than it may
 
 
@@ -108,7 +107,7 @@ class Operation(Protocol):
 
 
 class Backend(Protocol):
-    """The three verbs that plan and apply need. Every method is safe to call from several threads."""
+    """The three verbs that plan and apply need; all of it is safe to call from several threads."""
 
     name: str
     scope: Scope
@@ -124,7 +123,7 @@ class Backend(Protocol):
         """
 
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
-        """All resources of a kind (of one parent, for deployments), by name; all versions, oldest first.
+        """All of a kind (of one parent, for deployments), by name; all versions, oldest first.
 
         Raises:
             NotFound: the parent does not exist.
@@ -145,7 +144,7 @@ class Backend(Protocol):
         """
 
     def wait(self, seconds: float) -> None:
-        """Let time pass between two tries (the local cloud advances its clock instead of sleeping)."""
+        """Let time pass between two tries (the local cloud moves its clock instead of sleeping)."""
 
     def close(self) -> None:
         """Give back connections and files."""
@@ -183,7 +182,10 @@ class SupportsNames(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One machine of a cluster; `state` is idle, running, preparing, unusable, leaving or preempted."""
+    """One machine of a cluster.
+
+    `state` is idle, running, preparing, unusable, leaving or preempted.
+    """
 
     id: str
     state: str

@@ -70,9 +70,9 @@ def _ended(error: Exception, words: Sequence[str]) -> Exit:
         case BackendError():
             from mlctl.render.advice import advice
 
-            asked = [f"request id: {error.request_id}"] if error.request_id else []
+            number = [f"request id: {error.request_id}"] if error.request_id else []
             hint = [f"hint: {told}"] if (told := advice(error)) else []
-            said = "\n  ".join([str(error), *error.details, *asked, *hint])
+            said = "\n  ".join([str(error), *error.details, *number, *hint])
             code = Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.ERROR
         case OutputError() | UpdateError() | typer.Abort():
             said, code = str(error) or "Aborted.", Exit.ERROR
