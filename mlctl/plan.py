@@ -179,11 +179,10 @@ class _Planner:
     def _classified(
         self, change: Change, resource: Resource, live: Live, notes: Mapping[Pointer, str]
     ) -> Change:
-        cause = self._replaced_beneath(live)
-        if cause is not None:
-            above = cause == change.address.up
-            reason = "replace_because_parent" if above else "replace_by_triggers"
-            return replace(change, action=Action.REPLACE, reason=reason, because=cause)
+        if live.address.up in self._replaced:
+            above = live.address.up
+            reason = "replace_because_parent"
+            return replace(change, action=Action.REPLACE, reason=reason, because=above)
         if not any(one.forces_replacement for one in change.fields):
             return change if change.fields else replace(change, action=Action.NO_OP)
         if not resource.kind.versioned:
@@ -194,13 +193,6 @@ class _Planner:
             return change
         new = resource.address.at(_next(change.address.version))
         return _created(new, resource, change.values, notes)
-
-    def _replaced_beneath(self, live: Live) -> Address | None:
-        """What a live resource stands on that will be deleted and made anew: it cannot stay."""
-        if not self._replaced:
-            return None
-        stands_on = (live.address.up, *named_by(live, self._world.scope))
-        return next((one for one in stands_on if one in self._replaced), None)
 
     def _resolved(self, resource: Resource) -> tuple[dict[Pointer, Data], dict[Pointer, str]]:
         """The values with every reference pinned, and a note where the file left it open."""

@@ -171,11 +171,17 @@ def waits(changes: Sequence[Change], world: Survey) -> dict[Address, tuple[Addre
 
 
 def _in_use(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
-    """What is deleted, for good or to be made anew, while something that stays stands on it."""
+    """What is deleted while something that stays stands on it.
+
+    A cluster that is made anew comes back under its name, and its deployments stay as they are; an
+    endpoint that is made anew takes those with it that no file declares.
+    """
     deleted = {one.address for one in changes if one.action is Action.DELETE}
     gone = {one.address for one in changes if "delete" in one.action.value}
     for change in changes:
         used_by = world.users.get(change.address, []) if change.address in gone else []
+        if change.action is Action.REPLACE:
+            used_by = [one for one in used_by if one.up == change.address]
         left = [one for one in used_by if one not in gone and one.up not in deleted]
         if left:
             again = " and cannot be made anew" if change.action is Action.REPLACE else ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from mlctl import pointer
 from mlctl.backends.base import Backend, Live, SupportsCode, SupportsNames, SupportsUsage, Usage
+from mlctl.catalog import limits
 from mlctl.compare import differences
 from mlctl.graph import Graph
 from mlctl.kinds import codec, kind_of
@@ -116,9 +117,9 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
-    """Whether something that deployments stand on will be deleted and made anew."""
+    """Whether an endpoint will be deleted, with its deployments, and made anew."""
     for address, resource in graph.resources.items():
-        if address.kind in _UNIQUE_IN_REGION and address in live:
+        if address.kind == "batch-endpoint" and address in live:
             fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]
             had = decode(live[address].body, resource.form, scope)
             if differences(fixed, complete(resource.values, resource.form), had, scope):
@@ -134,6 +135,8 @@ def _usage(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict
         for one in graph.resources.values()
         if one.address.kind == "compute"
     }
+    if any(one.address.kind == "batch-pool" for one in graph.resources.values()):
+        regions.add(limits.EVERYWHERE)
     return {name: backend.usage(name) for name in sorted(regions)}
 
 

@@ -33,7 +33,7 @@ SCHEMAS = {
 # What is there before, what is then asked for, and how many writes that takes.
 STORIES: dict[str, tuple[dict[str, str] | None, dict[str, str], str, int]] = {
     "from nothing": (None, {}, "apply", 7),
-    "a cluster made anew": ({}, {"dedicated": "low_priority"}, "apply", 6),
+    "a cluster made anew": ({}, {"dedicated": "low_priority"}, "apply", 2),
     "code and a model": ({}, {"score.py": "other.py", "train/": "again/"}, "apply", 5),
     "to nothing": ({}, {}, "destroy", 3),
 }

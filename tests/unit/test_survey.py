@@ -53,9 +53,9 @@ def test_who_uses_what_is_asked_only_where_something_may_be_deleted() -> None:
     inner = cloud()
     applied(inner, *HEART)
     backend = Asked(inner)
-    surveyed(backend, compute(max_instances=3))
+    surveyed(backend, compute(tier="low_priority"))
     assert not [told for told in backend.told if told.startswith("list")]
-    found = surveyed(backend, compute(tier="low_priority"))
+    found = surveyed(backend, endpoint(location="westus2"))
     assert found.users[compute().address] == [HEART[3].address]
     assert surveyed(backend, compute(), destroying=True).users.keys() >= {compute().address}
 
