@@ -58,7 +58,7 @@ def inside(schema: Schema, key: str) -> Schema | None:
             found: Schema = level["properties"][key]
             return found
     for level in (schema, *schema.get("anyOf", ())):
-        more = level.get("additionalProperties", "properties" not in level and _open(level))
+        more = level.get("additionalProperties", _open(level))
         if more is not False:
             return more if isinstance(more, dict) else {}
     return None
@@ -87,7 +87,8 @@ def read_only(schema: Schema) -> bool:
 
 
 def _open(level: Schema) -> bool:
-    return level.get("type", "object") == "object" or "object" in level.get("type", ())
+    """Whether a schema that says nothing of other keys takes them."""
+    return "anyOf" not in level and "object" in level.get("type", "object")
 
 
 def _word(text: str, schema: Schema) -> str | None:
