@@ -44,6 +44,7 @@ def cloud() -> LocalBackend:
     plenty = {one.family: 1_000_000 for one in backend.usage(backend.location)}
     for region in REGIONS:
         backend.set_quota(region, families=plenty)
+    backend.set_pool_limits(pools=1_000_000, vms=1_000_000)
     return backend
 
 
@@ -74,6 +75,12 @@ def environment(name: str = "torch", version: Data = "1", **values: Data) -> Res
     """A version of an environment."""
     said = {"image": "ubuntu:22.04", **values, "name": name}
     return declared("environment", {**said, "version": version} if version is not None else said)
+
+
+def pool(name: str = "scoring-pool", vms: int = 2, **values: Data) -> Resource:
+    """A Batch Pool, as a file declares it."""
+    said = {"vm_count": vms, "swagger_url": "https://host/services/a/swagger.json", **values}
+    return declared("batch-pool", {**said, "name": name})
 
 
 def declared(kind: str, data: Mapping[str, Data], file: str = "main.yml") -> Resource:

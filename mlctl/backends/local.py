@@ -147,7 +147,7 @@ class LocalBackend:
         self._place.store.close()
 
     def usage(self, location: str) -> builtins.list[Usage]:
-        """Cores and computes of a region, taken and allowed."""
+        """Cores and computes of a region, taken and allowed; or what holds `limits.EVERYWHERE`."""
         return [
             Usage(pool.name, pool.used, pool.limit)
             for pool in self.pools(location)
@@ -217,9 +217,9 @@ class LocalBackend:
             control.configure(self._place, settings)
 
     def pools(self, location: str | None = None) -> tuple[Pool, ...]:
-        """The quotas of a region (the workspace's)."""
+        """The quotas of a region (the workspace's), or those that hold `limits.EVERYWHERE`."""
         with _translated():
-            return control.pools(self._place, location or self.location)
+            return control.pools(self._place, self.location if location is None else location)
 
     def set_quota(
         self,
@@ -243,6 +243,17 @@ class LocalBackend:
         limits = {name: limit for name, limit in general.items() if limit is not None}
         with _translated():
             control.set_caps(self._place, location or self.location, limits | dict(families or {}))
+
+    def set_pool_limits(self, *, pools: int | None = None, vms: int | None = None) -> None:
+        """Set how many Batch Pools the account may have, and how many VMs each; None leaves one.
+
+        Raises:
+            ValueError: a limit is negative.
+        """
+        given = {quota.BATCH_POOLS: pools, quota.VMS_PER_POOL: vms}
+        limits = {name: limit for name, limit in given.items() if limit is not None}
+        with _translated():
+            control.set_caps(self._place, quota.EVERYWHERE, limits)
 
     def add_fault(self, fault: Fault) -> int:
         """Set a fault for calls to come; its number."""

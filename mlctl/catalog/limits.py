@@ -19,3 +19,12 @@ NODES_PER_CLUSTER = 100  # up to 65,000 where nodes do not communicate
 RDMA_NODES_PER_CLUSTER = 100
 JOB_DAYS = 21
 LOW_PRIORITY_JOB_DAYS = 7
+
+EVERYWHERE = ""  # the region of a limit that holds over all regions
+
+# Of a Batch Pool account, everywhere. Customer support set both for each account ("the maximum
+# number of pools you can create and the maximum number of virtual machines (VMs) that you can place
+# in each pool": Azure Batch service for Machine Learning jobs). No figure was published: these are
+# assumptions.
+BATCH_POOLS = 10
+VMS_PER_POOL = 100

@@ -13,6 +13,7 @@ import typer
 from mlctl import catalog
 from mlctl.backends.base import Permanent
 from mlctl.backends.local import LocalBackend
+from mlctl.catalog.limits import EVERYWHERE
 from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
@@ -144,13 +145,19 @@ def quota_set(
         typer.Option(metavar="FAMILY=N", help="Dedicated cores of a VM family (repeatable)."),
     ] = None,
     computes: Annotated[int | None, typer.Option(min=0, help="How many computes.")] = None,
+    pools: Annotated[int | None, typer.Option(min=0, help="How many Batch Pools.")] = None,
+    vms_per_pool: Annotated[
+        int | None, typer.Option(min=0, help="How many VMs in each Batch Pool.")
+    ] = None,
     location: Location = None,
 ) -> Exit:
-    """Set the quotas of the subscription in a region."""
+    """Set the quotas of the subscription in a region, and the limits of its Batch Pool account."""
     families = dict(_family(one) for one in family or [])
-    if not families and low_priority_cores is None and dedicated_cores is None and computes is None:
+    numbers = (low_priority_cores, dedicated_cores, computes, pools, vms_per_pool)
+    if not families and all(one is None for one in numbers):
         raise typer.BadParameter(
-            "say which quota: --low-priority-cores, --dedicated-cores, --family or --computes"
+            "say which quota: --low-priority-cores, --dedicated-cores, --family, --computes,"
+            " --pools or --vms-per-pool"
         )
     with opened(session) as local:
         local.set_quota(
@@ -160,6 +167,7 @@ def quota_set(
             families=families,
             computes=computes,
         )
+        local.set_pool_limits(pools=pools, vms=vms_per_pool)
     return Exit.OK
 
 
@@ -169,11 +177,11 @@ def quota_list(
     output: Output = OutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
-    """List the quotas of a region: those in use or set, and the general ones."""
+    """List the quotas of a region: those in use or set, and those that people run into."""
     with opened(session) as local:
         data = [
             {"quota": one.name, "used": one.used, "limit": one.limit}
-            for one in local.pools(location)
+            for one in (*local.pools(location), *local.pools(EVERYWHERE))
             if one.used or one.is_set or not one.name.startswith("standard")
         ]
         print_data(session, data, output, query)

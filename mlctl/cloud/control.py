@@ -100,12 +100,18 @@ def configure(place: Place, wanted: Settings) -> None:
 
 
 def pools(place: Place, location: str) -> tuple[Pool, ...]:
-    """The quotas of a region: the general ones, then every VM family."""
+    """The quotas of a region: the general ones, then every VM family.
+
+    `quota.EVERYWHERE` asks for those that hold over all regions.
+    """
     with place.store.look() as db:
         used = claims.used(db, place.scope.subscription, location)
         caps = claims.caps(db, place.scope.subscription, location)
-    general = (quota.LOW_PRIORITY, quota.TOTAL, quota.COMPUTES, quota.ENDPOINTS)
-    families = {*quota.families(place.catalog), *used, *caps} - {*quota.DEFAULTS}
+    general: tuple[str, ...] = (quota.BATCH_POOLS, quota.VMS_PER_POOL)
+    families: set[str] = set()
+    if location != quota.EVERYWHERE:
+        general = (quota.LOW_PRIORITY, quota.TOTAL, quota.COMPUTES, quota.ENDPOINTS)
+        families = {*quota.families(place.catalog), *used, *caps} - {*quota.DEFAULTS}
     return tuple(
         Pool(
             name,

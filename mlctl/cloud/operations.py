@@ -10,7 +10,7 @@ from sqlite3 import Connection
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from mlctl.cloud import clock, rows
+from mlctl.cloud import clock, pools, rows
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 
@@ -115,17 +115,19 @@ def advance(db: Connection, to: float) -> None:
     """Move the clock on to `to` (never back) and end what is due by then."""
     db.execute("UPDATE world SET now = max(now, ?)", (to,))
     due = db.execute(
-        "SELECT id, verb, code FROM operations WHERE status = 'InProgress' AND due <= ?"
+        "SELECT id, verb, code, address FROM operations WHERE status = 'InProgress' AND due <= ?"
         " ORDER BY due, id",
         (to,),
     )
-    for number, verb, code in due.fetchall():
+    for number, verb, code, address in due.fetchall():
         if code:
             _fail(db, number)
             continue
         if verb == Verb.DELETE.value:
             db.execute("DELETE FROM resources WHERE operation = ?", (number,))
         else:
+            if address.startswith("batch-pool/"):
+                pools.provision(db, number)
             db.execute(
                 "UPDATE resources SET state = 'Succeeded', operation = NULL WHERE operation = ?",
                 (number,),

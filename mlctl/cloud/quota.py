@@ -19,6 +19,7 @@ from mlctl.pointer import Data
 
 LOW_PRIORITY, TOTAL, COMPUTES = "low_priority", "total", "computes"
 ENDPOINTS, DEPLOYMENTS = "endpoints", "deployments"
+BATCH_POOLS, VMS_PER_POOL = "batch_pools", "vms_per_pool"  # of the account, wherever
 # The documents give ranges; where in them a subscription stands is an assumption. `limits` has the
 # sources; GPU families start at 0.
 DEFAULTS = {
@@ -27,9 +28,11 @@ DEFAULTS = {
     COMPUTES: limits.COMPUTES,
     ENDPOINTS: limits.ENDPOINTS,
     DEPLOYMENTS: limits.DEPLOYMENTS,
+    BATCH_POOLS: limits.BATCH_POOLS,
+    VMS_PER_POOL: limits.VMS_PER_POOL,
 }
 FAMILY_DEFAULT, GPU_FAMILY_DEFAULT = 100, 0
-EVERYWHERE = ""  # the region of what is counted over all regions
+EVERYWHERE = limits.EVERYWHERE
 
 
 def default(pool: str, catalog: Catalog) -> int:
@@ -54,6 +57,8 @@ def claims(
             return {(body["location"], ENDPOINTS): 1}
         case "batch-deployment":
             return {(EVERYWHERE, DEPLOYMENTS): 1}
+        case "batch-pool":
+            return {(EVERYWHERE, BATCH_POOLS): 1}
         case "compute":
             return _cores(body, catalog)
         case _:
@@ -82,6 +87,9 @@ class Excess:
 
     def refusal(self, body: Mapping[str, Data]) -> Refusal:
         """What the service says to the resource that asks."""
+        if self.pool == BATCH_POOLS:
+            text = f"The Batch Pool account has reached its limit of pools ({self.limit})."
+            return Refusal("PoolQuotaExceeded", text)
         if self.pool in (COMPUTES, ENDPOINTS, DEPLOYMENTS):
             where = f" in region {self.region}" if self.region else ""
             text = f"The subscription has reached its limit of {self.limit} {self.pool}{where}."

@@ -7,7 +7,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
-from mlctl.cloud import assets, batch, claims, compute, faults, operations, quota, references, rows
+from mlctl.cloud import (
+    assets,
+    batch,
+    claims,
+    compute,
+    faults,
+    operations,
+    pools,
+    quota,
+    references,
+    rows,
+)
 from mlctl.cloud.ask import Ask, Catalog, Found
 from mlctl.cloud.checks import excess_of, refuse_busy, refuse_taken, refuse_used
 from mlctl.cloud.faults import Fault, Trouble
@@ -210,6 +221,8 @@ def _judged(
             return batch.accept_endpoint(ask, address, body, old)
         case "batch-deployment":
             return batch.accept_deployment(ask, address, body, old)
+        case "batch-pool":
+            return pools.accept(ask, address, body, old)
         case _:
             return assets.accept(ask, address, body, old)
 
@@ -223,6 +236,7 @@ def _write(turn: _Turn, address: Address, new: Mapping[str, Data], old: Found | 
     excess = excess_of(db, world, turn.catalog, wanted, held)
     if excess:
         raise excess.refusal(new)
+    pools.refuse_crowded(db, world, address, new, old)
     if old is not None and _failure(turn.struck):
         return _begin(turn, [old.id], address, Verb.UPDATE)  # and nothing will have changed
     if old is None:

@@ -41,6 +41,9 @@ class Delays:
     deployment_create: float = 90.0
     deployment_update: float = 30.0
     deployment_delete: float = 30.0
+    pool_create: float = 180.0
+    pool_update: float = 180.0
+    pool_delete: float = 60.0
 
     def of(self, kind: str, verb: str) -> float:
         """The delay of `verb` (`create`, `update`, `delete`); 0 for what is done at once."""

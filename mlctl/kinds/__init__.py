@@ -8,6 +8,8 @@ from mlctl.kinds.kind import Kind
 from mlctl.kinds.resource import Resource
 
 __all__ = [
+    "DOCUMENTS",
+    "JOB",
     "KINDS",
     "Address",
     "Kind",
@@ -30,17 +32,21 @@ KINDS: dict[str, Kind] = {
         ),
         Kind("model", "model", ("model",)),
         Kind("environment", "environment", ("environment",)),
+        Kind("batch-pool", "batchPool", ("batchPool",)),
     )
 }
+JOB = Kind("job", "commandJob", ("commandJob",))
+# What a document can be: a resource of one of the kinds, or a job, which runs once and is none.
+DOCUMENTS: dict[str, Kind] = {**KINDS, JOB.name: JOB}
 
 
 def kind_of(address: Address) -> Kind:
     """The kind of an address, those that no document declares included."""
-    return KINDS.get(address.kind) or INTERNAL[address.kind]
+    return DOCUMENTS.get(address.kind) or INTERNAL[address.kind]
 
 
 def kind_of_schema(url: str) -> Kind | str | None:
-    """The kind that a `$schema` names by the file part of its URL, whatever the host.
+    """The kind of document that a `$schema` names by the file part of its URL, whatever the host.
 
     The name itself where it is a schema of Azure ML that no kind here covers; None where it names
     no file.
@@ -49,7 +55,7 @@ def kind_of_schema(url: str) -> Kind | str | None:
     if not name:
         return None
     folded = name.casefold()
-    for kind in KINDS.values():
+    for kind in DOCUMENTS.values():
         if folded in (document.casefold() for document in kind.documents):
             return kind
     return name

@@ -18,6 +18,8 @@ COLLECTIONS: dict[str, tuple[str, str | None, bool]] = {
     "environment": ("environments", None, True),
     "component": ("components", None, True),
     "code": ("codes", None, True),
+    "batch-pool": ("batchPools", None, False),  # of a retired service: the collection is ours
+    "job": ("jobs", None, False),
 }
 _KIND_OF = {
     collection.casefold(): kind

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlctl.kinds import KINDS, Kind
+from mlctl.kinds import DOCUMENTS, Kind
 from mlctl.pointer import Data
 
 _MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")
+_JOB_KEYS = {"compute", "experiment_name", "queue_settings", "limits"}  # a component has none
 
 
 def infer(data: Mapping[str, Data]) -> Kind | None:
@@ -21,5 +22,7 @@ def infer(data: Mapping[str, Data]) -> Kind | None:
         "model": kind in _MODEL_TYPES,
         "environment": bool(data.keys() & {"image", "conda_file", "build"}),
         "batch-endpoint": "auth_mode" in data or isinstance(data.get("defaults"), dict),
+        "batch-pool": "vm_count" in data and "swagger_url" in data,
+        "job": "command" in data and bool(data.keys() & _JOB_KEYS),
     }
-    return next((KINDS[name] for name, told in tells.items() if told), None)
+    return next((DOCUMENTS[name] for name, told in tells.items() if told), None)

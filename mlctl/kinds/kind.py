@@ -56,6 +56,14 @@ class Kind:
         """The kind that a resource of this kind lives under."""
         return COLLECTIONS[self.name][1]
 
+    @property
+    def retired_service(self) -> str | None:
+        """Why Azure takes no resource of the kind any more; None where it does.
+
+        Only the local backend does then (`x-mlctl-retired-service`).
+        """
+        return self.schema.get("x-mlctl-retired-service")
+
     def form_of(self, data: Data) -> Form:
         """The form of a document."""
         return next((form for form in self.forms if form.holds(data)), self.forms[-1])

@@ -8,7 +8,7 @@ from textwrap import fill
 
 from mlctl import pointer, schema, source
 from mlctl.diagnostics import Rule
-from mlctl.kinds import KINDS, Kind
+from mlctl.kinds import DOCUMENTS, JOB, Kind
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
 from mlctl.schema.words import enumerated, example, listed, nearest, typed
@@ -28,10 +28,10 @@ def explain(what: str, rules: Iterable[Rule]) -> str:
         if word.casefold() == what.casefold():
             return rule(found)
     head, *below = what.split(".")
-    named = next((one for one in KINDS.values() if head in (one.name, *one.documents)), None)
+    named = next((one for one in DOCUMENTS.values() if head in (one.name, *one.documents)), None)
     if named is None:
-        near = nearest(head, [*KINDS, *by_word])
-        hint = f"did you mean `{near}`?" if near else f"the kinds are {listed(KINDS, 'and')}"
+        near = nearest(head, [*DOCUMENTS, *by_word])
+        hint = f"did you mean `{near}`?" if near else f"the kinds are {listed(DOCUMENTS, 'and')}"
         raise ValueError(f"`{head}` is neither a rule nor a kind: {hint}")
     return field(named, tuple(below)) if below else kind(named)
 
@@ -206,6 +206,8 @@ def _change(one: Kind, at: Pointer, found: Schema) -> str:
         return "see its fields" if "properties" in found else "is not sent to the service"
     if "update" in found.get("x-ms-mutability", ["update"]):
         return "only adds" if found.get("x-mlctl-additive") else "in place"
+    if one is JOB:
+        return "fixed at submission"
     return "needs a new version" if one.versioned else "forces replacement"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlctl.diagnostics import Rule
-from mlctl.kinds import KINDS
+from mlctl.kinds import DOCUMENTS
 from mlctl.render.explain import explain
 from mlctl.schema import SCHEMA_RULES
 
@@ -121,12 +121,12 @@ def test_what_does_not_exist_is_answered_with_what_is_near(what: str, hint: str)
     assert hint in str(told.value)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DOCUMENTS)
 def test_every_field_of_every_form_has_a_page(kind: str) -> None:
-    fields = [field for form in KINDS[kind].forms for field in form.fields]
+    fields = [field for form in DOCUMENTS[kind].forms for field in form.fields]
     assert all(page(".".join([kind, *map(str, field.at)])) for field in fields)
 
 
 def test_no_line_is_wider_than_a_terminal() -> None:
-    for what in (*KINDS, *(rule.code for rule in SCHEMA_RULES)):
+    for what in (*DOCUMENTS, *(rule.code for rule in SCHEMA_RULES)):
         assert all(len(line) <= 100 for line in page(what).splitlines())

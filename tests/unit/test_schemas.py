@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from mlctl import schema
-from mlctl.kinds import KINDS
+from mlctl.kinds import DOCUMENTS
 from mlctl.kinds.address import Reference
 from mlctl.kinds.codec import CODECS
 from mlctl.pointer import Pointer
@@ -26,12 +26,12 @@ ANNOTATIONS = {
     *("x-ms-mutability", "x-ms-secret", "x-mlctl-wire", "x-mlctl-codec", "x-mlctl-enum"),
     *("x-mlctl-absent", "x-mlctl-refers-to", "x-mlctl-alias", "x-mlctl-when", "x-mlctl-path"),
     *("x-mlctl-additive", "x-mlctl-wire-constants", "x-mlctl-retired"),
-    *("x-mlctl-name", "x-mlctl-reference"),
+    *("x-mlctl-name", "x-mlctl-reference", "x-mlctl-retired-service"),
 }
 # What a document says to mlctl and not to the service, or what the service never says back.
 UNSENT = {
     *("$schema", "name", "version", "endpoint_name", "resource_id", "datastore", "job_definition"),
-    *("latest_version", "intellectual_property"),
+    *("latest_version", "intellectual_property", "services", "parent_job_name", "log_files"),
 }
 
 every_schema = pytest.mark.parametrize("name", schema.names())
@@ -42,11 +42,13 @@ def forms(name: str) -> list[schema.Schema]:
 
 
 def properties(part: schema.Schema, at: Pointer = ()) -> Iterator[tuple[Pointer, schema.Schema]]:
-    """Every property below `part`, those of inline assets and of list items too."""
+    """Every property below `part`, those of inline assets, list items and map entries too."""
     for name, one in part.get("properties", {}).items():
         yield (*at, name), one
         yield from properties(one, (*at, name))
-    for branch in (*part.get("anyOf", ()), *([part["items"]] if "items" in part else ())):
+    entry = part.get("additionalProperties")
+    items = [one for one in (part.get("items"), entry) if isinstance(one, Mapping)]
+    for branch in (*part.get("anyOf", ()), *items):
         yield from properties(branch, at)
 
 
@@ -132,7 +134,7 @@ def test_every_field_reaches_the_wire_or_is_known_not_to() -> None:
     for name, at, one in all_properties():
         sent = "x-mlctl-wire" in one or "properties" in one
         inside = name == "batchDeployment" and at[0] == "settings"
-        codec_does_it = at[0] in ("network_settings", "identity")
+        codec_does_it = at[0] in ("network_settings", "identity", "inputs", "outputs")
         assert sent or at[-1] in UNSENT or inside or codec_does_it, (name, at)
 
 
@@ -149,16 +151,23 @@ def test_every_word_is_taken_in_any_letter_case() -> None:
         assert not words or not valid(one, words[0] + "x"), (name, at)
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@pytest.mark.parametrize("kind", DOCUMENTS.values(), ids=list(DOCUMENTS))
 def test_no_two_fields_of_a_form_share_a_place_on_the_wire(kind: Any) -> None:
     for form in kind.forms:
         wires = [field.wire for field in form.fields]
         assert len(wires) == len(set(wires))
 
 
-@pytest.mark.parametrize("kind", ["model", "environment"])
-def test_an_inline_asset_has_the_fields_of_the_kind(kind: str) -> None:
-    inline = schema.load("batchDeployment")["$defs"][f"inline{kind.title()}"]
+@pytest.mark.parametrize(
+    ("owner", "kind"),
+    [
+        ("batchDeployment", "model"),
+        ("batchDeployment", "environment"),
+        ("commandJob", "environment"),
+    ],
+)
+def test_an_inline_asset_has_the_fields_of_the_kind(owner: str, kind: str) -> None:
+    inline = schema.load(owner)["$defs"][f"inline{kind.title()}"]
     alone = schema.load(kind)
     same = ("properties", "anyOf", "allOf", "x-mlctl-retired")
     assert [inline.get(key) for key in same] == [alone.get(key) for key in same]
@@ -206,7 +215,7 @@ def test_every_field_that_the_sdk_takes_is_known(sdk: str, name: str, form: int)
 def test_the_texts_for_editors_are_the_files() -> None:
     texts = schema.texts()
     assert [json.loads(text)["$id"].rpartition("/")[2] for text in texts.values()] == list(texts)
-    assert set(texts) == {f"{kind.schema_name}.schema.json" for kind in KINDS.values()}
+    assert set(texts) == {f"{kind.schema_name}.schema.json" for kind in DOCUMENTS.values()}
 
 
 def test_a_reference_that_leads_to_itself_stays() -> None:

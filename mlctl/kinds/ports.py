@@ -1,0 +1,101 @@
+"""The inputs and outputs of a job in their two spellings.
+
+YAML has a value or a mapping for each name; the wire has an object that says which of these it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Field
+from mlctl.pointer import Data
+
+_MODES = {
+    "ro_mount": "ReadOnlyMount",
+    "rw_mount": "ReadWriteMount",
+    "mount": "ReadWriteMount",
+    "download": "Download",
+    "upload": "Upload",
+    "direct": "Direct",
+    "eval_mount": "EvalMount",
+    "eval_download": "EvalDownload",
+}
+_WORDS = {wire: word for word, wire in reversed(_MODES.items())}
+_KEYS = {"path": "uri", "path_on_compute": "pathOnCompute", "name": "assetName"}
+_DATA = "azureml:"
+
+
+def encode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
+    """What a job reads, as the wire has it: a value is text there, as the SDK writes it."""
+    return _each(value, partial(_encoded_input, scope=scope))
+
+
+def decode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
+    """What a job reads, as YAML has it; a value stays the text that it is on the wire."""
+    return _each(value, partial(_decoded, sort="jobInputType", scope=scope))
+
+
+def encode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
+    """What a job writes, as the wire has it."""
+    return _each(value, partial(_encoded, sort="jobOutputType", scope=scope))
+
+
+def decode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
+    """What a job writes, as YAML has it."""
+    return _each(value, partial(_decoded, sort="jobOutputType", scope=scope))
+
+
+def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
+    return {name: spelt(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _encoded_input(value: Data, scope: Scope) -> Data:
+    if isinstance(value, dict):
+        return _encoded(value, "jobInputType", scope)
+    return {"jobInputType": "literal", "value": str(value)}
+
+
+def _encoded(value: Data, sort: str, scope: Scope) -> Data:
+    """One mapping; the datastore of local files is the uploader's to know, and not sent."""
+    given = value if isinstance(value, dict) else {}
+    body: dict[str, Data] = {sort: str(given.get("type", "uri_folder")).lower()}
+    for key, wire in _KEYS.items():
+        if given.get(key) is not None:
+            body[wire] = given[key]
+    if "uri" in body:
+        body["uri"] = _asset(body["uri"], scope)
+    if given.get("version") is not None:
+        body["assetVersion"] = str(given["version"])
+    if given.get("mode") is not None:
+        body["mode"] = _MODES.get(str(given["mode"]).lower(), given["mode"])
+    return body
+
+
+def _decoded(value: Data, sort: str, scope: Scope) -> Data:
+    if not isinstance(value, dict):
+        return value
+    if value.get(sort) == "literal":
+        return value.get("value")
+    found: dict[str, Data] = {"type": value.get(sort)}
+    wires = {**_KEYS, "version": "assetVersion"}
+    found |= {key: value[wire] for key, wire in wires.items() if value.get(wire) is not None}
+    if "path" in found:
+        found["path"] = _short(str(found["path"]), scope)
+    if value.get("mode") is not None:
+        found["mode"] = _WORDS.get(value["mode"], value["mode"])
+    return found
+
+
+def _asset(path: Data, scope: Scope) -> Data:
+    """A registered data asset by its ARM id; any other path as it is."""
+    name, colon, version = str(path).removeprefix(_DATA).partition(":")
+    if not str(path).startswith(_DATA) or name.startswith("/") or not (name and colon and version):
+        return path
+    return f"{scope.id}/data/{name}/versions/{version}"
+
+
+def _short(path: str, scope: Scope) -> str:
+    name, slash, version = path.removeprefix(f"{scope.id}/data/").partition("/versions/")
+    return f"{_DATA}{name}:{version}" if slash and not name.startswith("/") else path
