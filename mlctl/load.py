@@ -11,7 +11,7 @@ from datetime import date
 from mlctl import graph, pointer, rules, schema, source
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.graph import Graph
-from mlctl.kinds import KINDS, Kind, kind_of_schema
+from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
 from mlctl.kinds.address import Scope
 from mlctl.kinds.infer import infer
 from mlctl.kinds.resource import Resource, build
@@ -122,15 +122,34 @@ class Loader:
                 return self.kind
             self.report.add(_other_kind(document, told or guessed or self.kind, self.kind))
             return None
-        if told is not None:
-            return told
-        if named is None and guessed is not None:
+        meant = told or (guessed if named is None else None)
+        if meant is None:
+            self._left_out(found, document, named, given)
+            return None
+        if meant is JOB and self.planning:
+            self._passed_over(found, document)
+            return None
+        if told is None:
             self.notes.append(
-                f"{document.source.name}: read as a {guessed.name} (it has no `$schema`)"
+                f"{document.source.name}: read as a {meant.name} (it has no `$schema`)"
             )
-            return guessed
-        self._left_out(found, document, named, given)
-        return None
+        return meant
+
+    def _passed_over(self, found: Found, document: Document) -> None:
+        """A job runs once: nothing to plan, whatever the folder has besides."""
+        name = document.source.name
+        how = f"mlctl {JOB.name} create -f {name}"
+        if not found.explicit:
+            self.notes.append(f"{name}: left out, a job; run `{how}`")
+            return
+        self.report.add(
+            Diagnostic(
+                OTHER_KIND,
+                "this is a job: it runs once, and there is nothing to plan",
+                document.label(("$schema",) if "$schema" in document.data else ()),
+                hint=f"run: {how}",
+            )
+        )
 
     def _left_out(self, found: Found, document: Document, named: Data, given: Data) -> None:
         what = (

@@ -79,9 +79,14 @@ class Resource:
 
 
 def build(document: Document, kind: Kind) -> Resource | None:
-    """The resource that a document describes; None while it has no address."""
+    """The resource that a document describes; None while it has no address.
+
+    Where a name is the service's to make up, the document goes by its place.
+    """
+    form = kind.form_of(document.data)
     address = kind.address(document.data)
+    if address is None and "name" not in {*document.data, *form.schema.get("required", ("name",))}:
+        address = Address(kind.name, document.place)
     if address is None:
         return None
-    form = kind.form_of(document.data)
     return Resource(address, kind, form, document, written(document.data, form))

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 
 from mlctl.diagnostics import Diagnostic, Rule
 from mlctl.graph import Graph
-from mlctl.rules import access, clusters, deployments, documents, low_priority, names, paths, sizes
+from mlctl.rules import (
+    access,
+    clusters,
+    deployments,
+    documents,
+    jobs,
+    low_priority,
+    names,
+    paths,
+    pools,
+    sizes,
+)
 from mlctl.rules.base import Check, Facts
 
 __all__ = ["RULES", "Facts", "check"]
@@ -22,6 +33,8 @@ RULES: tuple[Rule, ...] = tuple(
             *access.ACCESS_RULES,
             *deployments.DEPLOYMENT_RULES,
             *documents.DOCUMENT_RULES,
+            *pools.POOL_RULES,
+            *jobs.JOB_RULES,
         ),
         key=lambda rule: rule.code,
     )
@@ -52,6 +65,13 @@ _CHECKS: tuple[Check, ...] = (
     deployments.pipeline_settings,
     documents.read_only,
     documents.old_schema,
+    pools.classic_service,
+    jobs.spot_on_cluster,
+    jobs.unknown_binding,
+    jobs.over_max,
+    jobs.over_lifetime,
+    jobs.late_checkpoints,
+    jobs.type_ignored,
 )
 
 

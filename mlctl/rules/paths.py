@@ -51,7 +51,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 def missing_paths(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
     """MLC203, or MLC204 when planning; what belongs inside a folder, only where the folder is."""
     for resource in everything(graph):
-        for at in _path_fields(resource.form):
+        for at in (*_path_fields(resource.form), *_entries(resource)):
             path = _local(resource, at)
             if path is None:
                 continue
@@ -86,11 +86,32 @@ def _missing(
 
 def _local(resource: Resource, at: Pointer) -> Path | None:
     """The path that a value stands for; None for references, URIs, texts and placeholders."""
-    value = resource.values.get(at)
+    value = resource.values.get(at) or resource.get(*map(str, at))
     if not isinstance(value, str) or not value or "\n" in value or has_placeholder(value):
         return None
     bare = value.removeprefix("file:")
     return None if _SCHEME.match(bare) else resource.document.folder / bare
+
+
+def _entries(resource: Resource) -> Iterator[Pointer]:
+    """The paths in maps of mappings: `inputs.NAME.path` of a job."""
+    for at, keys in _path_maps(resource.form):
+        held = resource.get(*map(str, at))
+        for name in held if isinstance(held, dict) else ():
+            yield from ((*at, name, key) for key in keys)
+
+
+@cache
+def _path_maps(form: Form) -> tuple[tuple[Pointer, tuple[str, ...]], ...]:
+    """Where the maps are, and which keys of their entries hold paths."""
+    found = []
+    for field in form.fields:
+        entry = field.schema.get("additionalProperties")
+        for branch in entry.get("anyOf", (entry,)) if isinstance(entry, dict) else ():
+            fields = branch.get("properties", {}).items()
+            keys = tuple(name for name, one in fields if one.get("x-mlctl-path"))
+            found += [(field.at, keys)] if keys else []
+    return tuple(found)
 
 
 @cache

@@ -41,6 +41,11 @@ class Document:
         """What relative paths inside are relative to."""
         return Path() if self.source.name == STDIN else Path(self.source.name).parent
 
+    @property
+    def place(self) -> str:
+        """The file, and which part of it where it is not the first."""
+        return f"{self.source.name}#{self.index + 1}" if self.index else self.source.name
+
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
         """The place of the value at `at`, or of its key; the nearest key above if none."""
         found = self._find(at)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mlctl import rules, schema, source
 from mlctl.diagnostics import Rule, Severity
-from mlctl.kinds import KINDS
+from mlctl.kinds import DOCUMENTS
 from tests.checking import TODAY, check, check_files, codes, of_case, rules_case
 
 CASES = Path(__file__).parents[1] / "cases" / "rules"
@@ -252,16 +252,16 @@ VALUES = st.recursive(
 )
 FORMS = [
     form["properties"]
-    for kind in KINDS.values()
+    for kind in DOCUMENTS.values()
     for _, form in schema.forms(schema.resolved(kind.schema))
 ]
 BENEATH = {key for form in FORMS for one in form.values() for key in one.get("properties", {})}
 KEYS = st.sampled_from(sorted({*BENEATH, "name", "path", "timeout"}))
 OBJECTS = st.dictionaries(KEYS, VALUES | st.dictionaries(KEYS, SCALARS), max_size=4)
-DOCUMENTS = st.dictionaries(
+FIELDS = st.dictionaries(
     st.sampled_from(sorted({name for form in FORMS for name in form})), VALUES | OBJECTS, max_size=8
 )
-PARTS = st.tuples(st.sampled_from([one.schema_name for one in KINDS.values()]), DOCUMENTS)
+PARTS = st.tuples(st.sampled_from([one.schema_name for one in DOCUMENTS.values()]), FIELDS)
 
 
 @given(st.lists(PARTS, min_size=1, max_size=3))
