@@ -68,11 +68,7 @@ def _ended(error: Exception, words: Sequence[str]) -> Exit:
         case PlanFileError(message=message, hint=hint):
             said, code = f"{message}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
         case BackendError():
-            from mlctl.render.advice import advice
-
-            number = [f"request id: {error.request_id}"] if error.request_id else []
-            hint = [f"hint: {told}"] if (told := advice(error)) else []
-            said = "\n  ".join([str(error), *error.details, *number, *hint])
+            said = _refused(error)
             code = Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.ERROR
         case OutputError() | UpdateError() | typer.Abort():
             said, code = str(error) or "Aborted.", Exit.ERROR
@@ -82,6 +78,15 @@ def _ended(error: Exception, words: Sequence[str]) -> Exit:
             said, code = f"this is a bug in mlctl: {type(error).__name__}: {error}", Exit.BUG
             said += f"\nRun it again with --debug for the traceback, and report it: {_ISSUES}"
     return _fail(said, code)
+
+
+def _refused(error: BackendError) -> str:
+    """The backend's words, and what to do."""
+    from mlctl.render.advice import advice
+
+    number = [f"request id: {error.request_id}"] if error.request_id else []
+    told = advice(error)
+    return "\n  ".join([str(error), *error.details, *number, *([f"hint: {told}"] if told else [])])
 
 
 def _misused(error: Exception, words: Sequence[str]) -> Exit:
