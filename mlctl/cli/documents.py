@@ -91,6 +91,8 @@ def as_document(live: Live, scope: Scope, form: Form | None = None) -> Document:
     """A live resource as a file would say it, without the service's own fields."""
     kind = kind_of(live.address)
     shown = resources.resource(live, scope, form)
+    if form is not None and kind.form_of(shown) is not form:
+        shown.pop("type", None)  # a flat deployment has none
     data = _writable(shown, form_schema(kind, shown, form))
     return source.load(f"<{live.address}>", source.dump(data), Report())[0]
 
