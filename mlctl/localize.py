@@ -8,6 +8,7 @@ content is the same asset.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import re
@@ -146,13 +147,15 @@ def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resourc
     return _owned(resource, field, CODE, address, values, upload)
 
 
-def _component_hash(path: Path) -> str:
+def _component_hash(path: Path, above: tuple[Path, ...] = ()) -> str:
     """A hash of a component's file and of all local content that it names."""
-    spec = _yaml(path)
-    return _sha(source.dump(spec) + "".join(_named_hashes(spec, path.parent)))
+    spec, here = _yaml(path), path.resolve()
+    if here in above:
+        raise OSError(errno.ELOOP, "it is a component of itself", str(path))
+    return _sha(source.dump(spec) + "".join(_named_hashes(spec, path.parent, (*above, here))))
 
 
-def _named_hashes(spec: Data, folder: Path) -> Iterable[str]:
+def _named_hashes(spec: Data, folder: Path, above: tuple[Path, ...]) -> Iterable[str]:
     """The content of the local code and components that a component or its steps name."""
     jobs = pointer.get(spec, ("jobs",))
     for one in (spec, *(jobs.values() if isinstance(jobs, dict) else ())):
@@ -160,11 +163,14 @@ def _named_hashes(spec: Data, folder: Path) -> Iterable[str]:
         if isinstance(code, str) and is_local(code):
             yield content.code_hash(_existing(folder / code))
         if isinstance(component, str) and is_local(component):
-            yield _component_hash(_existing(folder / component))
+            yield _component_hash(_existing(folder / component), above)
 
 
 def _yaml(path: Path) -> Data:
-    return source.plain(path.read_text(encoding="utf-8"))
+    try:
+        return source.plain(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise OSError(errno.EILSEQ, "it is not UTF-8 text", str(path)) from error
 
 
 def _owned(
