@@ -14,6 +14,7 @@ VERBS = (
     "destroy",
     *KINDS,
     "explain",
+    "doctor",
     "schema",
     "local",
     "emulator",
@@ -61,6 +62,10 @@ def _register(app: typer.Typer, verb: str) -> None:
             from mlctl.cli import explain
 
             explain.register(app)
+        case "doctor":
+            from mlctl.cli import doctor
+
+            doctor.register(app)
         case "schema":
             from mlctl.cli import schemas
 

@@ -117,7 +117,7 @@ def azure(
     from tests.emulator.inprocess import InProcess
 
     session, clock = requests.Session(), Clock()
-    transport = InProcess(emulator)
+    transport = InProcess(emulator)  # type: ignore[arg-type]  # it only calls it
     session.mount(base, transport)
     steady = Random(0)
     ticking = Time(clock.sleep, lambda: clock.moment, steady, limit)

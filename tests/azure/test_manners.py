@@ -111,11 +111,11 @@ def test_an_answer_that_makes_no_sense_is_no_crash() -> None:
 def test_a_token_goes_to_no_other_host() -> None:
     page = {"value": [], "nextLink": "https://evil.test/more"}
     client = behind(("GET */computes", says(200, page)))
-    with pytest.raises(Permanent, match="evil.test"):
+    with pytest.raises(Permanent, match=r"evil\.test"):
         client.backend.list("compute")
     elsewhere = {"azure-asyncoperation": "https://azure.test.evil/status"}
     client = behind(("PUT *", says(201, {"properties": {}}, elsewhere)))
-    with pytest.raises(Permanent, match="azure.test.evil"):
+    with pytest.raises(Permanent, match=r"azure\.test\.evil"):
         client.backend.put(CPU, cluster()).wait()
 
 

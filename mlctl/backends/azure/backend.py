@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from threading import Lock
 
 from mlctl.backends.azure import capacity
 from mlctl.backends.azure.arm import Arm, LongRunning
 from mlctl.backends.azure.capacity import Neighbours, region
+from mlctl.backends.azure.checkup import Checkup
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reading import Reader, path, together, workspace
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.base import Live, Node, Usage
+from mlctl.backends.checkup import Check
 from mlctl.content import Upload
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Scope
@@ -130,6 +132,10 @@ class AzureBackend:
         """
         answer = self.arm.post(path(cluster, self.scope) + "/listNodes", None)
         return [_node(one) for one in answer.get("nodes") or ()]
+
+    def checkup(self, now: float) -> Iterator[Check]:
+        """Look at what can be wrong between the caller and the workspace."""
+        return Checkup(self.arm, self.scope, now).checks()
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash, whoever uploaded it."""

@@ -1,0 +1,101 @@
+"""`mlctl doctor`: what can be wrong between here and the workspace, and what to do about it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+from mlctl import __version__
+from mlctl.backends import open_backend
+from mlctl.backends.base import Backend, BackendError
+from mlctl.backends.checkup import Check, SupportsCheckup, Verdict
+from mlctl.cli.command import command
+from mlctl.cli.exits import Exit
+from mlctl.cli.scope import ScopeError
+from mlctl.cli.session import Session
+from mlctl.render import checkup
+
+_PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
+
+
+class Format(StrEnum):
+    """How findings are written."""
+
+    HUMAN = "human"
+    JSON = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "doctor")(doctor)
+
+
+def doctor(
+    session: Session,
+    output: Annotated[
+        Format, typer.Option("--output", "-o", help="How findings are written.")
+    ] = Format.HUMAN,
+) -> Exit:
+    """Check credentials, workspace, permissions, locks and quotas, and say what to do.
+
+    Nothing is changed. Exits with 1 when something is wrong, with 0 otherwise, warnings included.
+    """
+    found = []
+    for check in _checks(session):
+        found.append(check)
+        if output is Format.HUMAN:
+            session.out(checkup.line(check, color=session.color(sys.stdout)))
+            sys.stdout.flush()  # the next one may take a while
+    if output is Format.JSON:
+        session.out(checkup.document(found))
+    else:
+        session.out("\n" + checkup.summary(found))
+    return Exit.ERROR if any(one.verdict is Verdict.FAILED for one in found) else Exit.OK
+
+
+def _checks(session: Session) -> Iterator[Check]:
+    yield Check("mlctl", Verdict.OK, f"{__version__}, Python {platform.python_version()}")
+    try:
+        name, scope = session.backend_name, session.scope
+    except ScopeError as error:
+        yield from (Check("scope", Verdict.FAILED, line) for line in str(error).splitlines())
+        return
+    yield Check("scope", Verdict.OK, f"the {name} backend, workspace {scope}")
+    if name == "azure":
+        yield Check("packages", Verdict.OK, _packages())
+    try:
+        backend, _ = open_backend(name, scope, session.environment, session.options)
+    except BackendError as error:
+        yield Check("backend", Verdict.FAILED, str(error), error=error)
+        return
+    with closing(backend):
+        if isinstance(backend, SupportsCheckup):
+            yield from backend.checkup(time.time())
+        else:
+            yield _opened(backend)
+
+
+def _opened(backend: Backend) -> Check:
+    try:
+        return Check("backend", Verdict.OK, f"open, in {backend.location}")
+    except BackendError as error:
+        return Check("backend", Verdict.FAILED, str(error), error=error)
+
+
+def _packages() -> str:
+    return ", ".join(f"{name} {_installed(name)}" for name in _PACKAGES)
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(missing)"
