@@ -345,9 +345,10 @@ def _wrong(step: Step, live: Live | None, scope: Scope) -> list[FieldChange]:
     form = kind_of(step.target).form_of_body(step.body, scope)
     # a default deployment that the body leaves out is to be unset; other silence is the service's
     unset = {one.at: "" for one in form.fields if one.refers_to == "batch-deployment"}
-    promised = {**unset, **said(step.body, form, scope)}
-    wrong = differences(form.fields, promised, decode(live.body, form, scope), scope)
+    promised = {**unset, **said(step.body, form, scope, own=False)}
+    found = decode(live.body, form, scope, own=False)
+    wrong = differences(form.writable, promised, found, scope)
     if state(live.body) in ("failed", "canceled"):
-        found = live.body["properties"]["provisioningState"]
-        wrong.append(FieldChange(("provisioning_state",), found, "Succeeded"))
+        ended = live.body["properties"]["provisioningState"]
+        wrong.append(FieldChange(("provisioning_state",), ended, "Succeeded"))
     return wrong

@@ -166,7 +166,7 @@ class _Planner:
             new = resource.kind.versioned and resource.address.version is None
             address = resource.address.at("1") if new else resource.address
             return _created(address, resource, wanted, notes)
-        had = decode(live.body, resource.form, self._world.scope)
+        had = decode(live.body, resource.form, self._world.scope, own=False)
         fields = [
             replace(one, note=notes.get(one.at, ""))
             for one in differences(resource.form.fields, wanted, had, self._world.scope)
@@ -234,7 +234,7 @@ class _Planner:
         for used in named_by(owner, self._world.scope):
             live = self._world.live.get(used)
             if live is not None and used.kind == resource.address.kind:
-                had = decode(live.body, resource.form, self._world.scope)
+                had = decode(live.body, resource.form, self._world.scope, own=False)
                 if not differences(resource.form.fields, wanted, had, self._world.scope):
                     return live
         return None

@@ -273,7 +273,7 @@ def _claims(change: Change, world: Survey) -> tuple[dict[_Pool, int], dict[_Pool
             {predict_pools.POOLS: 1} if change.action is not Action.DELETE else {},
         )
     form = kind_of(change.address).forms[0]
-    had = decode(live.body, form, world.scope) if live else {}
+    had = decode(live.body, form, world.scope, own=False) if live else {}
     held = _cores(had, world.location) if live else {}
     if change.action is Action.DELETE:
         return held, {}

@@ -121,7 +121,7 @@ def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
     for address, resource in graph.resources.items():
         if address.kind == "batch-endpoint" and address in live:
             fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]
-            had = decode(live[address].body, resource.form, scope)
+            had = decode(live[address].body, resource.form, scope, own=False)
             if differences(fixed, complete(resource.values, resource.form), had, scope):
                 return True
     return False

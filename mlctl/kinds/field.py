@@ -71,6 +71,11 @@ class Form:
         """Where the values stand that are never shown."""
         return tuple(field.at for field in self.fields if field.secret)
 
+    @cached_property
+    def writable(self) -> tuple[Field, ...]:
+        """The fields that a file can say; the others are the service's own."""
+        return tuple(one for one in self.fields if one.mutability is not Mutability.READ_ONLY)
+
     def field(self, at: Pointer) -> Field | None:
         """The field at a pointer of the document."""
         return next((field for field in self.fields if field.at == at), None)

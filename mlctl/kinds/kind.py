@@ -148,30 +148,34 @@ def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
 
 def _encoded(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
     body: dict[str, Data] = {}
-    for field in form.fields:
-        if field.at in values and field.mutability is not Mutability.READ_ONLY:
+    for field in form.writable:
+        if field.at in values:
             value = codec.encode(values[field.at], field, scope)
             if value is not None:
                 pointer.put(body, field.wire, value)
     return body
 
 
-def decode(body: Mapping[str, Data], form: Form, scope: Scope) -> dict[Pointer, Data]:
-    """The values that a live body gives to the fields of a form, the service's own fields included.
+def decode(
+    body: Mapping[str, Data], form: Form, scope: Scope, *, own: bool = True
+) -> dict[Pointer, Data]:
+    """The values that a live body gives to the fields of a form, the service's `own` too if asked.
 
     A field that the body leaves out has its default, if it has one and it applies.
     """
-    values = said(body, form, scope)
-    for field in form.fields:
+    values = said(body, form, scope, own=own)
+    for field in form.writable:
         if field.at not in values and field.default is not None and applies(field, values, form):
             values[field.at] = field.default
     return values
 
 
-def said(body: Mapping[str, Data], form: Form, scope: Scope) -> dict[Pointer, Data]:
+def said(
+    body: Mapping[str, Data], form: Form, scope: Scope, *, own: bool = True
+) -> dict[Pointer, Data]:
     """The values that a body itself gives, without defaults and secrets."""
     values: dict[Pointer, Data] = {}
-    for field in form.fields:
+    for field in form.fields if own else form.writable:
         value = codec.decode(pointer.get(body, field.wire), field, scope)
         if value is not None and not field.secret:
             values[field.at] = value
@@ -232,10 +236,10 @@ def state(body: Mapping[str, Data]) -> str:
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
     form = kind.form_of_body(body, scope)
-    values = decode(body, form, scope)
+    values = decode(body, form, scope, own=False)
     said = {
         pointer.text(field.at): codec.canonical(values[field.at], field, scope)
-        for field in form.fields
-        if field.at in values and field.mutability is not Mutability.READ_ONLY
+        for field in form.writable
+        if field.at in values
     }
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
