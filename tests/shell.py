@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from mlctl.cli.run import run
+
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "samples"
 LOW_PRIORITY = SAMPLES / "low-priority-batch"
@@ -104,9 +106,7 @@ def finish(process: subprocess.Popen[str], given: str = "") -> Done:
 def inside(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """A function that runs a command in `folder`, inside this process: quick, and without a terminal."""
-    from mlctl.cli.run import run
-
+    """A function that runs a command in `folder` inside this process: quick, without a terminal."""
     for key in [key for key in os.environ if key.startswith(_OURS[:2])]:
         monkeypatch.delenv(key)
     monkeypatch.setenv("HOME", str(folder))

@@ -121,8 +121,9 @@ def _carry_out(
         rejected = Report()
         rejected.add(*plan.rejections)
         return _refuse(rejected, output, Exit.REJECTED)
-    if not plan.empty and not yes and not _approved(session, output, destroying=destroying):
-        return Exit.ERROR
+    asked = Exit.OK if plan.empty or yes else _ask(session, output, destroying=destroying)
+    if asked is not Exit.OK:
+        return asked
     running = Run(planned.work, actions_of(plan), parallelism, output, destroying=destroying)
     return carry_out(session, backend, running)
 
@@ -260,22 +261,22 @@ def stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _approved(session: Session, output: Format, *, destroying: bool) -> bool:
-    """Ask; only `yes` counts, and nobody to ask, or nothing to see, is a no."""
+def _ask(session: Session, output: Format, *, destroying: bool) -> Exit:
+    """OK for `yes` alone; an error where there is nobody to ask, or nothing to see."""
     if output is Format.JSON or not sys.stdin.isatty():
         why = "-o json shows no plan to approve" if output is Format.JSON else "no terminal"
         session.say(f"ERROR: nobody to ask for approval here ({why}); pass --yes to go on without.")
-        return False
+        return Exit.ERROR
     question = (
         "Do you really want to destroy all these resources?"
         if destroying
         else "Do you want to perform these actions?"
     )
-    sys.stderr.write(
-        f"\n{question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: "
-    )
-    sys.stderr.flush()
-    if sys.stdin.readline().strip() == "yes":
-        return True
+    prompt = f"\n{question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: "
+    with suppress(KeyboardInterrupt):  # which is an answer too
+        sys.stderr.write(prompt)
+        sys.stderr.flush()
+        if sys.stdin.readline().strip() == "yes":
+            return Exit.OK
     session.say("\nCancelled: nothing was changed.")
-    return False
+    return Exit.CANCELLED

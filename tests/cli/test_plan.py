@@ -23,7 +23,7 @@ def actions(mlctl: Run, *arguments: str) -> dict[str, list[str]]:
 
 
 def test_a_new_sample_is_four_resources_to_add(mlctl: Run, sample: Path) -> None:
-    assert actions(mlctl, "sample") == dict.fromkeys(ADDED, ["create"])
+    assert actions(mlctl, "sample") == {one: ["create"] for one in ADDED}
 
 
 def test_a_plan_writes_nothing(mlctl: Run, sample: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_target_that_is_not_declared_is_a_usage_error(
 def test_destroy_plans_to_delete_what_is_declared_and_live(mlctl: Run, sample: Path) -> None:
     assert "No changes." in mlctl("plan", "sample", "--destroy").out
     mlctl("apply", "sample", "--yes")
-    assert actions(mlctl, "sample", "--destroy") == dict.fromkeys(ADDED, ["delete"])
+    assert actions(mlctl, "sample", "--destroy") == {one: ["delete"] for one in ADDED}
 
 
 def test_a_path_that_does_not_exist_is_a_warning_to_validate_and_an_error_to_plan(

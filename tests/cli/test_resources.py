@@ -177,7 +177,9 @@ def test_a_query_that_cannot_be_read_is_refused_before_anything_is_done(
     assert (done.code, mlctl("compute", "list").json) == (2, [])
 
 
-def test_a_name_is_listed_once_and_its_versions_where_it_is_named(mlctl: Run, tmp_path: Path) -> None:
+def test_a_name_is_listed_once_and_its_versions_where_it_is_named(
+    mlctl: Run, tmp_path: Path
+) -> None:
     for version in ("1", "2"):
         (tmp_path / "e.yml").write_text(f"{ENVIRONMENT}version: '{version}'\n")
         assert mlctl("environment", "create", "-f", "e.yml").code == 0
