@@ -6,7 +6,8 @@ import typer
 
 from mlctl.cli.command import Group, command, root
 
-KINDS = ("compute", "batch-endpoint", "batch-deployment", "model", "environment")
+AZ_KINDS = ("compute", "batch-endpoint", "batch-deployment", "model", "environment")
+KINDS = (*AZ_KINDS, "batch-pool")
 VERBS = (
     "validate",
     "plan",
@@ -40,7 +41,7 @@ def build(verb: str | None = None) -> typer.Typer:
     return app
 
 
-def _register(app: typer.Typer, verb: str) -> None:
+def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list of commands
     match verb:
         case "validate":
             from mlctl.cli import validate

@@ -30,12 +30,17 @@ class Line:
 
     words: list[str]
     node: Node
+    seen: frozenset[Option]
+
+    @property
+    def helps(self) -> bool:
+        """Whether help is asked for."""
+        return HELP in self.seen
 
     @property
     def incomplete(self) -> bool:
         """Whether a group was named, and none of its commands, nor anything else to do."""
-        alone = {name for one in (HELP, *COMPLETION) for name in one.names}
-        return bool(self.node.nodes) and not alone & {*self.words}
+        return bool(self.node.nodes) and not self.seen & {HELP, *COMPLETION}
 
 
 def read(
@@ -51,7 +56,7 @@ def read(
             required flag is missing.
     """
     reader = _Reader(deque(words), root, absent)
-    return Line(list(reader.read()), reader.node)
+    return Line(list(reader.read()), reader.node, frozenset(reader.seen))
 
 
 def occurrence(word: str) -> tuple[int, list[str]]:
@@ -85,7 +90,7 @@ class _Reader:
         self._words = words
         self.node = root
         self._absent = absent
-        self._seen: set[Option] = set()
+        self.seen: set[Option] = set()
         self._place = 0
 
     def read(self) -> Iterator[str]:
@@ -118,7 +123,7 @@ class _Reader:
     def _flag(self, word: str) -> Iterator[str]:
         name, given = _split(word)
         option = self._find(name)
-        self._seen.add(option)
+        self.seen.add(option)
         match option.takes:
             case Takes.NOTHING:
                 if given is not None and word.startswith("--"):
@@ -180,8 +185,8 @@ class _Reader:
         return self._words.popleft() if follows else "true"
 
     def _demand_required(self) -> None:
-        missing = [one for one in self.node.options if one.required and one not in self._seen]
-        if missing and not any(one.long == "--help" for one in self._seen):
+        missing = [one for one in self.node.options if one.required and one not in self.seen]
+        if missing and HELP not in self.seen:
             names = ", ".join("/".join(one.names) for one in missing)
             raise self._error(f"the following arguments are required: {names}")
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import shutil
-import sys
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ClassVar, get_type_hints
 
@@ -104,32 +102,16 @@ Debug = Annotated[
 Body = Callable[..., Exit | None]
 
 
-class _Helped:
-    """A command or group whose help is ours; `declared` are the parameters that it was made of."""
+class Command(TyperCommand):
+    """A command; `declared` are the parameters that it was made of."""
 
     declared: ClassVar[tuple[inspect.Parameter, ...]] = ()
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, as az words it."""
-        from mlctl.cli import help as words
-        from mlctl.cli import tree
-        from mlctl.cli.examples import examples
 
-        path = tuple(ctx.command_path.split()[1:])
-        session = Session(Flags())
-        width = shutil.get_terminal_size((100, 24)).columns
-        node = tree.read(self, path)
-        formatter.write(
-            words.text(node, examples(path), width=width, color=session.color(sys.stdout))
-        )
+class Group(TyperGroup):
+    """The root of the commands, with the flags that may stand before the verb."""
 
-
-class Command(_Helped, TyperCommand):
-    """A command."""
-
-
-class Group(_Helped, TyperGroup):
-    """A group of commands: pass it as `cls` to `typer.Typer`."""
+    declared: ClassVar[tuple[inspect.Parameter, ...]] = ()
 
 
 def _globals(

@@ -19,11 +19,12 @@ class Example:
 
 def examples(path: Sequence[str]) -> list[Example]:
     """The examples of the command at a path: `("compute", "create")`."""
-    found = _all().get(" ".join(path), {})
+    found = all_examples().get(" ".join(path), {})
     return [Example(title, command.strip()) for title, command in found.items()]
 
 
 @cache
-def _all() -> Mapping[str, Mapping[str, str]]:
+def all_examples() -> Mapping[str, Mapping[str, str]]:
+    """Title to command line, by the command."""
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     return tomllib.loads(text)

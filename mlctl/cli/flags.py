@@ -98,6 +98,12 @@ CREATE: Mapping[str, tuple[Flag, ...]] = {
         _TAGS,
         _flag("--datastore", "datastore"),
     ),
+    "batch-pool": (
+        _flag("--vm-count", "vm_count"),
+        _flag("--swagger-url", "swagger_url"),
+        _DESCRIPTION,
+        _TAGS,
+    ),
 }
 UPDATE: Mapping[str, tuple[Flag, ...]] = {
     "compute": (*_SCALE, _TAGS, *_IDENTITY),
@@ -105,6 +111,7 @@ UPDATE: Mapping[str, tuple[Flag, ...]] = {
     "batch-deployment": (),
     "model": (_flag("--stage -s", "stage"),),
     "environment": (),
+    "batch-pool": (_flag("--vm-count", "vm_count"), _TAGS),
 }
 # Flags without which az asks for a file.
 WITHOUT_FILE: Mapping[str, tuple[str, ...]] = {"compute": ("name", "type")}

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import typer
 
 from mlctl.cli import flags, reads, write
-from mlctl.cli.command import Group, add
+from mlctl.cli.command import add
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import option, switch
 from mlctl.cli.output import compiled
@@ -35,7 +35,7 @@ class Verb:
 def group(kind_name: str) -> typer.Typer:
     """The commands of a kind."""
     kind = KINDS[kind_name]
-    app = typer.Typer(cls=Group, help=f"Manage {_plural(kind)}.", no_args_is_help=True)
+    app = typer.Typer(help=f"Manage {_plural(kind)}.", no_args_is_help=True)
     for verb in _verbs(kind):
         add(app, verb.name, _bound(verb, kind), _ordered(verb.own), verb.text)
     return app

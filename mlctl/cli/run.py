@@ -16,6 +16,7 @@ from mlctl.cli.app import KINDS, VERBS, build
 from mlctl.cli.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
 from mlctl.cli.scope import ScopeError
+from mlctl.cli.session import Flags, Session
 from mlctl.cli.streams import OutputError
 from mlctl.cli.update import UpdateError
 from mlctl.planfile import PlanFileError
@@ -48,10 +49,20 @@ def _run(words: Sequence[str]) -> int:
     if verb in KINDS:
         words = arguments.with_files(words, _read)
     line = arguments.read(words, tree.read(command), ABSENT_FLAGS)
-    if not line.incomplete:
-        return int(command.main(line.words, prog_name="mlctl", standalone_mode=False) or 0)
-    command.main([*line.words, "--help"], prog_name="mlctl", standalone_mode=False)
-    return Exit.USAGE if line.node.path else Exit.OK
+    if line.helps or line.incomplete:
+        _help(line.node)
+        return Exit.USAGE if line.incomplete and line.node.path else Exit.OK
+    return int(command.main(line.words, prog_name="mlctl", standalone_mode=False) or 0)
+
+
+def _help(node: tree.Node) -> None:
+    """Help, in the shape of az's rather than the parser's."""
+    from mlctl.cli import help as page
+    from mlctl.cli.examples import examples
+
+    session = Session(Flags())
+    shown = examples(node.path)
+    session.out(page.text(node, shown, width=session.width, color=session.color(sys.stdout)))
 
 
 def _read(path: str) -> str:

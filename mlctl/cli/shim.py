@@ -36,12 +36,13 @@ def register(app: typer.Typer) -> None:
 
 
 def az_shim(session: Session) -> Exit:
-    """Print a shell function `az` that gives `az ml ...` to mlctl, and the rest to the real az."""
-    from mlctl.cli.app import KINDS, build
+    """Print a shell function `az`: `az ml ...` goes to mlctl, the rest to the real az."""
+    from mlctl.cli.app import AZ_KINDS, build
 
     root = tree.read(typer.main.get_command(build()))
     lines = [
-        "|".join(f'"{kind} {verb}"' for verb in root.nodes[kind].nodes) + " | \\" for kind in KINDS
+        "|".join(f'"{kind} {verb}"' for verb in root.nodes[kind].nodes) + " | \\"
+        for kind in AZ_KINDS
     ]
     lines = [f"      {line}" for line in lines]
     lines[-1] = lines[-1].removesuffix(" | \\") + ")"

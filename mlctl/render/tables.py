@@ -55,6 +55,14 @@ OF_KIND: Mapping[str, Columns] = {
         "Archived": ("is_archived",),
         "Created": ("creation_context", "createdAt"),
     },
+    "batch-pool": {
+        "Name": ("name",),
+        "State": ("provisioning_state",),
+        "VMs": ("vm_count",),
+        "Provisioned": ("provisioned_vms",),
+        "PoolId": ("pool_id",),
+        "BillingPlan": ("billing_plan",),
+    },
 }
 SIZES: Columns = {
     "Name": ("name",),
