@@ -137,19 +137,25 @@ def emulated(store: Store | None = None, **settings: Any) -> Emulator:
 
 
 def connected(served: Served, scope: Scope, patch: pytest.MonkeyPatch) -> AzureBackend:
-    """The backend on a served emulator, as `mlctl emulator env` leads everybody there."""
+    """The backend on a served emulator."""
     pytest.importorskip("azure.identity", reason="the azure extra is not installed")
     from mlctl.backends.azure import connect
 
+    return connect(scope, led(served, patch), Options(timeout=60))
+
+
+def led(served: Served, patch: pytest.MonkeyPatch) -> Mapping[str, str]:
+    """The environment in which all find an emulator, as `mlctl emulator env` prints it."""
     url = str(served.told["url"])
     environment = {
         "ARM_CLOUD_METADATA_URL": f"{url}/metadata/endpoints?api-version=2022-09-01",
         "REQUESTS_CA_BUNDLE": str(served.told["ca_file"]),
         "IDENTITY_ENDPOINT": f"{url}/msi/token",
         "IDENTITY_HEADER": "emulator",
+        "NO_PROXY": "127.0.0.1",
     }
     for name in [one for one in os.environ if one.startswith("AZURE_")]:
         patch.delenv(name)
     for name, value in environment.items():
         patch.setenv(name, value)
-    return connect(scope, environment, Options(timeout=60))
+    return environment

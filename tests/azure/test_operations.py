@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 from typing import Any
 
 import pytest
 
+from mlctl.apply import Event, NotEffective, State, apply
 from mlctl.backends.base import NotFound, Operation, Permanent, Transient
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud.faults import Fault, Trouble
@@ -15,8 +17,11 @@ from mlctl.cloud.store import Store
 from mlctl.emulator import Response
 from mlctl.emulator.http import LOST
 from mlctl.emulator.settings import Style
+from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
+from mlctl.kinds.kind import fingerprint
 from mlctl.pointer import Data
+from mlctl.steps import Step, Verb, Work
 from tests.azure.clients import SCOPE, Azure, Between, azure, emulated, no, says
 from tests.contract.test_contract import BLUE, CPU, ENDPOINT, MODEL, cluster, put, stage
 
@@ -35,6 +40,13 @@ def troubled(fault: Fault, **settings: Any) -> Azure:
     store = Store(":memory:")
     LocalBackend(store, SCOPE).add_fault(fault)
     return azure(emulated(store, **settings))
+
+
+def outcome(client: Azure, step: Step, read: dict[Address, str | None]) -> Event:
+    """How carrying out one step ended."""
+    work = Work("azure", SCOPE, (step,), read)
+    *_, last = apply(work, client.backend, parallelism=1, stop=threading.Event())
+    return last
 
 
 def created(client: Azure) -> Operation:
@@ -243,3 +255,34 @@ def test_the_nodes_of_a_cluster_are_those_that_the_service_knows() -> None:
     assert (node.id, node.state, node.port, node.public_ip) == ("n1", "running", 50000, None)
     with pytest.raises(NotFound):
         client.backend.nodes(Address("compute", "nobody"))
+
+
+def test_a_change_that_the_service_takes_and_ignores_is_found_out() -> None:
+    client = troubled(Fault(Trouble.IGNORE, "put", nth=2))
+    before = put(client.backend, CPU, cluster())
+    larger = Step(0, CPU, Verb.PUT, CPU, "Modifying", cluster(vmSize="Standard_DS4_v2"))
+    known = fingerprint(before, KINDS["compute"], SCOPE)
+    last = outcome(client, larger, {CPU: known})
+    assert isinstance(last.error, NotEffective)
+    assert [one.at for one in last.error.wrong] == [("size",)]
+
+
+def test_a_write_whose_answer_is_lost_is_read_back_before_it_is_called_a_failure() -> None:
+    client = troubled(Fault(Trouble.DROP, "put"))
+    made = Step(0, CPU, Verb.PUT, CPU, "Creating", cluster())
+    assert outcome(client, made, {CPU: None}).state is State.DONE
+    assert [one.method for one in client.transport.seen].count("PUT") == 1
+
+
+def test_a_write_that_was_lost_on_its_way_is_sent_again() -> None:
+    client = behind(("PUT *", says(200, cut=LOST)))
+    made = Step(0, CPU, Verb.PUT, CPU, "Creating", cluster())
+    assert outcome(client, made, {CPU: None}).state is State.DONE
+    assert [one.method for one in client.transport.seen].count("PUT") == 2
+
+
+def test_a_write_that_is_throttled_is_sent_again_when_the_service_says() -> None:
+    client = behind(("PUT *", no(429, headers={"retry-after": "20"})))
+    made = Step(0, CPU, Verb.PUT, CPU, "Creating", cluster())
+    assert outcome(client, made, {CPU: None}).state is State.DONE
+    assert 20 <= client.clock.slept[0] <= 24

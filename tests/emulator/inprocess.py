@@ -34,7 +34,11 @@ class InProcess:
         if answer.cut == LOST:
             raise requests.ConnectionError("the connection was lost")
         raw: Any = urllib3.HTTPResponse(
-            io.BytesIO(answer.body), dict(answer.headers), answer.status, preload_content=False
+            io.BytesIO(b"" if request.method == "HEAD" else answer.body),
+            dict(answer.headers),
+            answer.status,
+            preload_content=False,
+            request_method=request.method,  # the answer to a HEAD has a length and no body
         )
         socket: Any = _Socket()
         raw._original_response = HTTPResponse(socket)

@@ -5,7 +5,9 @@ The only package that imports azure.*, and it is imported only by those who aske
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mlctl.backends.azure.arm import Arm, fetch
 from mlctl.backends.azure.backend import AzureBackend
@@ -15,11 +17,13 @@ from mlctl.backends.azure.patience import Time
 from mlctl.backends.base import Options
 from mlctl.kinds.address import Scope
 
-__all__ = ["Arm", "AzureBackend", "Cloud", "Time", "connect"]
+__all__ = ["Arm", "AzureBackend", "Cloud", "Time", "connect", "identified"]
 
 
 def connect(scope: Scope, environment: Mapping[str, str], options: Options) -> AzureBackend:
-    """A workspace of the cloud that the options or the environment name; nothing is asked yet.
+    """A workspace of the cloud that the options or the environment name.
+
+    Nothing is asked of it yet, but for the id of a subscription that is given by its name.
 
     Raises:
         BackendError: there is no such cloud, or no such way to log in.
@@ -28,4 +32,19 @@ def connect(scope: Scope, environment: Mapping[str, str], options: Options) -> A
     cloud = choose(options.cloud, environment, fetch)
     given = credential(way, cloud, environment.get("AZURE_CLIENT_ID"))
     clock = Time() if options.timeout is None else Time(limit=options.timeout)
-    return AzureBackend(Arm(cloud.manager, given, clock=clock), scope, cloud)
+    arm = Arm(cloud.manager, given, clock=clock)
+    return AzureBackend(arm, identified(scope, arm), cloud)
+
+
+def identified(scope: Scope, arm: Arm) -> Scope:
+    """The workspace with the id of its subscription; what is neither id nor name stays as it is."""
+    if _ID.fullmatch(scope.subscription):
+        return scope
+    for one in arm.pages("/subscriptions", _SUBSCRIPTIONS):
+        if str(one.get("displayName")).casefold() == scope.subscription.casefold():
+            return replace(scope, subscription=str(one["subscriptionId"]))
+    return scope
+
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SUBSCRIPTIONS = "2022-12-01"  # the version of the list of subscriptions
