@@ -6,27 +6,29 @@ the next ones that nobody has touched, until something else comes first. `step` 
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush, heapreplace
+from bisect import insort
+from collections import deque
+from heapq import heappush
 
 from mlctl.cloud.sim import nodes, retry, work
 from mlctl.cloud.sim.jobs import BatchJob, Status
 from mlctl.cloud.sim.state import DONE_FIRST, TIMEOUT, Cluster, Kind, Node, World, tell
 
+_TOLD_AT_ONCE = 512  # so that a log of millions is never in memory
 Until = tuple[float, int, int]  # the key of the event that comes next elsewhere
 
 
 def revive(world: World, job: BatchJob) -> None:
     """Put what is under way in order again, after a state was read back."""
-    job.flight = list(job.work.values())
-    heapify(job.flight)
+    job.flight = deque(sorted(job.work.values()))
     announce(world, job)
 
 
-def wanted(job: BatchJob, most: int) -> int:
+def wanted(job: BatchJob) -> int:
     """R2: the nodes that the job seeks, for the mini-batches that are not over."""
     left = job.total - job.done - job.failed
     slots = job.spec.concurrency
-    return min(job.spec.instance_count, most, (left + slots - 1) // slots)
+    return min(job.spec.instance_count, (left + slots - 1) // slots)
 
 
 def is_hungry(job: BatchJob) -> bool:
@@ -85,7 +87,10 @@ def _begin(world: World, job: BatchJob, batch: int, slot: int) -> None:
     )
     job.attempts += 1
     job.work[slot] = attempt
-    heappush(job.flight, attempt)
+    if job.flight and attempt < job.flight[-1]:
+        insort(job.flight, attempt)
+    else:
+        job.flight.append(attempt)
     retry.tell_of(world, "MB_START", job, batch, slot)
 
 
@@ -96,33 +101,39 @@ def announce(world: World, job: BatchJob) -> None:
         heappush(world.queue, (at, priority, number, Kind.WORK, job.name, 0, 0))
 
 
-def cruise(world: World, cluster: Cluster, job: BatchJob, until: Until) -> None:
+def cruise(world: World, job: BatchJob, until: Until) -> None:
     """End attempts that succeed, and begin untouched mini-batches in their place.
 
     Returns before the first attempt that ends after `until`, failed, or without a successor, and
     where the job begins to need fewer nodes.
     """
-    work.draw(world.seed, job)
     flight, slots, times, failing = job.flight, job.work, job.times, job.failing
-    number, fresh, most = world.number, job.fresh, job.spec.timeout_s
-    last = _cruise_end(job, cluster.spec.max_instances)
-    while flight and fresh < last and (attempt := flight[0]) < until:
+    fresh, most, end = job.fresh, job.spec.timeout_s, until[0]
+    ahead = world.number + 1 - fresh  # of the number of the next event
+    last = _cruise_end(job)
+    detail, stale = world.detail, len(flight) > len(slots)
+    if detail:
+        last = min(last, fresh + _TOLD_AT_ONCE)
+    while flight and fresh < last:
+        attempt = flight[0]
         at, late, _, batch, slot = attempt
-        if slots.get(slot) is not attempt:
-            heappop(flight)  # it died with its node
+        if stale and slots.get(slot) is not attempt:
+            flight.popleft()  # it died with its node
             continue
-        if late or batch in failing:
+        if late or batch in failing or (at >= end and attempt >= until):
             break
-        number += 1
         seconds = times[fresh]
-        begun = (
-            (at + seconds, DONE_FIRST, number, fresh, slot)
-            if seconds <= most
-            else (at + most, TIMEOUT, number, fresh, slot)
-        )
+        if seconds <= most:
+            begun = (at + seconds, DONE_FIRST, ahead + fresh, fresh, slot)
+        else:
+            begun = (at + most, TIMEOUT, ahead + fresh, fresh, slot)
         slots[slot] = begun
-        heapreplace(flight, begun)
-        if world.detail:
+        if begun > flight[-1]:
+            flight.append(begun)
+        else:
+            insort(flight, begun)
+        flight.popleft()
+        if detail:
             world.now = at
             retry.tell_of(world, "MB_DONE", job, batch, slot)
             retry.tell_of(world, "MB_START", job, fresh, slot)
@@ -131,49 +142,48 @@ def cruise(world: World, cluster: Cluster, job: BatchJob, until: Until) -> None:
     job.done += ended
     job.attempts += ended
     job.fresh = fresh
-    world.number = number
+    world.number += ended
 
 
-def _cruise_end(job: BatchJob, most: int) -> int:
+def _cruise_end(job: BatchJob) -> int:
     """How far untouched mini-batches may be begun before the job may seek fewer nodes."""
     if job.head:
         return job.fresh
-    others = (min(job.spec.instance_count, most) - 1) * job.spec.concurrency
-    return min(job.total, job.total + len(job.work) + len(job.tail) - others)
+    enough = (job.spec.instance_count - 1) * job.spec.concurrency  # for one node fewer
+    return min(job.total, job.total + len(job.work) + len(job.tail) - enough - 1)
 
 
 def step(world: World, cluster: Cluster, job: BatchJob, until: Until) -> bool:
     """End one attempt of the job before `until`, whatever it needs; False where there is none."""
-    work.draw(world.seed, job)
     while job.flight and job.flight[0] < until:
-        attempt = heappop(job.flight)
+        attempt = job.flight.popleft()
         at, late, _, batch, slot = attempt
         if job.work.get(slot) is attempt:
             world.now = at
             del job.work[slot]
-            job.spare[slot] = None
             if late:
                 retry.fail(world, job, batch, slot, "MB_TIMEOUT")
             elif job.tries.get(batch, 0) < job.failing.get(batch, 0):
                 retry.fail(world, job, batch, slot, "MB_FAIL")
             else:
-                job.done += 1
-                retry.forget(job, batch)
-                retry.tell_of(world, "MB_DONE", job, batch, slot)
-            _go_on(world, cluster, job, slot)
+                retry.succeed(world, job, batch, slot)
+            if not retry.judge(world, cluster, job):
+                _go_on(world, cluster, job, slot)
             return True
     return False
 
 
 def _go_on(world: World, cluster: Cluster, job: BatchJob, slot: int) -> None:
-    """After an attempt: the job ends, or the slot takes what is next, or its node is idle."""
-    if retry.judge(world, cluster, job):
+    """A slot takes the mini-batch that is next; where none is left its node may be idle."""
+    batch = _take(job)
+    if batch is not None:
+        _begin(world, job, batch, slot)
         return
-    refill(world, job)
+    job.spare[slot] = None
     number = slot // job.spec.concurrency
     slots = range(number * job.spec.concurrency, (number + 1) * job.spec.concurrency)
-    if not any(each in job.work for each in slots):
+    if job.work.keys().isdisjoint(slots):
         for each in slots:
-            job.spare.pop(each, None)
+            del job.spare[each]
         job.running -= 1
         nodes.rest(world, cluster, cluster.nodes[number])

@@ -98,9 +98,9 @@ def _add_pool(world: World, spec: PoolSpec) -> None:
 def _delete_pool(world: World, doomed: Pool) -> None:
     name = doomed.spec.name
     tell(world, "DELETE", pool=name)
-    for job in list(world.jobs.values()):
-        if isinstance(job, PoolJob) and job.pool == name and not job.status.ended:
-            doomed.queue.clear()  # so that no other job starts in its place
+    doomed.queue.clear()  # so that no other job starts in the place of one that ends
+    for job in world.jobs.values():
+        if isinstance(job, PoolJob) and job.pool == name and job.ended is None:
             pool.end(world, job, Status.FAILED, _ABANDONED)
     pool.resize(world, doomed, 0)
     bill = Bill("pool", name, Tier.DEDICATED, doomed.billed_s, doomed.spec.price)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop
 
-from mlctl.cloud.sim import batch, losses, meter, nodes, orders, pool, retry, scale, training
+from mlctl.cloud.sim import batch, losses, nodes, orders, pool, retry, scale, training, work
 from mlctl.cloud.sim.commands import Command, Unknown
 from mlctl.cloud.sim.jobs import AnyJob, BatchJob, PoolJob, Status, TrainingJob
 from mlctl.cloud.sim.log import LoggedEvent
-from mlctl.cloud.sim.state import Event, Kind, NodeState, World
+from mlctl.cloud.sim.state import Event, Kind, World
 
 _LAST = 9  # after every priority
 
@@ -58,12 +58,9 @@ def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterat
     """
     _refuse_past(world, limit)
     awaited = job_of(world, job)
-    if awaited.status.ended:
-        return
-    yield from _told(world, limit, awaited, detail=detail)
-    to = limit if awaited.ended is None else awaited.ended
-    yield from _told(world, to, None, detail=detail)
-    world.now = to
+    if awaited.ended is None:
+        yield from _told(world, limit, awaited, detail=detail)
+        yield from advance(world, _end_of(awaited, limit), detail=detail)
 
 
 def run(world: World, to: float) -> None:
@@ -85,10 +82,14 @@ def finish(world: World, job: str, limit: float) -> bool:
         Unknown: there is no such job.
     """
     awaited = job_of(world, job)
-    while not awaited.status.ended and world.queue and world.queue[0][0] <= limit:
+    while awaited.ended is None and world.queue and world.queue[0][0] <= limit:
         _happen(world, heappop(world.queue), limit)
-    run(world, max(world.now, limit if awaited.ended is None else awaited.ended))
-    return awaited.status.ended
+    run(world, max(world.now, _end_of(awaited, limit)))
+    return awaited.ended is not None
+
+
+def _end_of(job: AnyJob, limit: float) -> float:
+    return limit if job.ended is None else job.ended
 
 
 def job_of(world: World, name: str) -> AnyJob:
@@ -117,7 +118,7 @@ def _told(
 ) -> Iterator[LoggedEvent]:
     log: list[LoggedEvent] = []
     while world.queue and world.queue[0][0] <= to:
-        if awaited is not None and awaited.status.ended:
+        if awaited is not None and awaited.ended is not None:
             return
         world.log, world.detail = log, detail
         try:
@@ -134,7 +135,7 @@ def _happen(world: World, event: Event, to: float) -> None:
     at, _, _, kind, name, detail, epoch = event
     if kind is Kind.WORK:
         _work(world, event, to)
-    elif kind >= Kind.ALLOCATED and kind not in _ELSEWHERE:
+    elif kind <= Kind.RECYCLED:
         _node_event(world, event)
     elif kind is Kind.STRIKE:
         place = world.markets[name]
@@ -142,7 +143,7 @@ def _happen(world: World, event: Event, to: float) -> None:
             world.now = at
             for cluster in losses.strike(world, place, detail):
                 scale.follow(world, cluster)
-    elif kind in _OF_JOBS:
+    elif kind <= Kind.DEADLINE:
         _job_event(world, event)
     else:
         _classic_event(world, event)
@@ -150,27 +151,26 @@ def _happen(world: World, event: Event, to: float) -> None:
         world.watch(world)
 
 
-_ELSEWHERE = frozenset({Kind.VM_UP, Kind.STRIKE, Kind.CANCEL_DUE, Kind.ARRIVAL, Kind.DEADLINE})
-_OF_JOBS = frozenset({Kind.TRAIN, Kind.CANCEL_DUE, Kind.DEADLINE})
-
-
 def _work(world: World, event: Event, to: float) -> None:
     """Mini-batches of a job end, one after the other, until something else comes first."""
     job = world.jobs[event[4]]
     if not isinstance(job, BatchJob) or job.due != event[:3]:
         return
-    job.due = None
+    while world.queue and world.queue[0] == event:
+        heappop(world.queue)  # announced twice: an earlier attempt came between
+    work.draw(world.seed, job)
     cluster = world.clusters[job.spec.cluster]
     while True:
-        ahead = world.queue[0][:3] if world.queue else (to, _LAST, 0)
-        until = min(ahead, (to, _LAST, 0))
-        if world.watch is None:
-            batch.cruise(world, cluster, job, until)
+        ahead = world.queue[0] if world.queue else None
+        until = (to, _LAST, 0) if ahead is None or ahead[0] > to else ahead[:3]
+        if world.watch is None and job.fresh < job.total:
+            batch.cruise(world, job, until)
         if not batch.step(world, cluster, job, until):
             break
         scale.follow(world, cluster)
         if world.log is not None or world.watch is not None:
             break
+    job.due = None  # until here, so that nobody announces what is at hand
     batch.announce(world, job)
 
 
@@ -186,12 +186,18 @@ def _node_event(world: World, event: Event) -> None:
     match kind:
         case Kind.ALLOCATED:
             nodes.allocated(world, cluster, node)
+            scale.employ(world, cluster)
+            return
         case Kind.READY:
             nodes.ready(world, cluster, node)
+            scale.employ(world, cluster)
+            return
         case Kind.PREEMPT:
             losses.preempt(world, cluster, node)
         case Kind.RESTORED:
             nodes.restored(world, cluster, node)
+        case Kind.IDLE_TIMEOUT:
+            scale.time_out(world, cluster, node)
         case Kind.START_FAIL:
             nodes.start_failed(world, cluster, node)
         case Kind.LEFT | Kind.RECYCLED:
@@ -201,14 +207,12 @@ def _node_event(world: World, event: Event) -> None:
         case _:
             pass
     scale.follow(world, cluster)
-    if node.state is NodeState.IDLE and node.since + cluster.spec.idle_s <= at:
-        meter.pay(world, cluster, node, "")  # kept for the cluster's sake, not for a job's
 
 
 def _job_event(world: World, event: Event) -> None:
     at, _, _, kind, name, _, epoch = event
     job = world.jobs[name]
-    if job.status.ended or isinstance(job, PoolJob):
+    if job.ended is not None or isinstance(job, PoolJob):
         return
     cluster = world.clusters[job.cluster_name]
     match job, kind:
@@ -236,7 +240,7 @@ def _classic_event(world: World, event: Event) -> None:
                 pool.provisioned(world, here, vm)
         case Kind.POOL_JOB_DONE:
             job = world.jobs[name]
-            if isinstance(job, PoolJob) and job.epoch == epoch and not job.status.ended:
+            if isinstance(job, PoolJob) and job.epoch == epoch and job.ended is None:
                 pool.end(world, job, Status.COMPLETED)
         case Kind.TENANT_DONE:
             pool.tenant_done(world)

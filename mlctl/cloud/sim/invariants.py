@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.cloud.sim import batch, losses, nodes, scale
-from mlctl.cloud.sim.jobs import BatchJob
+from mlctl.cloud.sim.jobs import BatchJob, TrainingJob
 from mlctl.cloud.sim.model import Tier
 from mlctl.cloud.sim.state import Cluster, Market, NodeState, World
 
@@ -30,7 +30,7 @@ def faults(world: World) -> Iterator[str]:
     for place in world.markets.values():
         yield from _market_faults(world, place)
     for job in world.jobs.values():
-        if isinstance(job, BatchJob) and not job.status.ended:
+        if isinstance(job, BatchJob) and job.ended is None:
             yield from _batch_faults(world, job)
 
 
@@ -62,8 +62,6 @@ def _bill_faults(world: World, cluster: Cluster) -> Iterator[str]:
         return
     if owed > lived + _DUST:
         yield f"{cluster.spec.name}: billed {owed} s, lived {lived} s"
-    if settings.billing_granularity_s == 0 and owed < lived - _DUST:
-        yield f"{cluster.spec.name}: lived {lived} s, billed {owed} s only"
 
 
 def _market_faults(world: World, place: Market) -> Iterator[str]:
@@ -97,5 +95,7 @@ def _batch_faults(world: World, job: BatchJob) -> Iterator[str]:
         yield f"{job.name}: it works on more than it has"
     if job.spare and (job.head or job.tail or job.fresh < job.total):
         yield f"{job.name}: a slot is spare while mini-batches wait"
-    if cluster.shelves[NodeState.IDLE] and batch.is_hungry(job):
+    ahead = [world.jobs[name] for name in cluster.jobs[: cluster.jobs.index(job.name)]]
+    reserved = any(isinstance(other, TrainingJob) and not other.nodes for other in ahead)
+    if cluster.shelves[NodeState.IDLE] and batch.is_hungry(job) and not reserved:
         yield f"{job.name}: a node is idle while mini-batches wait"

@@ -51,8 +51,9 @@ class BatchJob(Job):
     """A batch job. Of its mini-batches only those that something happened to are written down:
     those from `fresh` on nobody has touched, `head` and `tail` are the queue around them.
 
-    `work` has the attempt of every busy slot, `flight` the same as a heap. A slot is its node's
-    number times the concurrency, and on.
+    `work` has the attempt of every busy slot; `flight` has them in the order of their ends, and
+    still those that died with their node. A node's slots are numbered from its own number times
+    the concurrency on.
     """
 
     spec: BatchSpec = field(kw_only=True)
@@ -71,7 +72,7 @@ class BatchJob(Job):
     running: int = 0
     members: int = 0
     epoch: int = 0
-    flight: list[Attempt] = field(default_factory=list, metadata={"derived": True})
+    flight: deque[Attempt] = field(default_factory=deque, metadata={"derived": True})
     times: list[float] = field(default_factory=list, metadata={"derived": True})
     failing: dict[int, int] = field(default_factory=dict, metadata={"derived": True})
     due: tuple[float, int, int] | None = field(default=None, metadata={"derived": True})

@@ -19,9 +19,9 @@ def preempt(world: World, cluster: Cluster, node: Node) -> bool:
     """Take a node away, where it can be taken."""
     if cluster.spec.tier is not Tier.LOW_PRIORITY or node.state not in nodes.UP:
         return False
-    tell(world, "PREEMPT", cluster=cluster.spec.name, node=node.number, state=node.state.name)
+    nodes.told(world, "PREEMPT", cluster, node)
     payer = world.jobs.get(node.account)
-    if payer is not None and not payer.status.ended:
+    if payer is not None and payer.ended is None:
         payer.preempted_nodes += 1
     nodes.lose(world, cluster, node)
     job = take_from_job(world, cluster, node)

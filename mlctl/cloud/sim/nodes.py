@@ -18,13 +18,14 @@ UP = (NodeState.PREPARING, NodeState.IDLE, NodeState.RUNNING)  # what a preempti
 
 def move(world: World, cluster: Cluster, node: Node, state: NodeState) -> None:
     """Bring a node into another state; what was planned for the old one is overtaken."""
-    shelves = cluster.shelves
-    del shelves[node.state][node.number]
+    shelves, before, now = cluster.shelves, node.state, world.now
+    del shelves[before][node.number]
     shelves[state][node.number] = node
-    cluster.seconds[node.state] += world.now - node.since
+    cluster.seconds[before] += now - node.since
     node.state = state
-    node.since = world.now
-    node.epoch = world.new_epoch()
+    node.since = now
+    world.epoch += 1
+    node.epoch = world.epoch
 
 
 def add(world: World, cluster: Cluster, account: str) -> None:
@@ -35,7 +36,7 @@ def add(world: World, cluster: Cluster, account: str) -> None:
     cluster.nodes[number] = cluster.shelves[NodeState.ALLOCATING][number] = node
     if world.settings.bill_allocating:
         meter.start(world, node)
-    tell(world, "SCALE_UP", cluster=cluster.spec.name, node=number)
+    told(world, "SCALE_UP", cluster, node)
     market.request(world, world.markets[cluster.market], cluster, node)
 
 
@@ -50,14 +51,19 @@ def allocated(world: World, cluster: Cluster, node: Node) -> None:
     bad = settings.p_unusable and settings.p_unusable > streams.uniform(
         f"{world.seed}/unusable/{cluster.tag}/{node.number}/{time}"
     )
-    kind = Kind.START_FAIL if bad else Kind.READY
-    schedule(world, at, kind, name, node.number, node.epoch)
-    tell(world, "ALLOCATED", cluster=name, node=node.number)
+    told(world, "ALLOCATED", cluster, node)
+    if bad:
+        schedule(world, at, Kind.START_FAIL, name, node.number, node.epoch)
+    elif at > world.now:
+        schedule(world, at, Kind.READY, name, node.number, node.epoch)
+    else:
+        ready(world, cluster, node)
 
 
 def expect_loss(world: World, cluster: Cluster, node: Node) -> None:
     """Draw when the node will be lost, by the processes that wear on each node by itself."""
-    node.life = world.new_epoch()
+    world.epoch += 1
+    node.life = world.epoch
     ends = []
     for source in world.markets[cluster.market].sources:
         if isinstance(source.process, (Poisson, HyperExponential, Weibull, Bathtub)):
@@ -72,19 +78,19 @@ def expect_loss(world: World, cluster: Cluster, node: Node) -> None:
 def ready(world: World, cluster: Cluster, node: Node) -> None:
     """READY: the node can work."""
     move(world, cluster, node, NodeState.IDLE)
-    tell(world, "READY", cluster=cluster.spec.name, node=node.number)
+    told(world, "READY", cluster, node)
 
 
 def work(world: World, cluster: Cluster, node: Node, job: str) -> None:
     """DISPATCH: an idle node begins to run a job."""
     move(world, cluster, node, NodeState.RUNNING)
-    tell(world, "DISPATCH", cluster=cluster.spec.name, node=node.number, job=job)
+    told(world, "DISPATCH", cluster, node, job=job)
 
 
 def rest(world: World, cluster: Cluster, node: Node) -> None:
     """LAST_SLOT_FREE: a node that ran has nothing to do."""
     move(world, cluster, node, NodeState.IDLE)
-    tell(world, "LAST_SLOT_FREE", cluster=cluster.spec.name, node=node.number)
+    told(world, "LAST_SLOT_FREE", cluster, node)
 
 
 def start_failed(world: World, cluster: Cluster, node: Node) -> None:
@@ -92,12 +98,12 @@ def start_failed(world: World, cluster: Cluster, node: Node) -> None:
     move(world, cluster, node, NodeState.UNUSABLE)
     at = world.now + world.settings.unusable_recycle_s
     schedule(world, at, Kind.RECYCLED, cluster.spec.name, node.number, node.epoch)
-    tell(world, "START_FAIL", cluster=cluster.spec.name, node=node.number)
+    told(world, "START_FAIL", cluster, node)
 
 
 def restored(world: World, cluster: Cluster, node: Node) -> None:
     """RESTORED: a preempted node is back under its name, and is reinitialized."""
-    tell(world, "RESTORED", cluster=cluster.spec.name, node=node.number)
+    told(world, "RESTORED", cluster, node)
     move(world, cluster, node, NodeState.ALLOCATING)
     allocated(world, cluster, node)
 
@@ -118,7 +124,7 @@ def lose(world: World, cluster: Cluster, node: Node) -> None:
 
 def leave(world: World, cluster: Cluster, node: Node) -> None:
     """IDLE_TIMEOUT: give the node back."""
-    tell(world, "LEAVING", cluster=cluster.spec.name, node=node.number)
+    told(world, "LEAVING", cluster, node)
     if world.settings.leave_s == 0:
         remove(world, cluster, node, "LEFT")
         return
@@ -135,4 +141,10 @@ def remove(world: World, cluster: Cluster, node: Node, event: str) -> None:
     del cluster.nodes[node.number]
     heappush(cluster.free, node.number)
     market.release(world, world.markets[cluster.market], cluster, node)
-    tell(world, event, cluster=cluster.spec.name, node=node.number)
+    told(world, event, cluster, node)
+
+
+def told(world: World, event: str, cluster: Cluster, node: Node, **facts: object) -> None:
+    """Write down what happened to a node, where somebody listens."""
+    if world.log is not None:
+        tell(world, event, cluster=cluster.spec.name, node=node.number, **facts)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from mlctl.cloud.sim import batch
-from mlctl.cloud.sim.commands import Refused
+from mlctl.cloud.sim.commands import Command, Refused
 from mlctl.cloud.sim.jobs import BatchJob
 from mlctl.cloud.sim.state import Event, Kind, World
 
@@ -45,9 +45,20 @@ def load(data: dict[str, Any]) -> World:
         for node in cluster.nodes.values():
             cluster.shelves[node.state][node.number] = node
     for job in world.jobs.values():
-        if isinstance(job, BatchJob) and not job.status.ended:
+        if isinstance(job, BatchJob) and job.ended is None:
             batch.revive(world, job)
     return world
+
+
+def dump_command(command: Command) -> dict[str, Any]:
+    """A command as JSON data."""
+    return _plain_fields(command)
+
+
+def load_command(data: dict[str, Any]) -> Command:
+    """The command that `dump_command` wrote."""
+    command: Command = _reader(Command)(data)
+    return command
 
 
 def _is_alive(world: World, event: Event) -> bool:
@@ -55,19 +66,11 @@ def _is_alive(world: World, event: Event) -> bool:
     _, _, _, kind, name, number, epoch = event
     if kind is Kind.WORK:
         return False
-    if kind in _OF_NODES:
+    if kind <= Kind.RECYCLED:
         cluster = world.clusters.get(name)
         node = cluster.nodes.get(number) if cluster is not None else None
         return node is not None and epoch in (node.epoch, node.life)
     return True
-
-
-_OF_NODES = frozenset(
-    {
-        *(Kind.ALLOCATED, Kind.READY, Kind.START_FAIL, Kind.RESTORED, Kind.PREEMPT),
-        *(Kind.RESTORE_EXPIRED, Kind.IDLE_TIMEOUT, Kind.LEFT, Kind.RECYCLED),
-    }
-)
 
 
 def _plain(value: Any) -> Any:
@@ -131,8 +134,8 @@ def _union_reader(options: tuple[Any, ...]) -> Callable[[Any], Any]:
     classes = {option.__name__: option for option in options if hasattr(option, "__slots__")}
     simple = [each for each in options if each not in (types.NoneType, str)]
     if not classes:
-        only = _reader(simple[0])
-        return lambda data: data if data is None or isinstance(data, str) else only(data)
+        only, text = _reader(simple[0]), str in options
+        return lambda data: data if data is None or (text and isinstance(data, str)) else only(data)
     return lambda data: None if data is None else _reader(classes[data[_TAG]])(data)
 
 

@@ -7,6 +7,8 @@ multi-tenant environment, which limits the number of concurrent jobs", first in 
 
 from __future__ import annotations
 
+from collections import deque
+
 from mlctl.cloud.sim import meter, processes, streams
 from mlctl.cloud.sim.jobs import PoolJob, Status
 from mlctl.cloud.sim.state import Kind, Pool, Vm, World, schedule, tell
@@ -74,16 +76,14 @@ def end(world: World, job: PoolJob, status: Status, reason: str = "") -> None:
         for vm in pool.vms.values():
             if vm.job == job.name:
                 vm.job = ""
-        if not running:
-            pool.queue.remove(job.name)
+        pool.queue = deque(name for name in pool.queue if name != job.name)
         serve(world, pool)
     elif running:
         world.commons.busy -= 1
         serve_commons(world)
     else:
-        world.commons.queue = type(world.commons.queue)(
-            each for each in world.commons.queue if each[0] != job.name
-        )
+        queue = world.commons.queue
+        world.commons.queue = deque(each for each in queue if each[0] != job.name)
 
 
 def submit(world: World, job: PoolJob) -> None:

@@ -12,6 +12,13 @@ NO_CAPACITY = (
 )
 
 
+def succeed(world: World, job: BatchJob, batch: int, slot: int) -> None:
+    """A mini-batch is done, and stays so."""
+    job.done += 1
+    _forget(job, batch)
+    tell_of(world, "MB_DONE", job, batch, slot)
+
+
 def fail(world: World, job: BatchJob, batch: int, slot: int, event: str) -> None:
     """R9, R10: another attempt, or none."""
     tell_of(world, event, job, batch, slot)
@@ -33,17 +40,18 @@ def _requeue(world: World, job: BatchJob, batches: list[int], to: Place) -> None
         else:
             job.failed += 1
             job.failed_files += work.files_in(spec, batch)
-            forget(job, batch)
+            _forget(job, batch)
     if to is Place.TAIL:
         job.tail.extend(again)
     else:
         job.head.extendleft(reversed(again))
 
 
-def forget(job: BatchJob, batch: int) -> None:
+def _forget(job: BatchJob, batch: int) -> None:
     """A mini-batch is over: nobody asks any more how it went."""
-    job.tries.pop(batch, None)
-    job.cut_off.pop(batch, None)
+    if job.tries or job.cut_off:
+        job.tries.pop(batch, None)
+        job.cut_off.pop(batch, None)
 
 
 def judge(world: World, cluster: Cluster, job: BatchJob) -> bool:
@@ -54,7 +62,7 @@ def judge(world: World, cluster: Cluster, job: BatchJob) -> bool:
         end(world, cluster, job, Status.FAILED, reason)
     elif job.done + job.failed == job.total:
         end(world, cluster, job, Status.COMPLETED)
-    return job.status.ended
+    return job.ended is not None
 
 
 def lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None:
@@ -80,7 +88,7 @@ def lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None:
 
 def preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
     """R7: a job that has lost its last usable node is cancelled."""
-    if job.status.ended or job.members or not world.settings.cancel_when_preempted:
+    if job.ended is not None or job.members or not world.settings.cancel_when_preempted:
         return
     if world.settings.cancel_grace_s > 0:
         job.epoch = world.new_epoch()
@@ -104,6 +112,7 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: Status, reason: s
     for derived in (job.flight, job.times, job.failing):
         derived.clear()
     job.running = job.members = 0
+    job.due = None
     for state in (NodeState.IDLE, NodeState.RUNNING):
         for node in list(cluster.shelves[state].values()):
             if node.job == job.name:

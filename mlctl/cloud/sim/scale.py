@@ -14,32 +14,44 @@ from mlctl.cloud.sim.jobs import BatchJob, TrainingJob
 from mlctl.cloud.sim.state import Bill, Cluster, Kind, Node, NodeState, World, schedule
 
 _IDLE, _ALLOCATING, _PREEMPTED = NodeState.IDLE, NodeState.ALLOCATING, NodeState.PREEMPTED
+_LEAVING, _UNUSABLE = NodeState.LEAVING, NodeState.UNUSABLE
 _LEAST_USED = (
-    *(NodeState.LEAVING, NodeState.UNUSABLE, _PREEMPTED, _ALLOCATING, _IDLE),
+    *(_LEAVING, _UNUSABLE, _PREEMPTED, _ALLOCATING, _IDLE),
     *(NodeState.PREPARING, NodeState.RUNNING),
 )
 
 
 def follow(world: World, cluster: Cluster) -> None:
     """Draw the conclusions from whatever has just happened to the cluster."""
-    if cluster.jobs:
-        _assign(world, cluster)
-    elif cluster.spec.ephemeral:
+    if cluster.spec.ephemeral and not cluster.jobs:
         close(world, cluster)
         return
+    _assign(world, cluster)
     if not cluster.locked:
         _fit(world, cluster)
-    _arm(world, cluster)
+    settle(world, cluster)
+
+
+def employ(world: World, cluster: Cluster) -> None:
+    """`follow` where nothing but a node has become idle: no other number of nodes is sought."""
+    _assign(world, cluster)
+    settle(world, cluster)
+
+
+def settle(world: World, cluster: Cluster) -> None:
+    """Start the timers of nodes that stay idle, and keep the allocation state."""
+    if cluster.shelves[_IDLE]:
+        _arm(world, cluster)
     resizing = is_resizing(world, cluster)
-    if resizing != cluster.resizing:
+    if resizing is not cluster.resizing:
         cluster.resizing = resizing
         cluster.steady_since = world.now
 
 
 def is_resizing(world: World, cluster: Cluster) -> bool:
     """`allocationState`: nodes are coming, going or to be replaced, or cannot."""
-    shelves = cluster.shelves
-    if shelves[_ALLOCATING] or shelves[_PREEMPTED] or shelves[NodeState.LEAVING]:
+    allocating, _, _, _, _, leaving, preempted = cluster.shelves
+    if allocating or leaving or preempted:
         return True
     return cluster.locked and target(world, cluster) > have(cluster)
 
@@ -48,26 +60,24 @@ def target(world: World, cluster: Cluster) -> int:
     """R2, R14: the nodes that the jobs seek, within the cluster's bounds."""
     spec, seek = cluster.spec, 0
     for name in cluster.jobs:
-        match world.jobs[name]:
-            case BatchJob() as job:
-                seek += batch.wanted(job, spec.max_instances)
-            case TrainingJob() as job:
-                seek += training.wanted(job, spec.max_instances)
-            case _:
-                pass
+        job = world.jobs[name]
+        if isinstance(job, BatchJob):
+            seek += batch.wanted(job)
+        elif isinstance(job, TrainingJob):
+            seek += job.spec.instance_count
     return max(spec.min_instances, min(seek, spec.max_instances))
 
 
 def have(cluster: Cluster) -> int:
     """The nodes that are there or coming back; neither going nor of no use."""
     shelves = cluster.shelves
-    return len(cluster.nodes) - len(shelves[NodeState.LEAVING]) - len(shelves[NodeState.UNUSABLE])
+    return len(cluster.nodes) - len(shelves[_LEAVING]) - len(shelves[_UNUSABLE])
 
 
 def _assign(world: World, cluster: Cluster) -> None:
     """Give idle nodes to jobs, first come, first served."""
     idle = cluster.shelves[_IDLE]
-    for name in tuple(cluster.jobs):
+    for name in cluster.jobs:
         job = world.jobs[name]
         if isinstance(job, BatchJob):
             if job.spare:
@@ -102,10 +112,11 @@ def _fit(world: World, cluster: Cluster) -> None:
         there -= _let_go(world, cluster, there - wanted)
     if cluster.to_seek and world.settings.replace:
         _seek(world, cluster)
-    room = cluster.spec.max_instances - len(cluster.nodes)
-    payer = cluster.jobs[-1] if cluster.jobs else ""
-    for _ in range(min(wanted - there, room)):
-        nodes.add(world, cluster, payer)
+    if there < wanted:
+        room = cluster.spec.max_instances - len(cluster.nodes)
+        payer = cluster.jobs[-1] if cluster.jobs else ""
+        for _ in range(min(wanted - there, room)):
+            nodes.add(world, cluster, payer)
 
 
 def _seek(world: World, cluster: Cluster) -> None:
@@ -122,15 +133,16 @@ def _let_go(world: World, cluster: Cluster, excess: int) -> int:
     """NOT_WANTED: lost nodes, then those still to come, then those idle for long; how many."""
     gone = 0
     for state in (_PREEMPTED, _ALLOCATING):
-        newest_first = reversed(cluster.shelves[state].values())
-        for node in list(islice(newest_first, excess - gone)):
-            nodes.remove(world, cluster, node, "NOT_WANTED")
-            gone += 1
+        if cluster.shelves[state]:
+            newest_first = reversed(cluster.shelves[state].values())
+            for node in list(islice(newest_first, excess - gone)):
+                nodes.remove(world, cluster, node, "NOT_WANTED")
+                gone += 1
     idle = cluster.shelves[_IDLE]
     while gone < excess and idle:
         node = next(iter(idle.values()))
-        if node.since + cluster.spec.idle_s > world.now:
-            break
+        if node.since + cluster.spec.idle_s >= world.now:
+            break  # its time is not over, or its time-out is about to say so
         retire(world, cluster, node)
         gone += 1
     return gone
@@ -152,6 +164,14 @@ def close(world: World, cluster: Cluster) -> None:
     spec = cluster.spec
     world.bills.append(Bill("cluster", spec.name, spec.tier, cluster.billed_s, spec.price))
     del world.clusters[spec.name]
+
+
+def time_out(world: World, cluster: Cluster, node: Node) -> None:
+    """IDLE_TIMEOUT: the node goes, or is kept for the cluster's sake; then no job pays for it."""
+    if have(cluster) > target(world, cluster) and not cluster.locked:
+        retire(world, cluster, node)
+    else:
+        meter.pay(world, cluster, node, "")
 
 
 def retire(world: World, cluster: Cluster, node: Node) -> None:

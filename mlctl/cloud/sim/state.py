@@ -31,33 +31,35 @@ class NodeState(IntEnum):
 
 
 class Kind(IntEnum):
-    """What can happen by itself. Batch jobs keep their mini-batches' ends in a queue of their own;
-    WORK says when the next of them is due."""
+    """What can happen by itself: to batch jobs, nodes, markets, other jobs, the classic service.
+
+    Batch jobs keep their mini-batches' ends to themselves; WORK says when the next is due.
+    """
 
     WORK = 0
-    TRAIN = 1
-    POOL_JOB_DONE = 2
-    TENANT_DONE = 3
-    ALLOCATED = 4
-    READY = 5
-    START_FAIL = 6
-    RESTORED = 7
-    VM_UP = 8
-    PREEMPT = 9
+    ALLOCATED = 1
+    READY = 2
+    START_FAIL = 3
+    RESTORED = 4
+    PREEMPT = 5
+    RESTORE_EXPIRED = 6
+    IDLE_TIMEOUT = 7
+    LEFT = 8
+    RECYCLED = 9
     STRIKE = 10
-    RESTORE_EXPIRED = 11
+    TRAIN = 11
     CANCEL_DUE = 12
-    ARRIVAL = 13
-    DEADLINE = 14
-    IDLE_TIMEOUT = 15
-    LEFT = 16
-    RECYCLED = 17
+    DEADLINE = 13
+    VM_UP = 14
+    POOL_JOB_DONE = 15
+    TENANT_DONE = 16
+    ARRIVAL = 17
 
 
 # At one moment: completions, then nodes that come, time-outs of mini-batches, losses, what people
 # ask for, and nodes that go. "All completed progress is kept": it must not depend on chance.
 DONE_FIRST, TIMEOUT = 0, 2
-PRIORITY = (0, 0, 0, 0, 1, 1, 1, 1, 1, 3, 3, 3, 3, 4, 4, 5, 5, 5)
+PRIORITY = (0, 1, 1, 1, 1, 3, 3, 5, 5, 5, 3, 0, 3, 4, 1, 0, 0, 4)
 
 # (time, priority, number, kind, name, detail, epoch): numbers make the order total. An event whose
 # epoch is not its subject's any more has been overtaken: it is skipped, never searched for.

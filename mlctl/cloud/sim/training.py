@@ -107,7 +107,7 @@ def lost(world: World, cluster: Cluster, job: TrainingJob, node: Node) -> None:
 
 def preempted(world: World, cluster: Cluster, job: TrainingJob) -> None:
     """T5: the job waits for a node and is restarted, unless the user has to do that."""
-    if not world.settings.training_auto_restart and not job.status.ended:
+    if not world.settings.training_auto_restart and job.ended is None:
         end(world, cluster, job, Status.CANCELED, "a node was preempted: submit the job again")
 
 

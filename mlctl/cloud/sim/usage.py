@@ -41,7 +41,7 @@ def usage(world: World) -> Iterator[Usage]:
         if not isinstance(job, PoolJob):
             used = billed(world, job)
             due = cost(used, job.price)
-            yield Usage("job", job.name, job.tier, used, due, gone=job.status.ended)
+            yield Usage("job", job.name, job.tier, used, due, gone=job.ended is not None)
 
 
 def billed(world: World, job: AnyJob) -> float:

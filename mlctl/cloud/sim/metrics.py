@@ -1,0 +1,139 @@
+"""What Azure Monitor shows of a cluster, folded from the event log.
+
+The names and what they count are those of Microsoft.MachineLearningServices/workspaces in the
+supported-metrics reference. Preparing nodes are in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from mlctl.cloud.sim.log import LoggedEvent
+from mlctl.cloud.sim.state import NodeState
+
+MINUTE = 60.0  # how often the service measures
+
+_ENTERS = {
+    "SCALE_UP": NodeState.ALLOCATING,
+    "ALLOCATED": NodeState.PREPARING,
+    "READY": NodeState.IDLE,
+    "DISPATCH": NodeState.RUNNING,
+    "LAST_SLOT_FREE": NodeState.IDLE,
+    "START_FAIL": NodeState.UNUSABLE,
+    "LEAVING": NodeState.LEAVING,
+    "PREEMPT": NodeState.PREEMPTED,
+}
+_GOES = frozenset({"LEFT", "RECYCLED", "NOT_WANTED", "RESTORE_EXPIRED"})
+
+
+class Metric(Enum):
+    """What is counted; of each there are nodes and cores."""
+
+    ACTIVE = "Active"
+    IDLE = "Idle"
+    UNUSABLE = "Unusable"
+    LEAVING = "Leaving"
+    PREEMPTED = "Preempted"
+    TOTAL = "Total"
+
+
+_COUNTED = {
+    Metric.ACTIVE: (NodeState.RUNNING,),
+    Metric.IDLE: (NodeState.IDLE,),
+    Metric.UNUSABLE: (NodeState.UNUSABLE,),
+    Metric.LEAVING: (NodeState.LEAVING,),
+    Metric.PREEMPTED: (NodeState.PREEMPTED,),
+}
+_COUNTED[Metric.TOTAL] = tuple(state for (state,) in _COUNTED.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """From `at` on a cluster has so many nodes in each state, and has lost so many so far."""
+
+    at: float
+    nodes: tuple[int, ...]
+    losses: int
+
+    def value(self, metric: Metric) -> int:
+        """The nodes that a metric counts."""
+        return sum(self.nodes[state] for state in _COUNTED[metric])
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A metric over the interval from `start` on.
+
+    `average`, `minimum` and `maximum` are of the number of nodes. `total` is the sum of the averages
+    of its minutes; of preempted nodes it is how many were lost, so that intervals add up.
+    """
+
+    start: float
+    average: float
+    minimum: float
+    maximum: float
+    total: float
+
+    def times(self, cores: int) -> Bucket:
+        """The same in cores."""
+        numbers = (self.average, self.minimum, self.maximum, self.total)
+        return Bucket(self.start, *(number * cores for number in numbers))
+
+
+def points(events: Iterable[LoggedEvent], cluster: str) -> Iterator[Point]:
+    """The nodes of a cluster whenever they change, from all events since it was made."""
+    states: dict[object, NodeState] = {}
+    nodes, losses = [0] * len(NodeState), 0
+    for event in events:
+        number = event.facts.get("node")
+        if event.facts.get("cluster") != cluster or number is None:
+            continue
+        enters = _ENTERS.get(event.event)
+        if enters is None and event.event not in _GOES:
+            continue
+        before = states.pop(number, None)
+        if before is not None:
+            nodes[before] -= 1
+        if enters is not None:
+            states[number] = enters
+            nodes[enters] += 1
+        losses += event.event == "PREEMPT"
+        yield Point(event.at, tuple(nodes), losses)
+
+
+def aggregate(
+    series: Iterable[Point], metric: Metric, start: float, end: float, interval: float
+) -> list[Bucket]:
+    """A metric by intervals of `interval` seconds from `start` to `end`, in nodes."""
+    before, inside = Point(start, (0,) * len(NodeState), 0), []
+    for point in series:
+        if point.at < start:
+            before = point
+        elif point.at < end:
+            inside.append(point)
+    buckets, upcoming = [], iter([*inside, None])
+    point_next = next(upcoming)
+    for number in range(max(round((end - start) / interval), 0)):
+        opens = start + number * interval
+        here = [before]
+        while point_next is not None and point_next.at < opens + interval:
+            here.append(point_next)
+            point_next = next(upcoming)
+        buckets.append(_bucket(here, metric, opens, interval))
+        before = here[-1]
+    return buckets
+
+
+def _bucket(here: list[Point], metric: Metric, opens: float, interval: float) -> Bucket:
+    """One interval: what held when it opened, and every change within."""
+    values = [point.value(metric) for point in here]
+    times = [opens, *(point.at for point in here[1:]), opens + interval]
+    lengths = [after - at for at, after in zip(times, times[1:], strict=False)]
+    weighed = sum(value * length for value, length in zip(values, lengths, strict=True))
+    held = values if len(values) == 1 or lengths[0] > 0 else values[1:]
+    total = weighed / MINUTE
+    if metric is Metric.PREEMPTED:
+        total = here[-1].losses - here[0].losses
+    return Bucket(opens, weighed / interval, min(held), max(held), total)
