@@ -80,7 +80,7 @@ PageSize = Annotated[
 ]
 
 
-def start(  # noqa: PLR0917 - typer's way of declaring flags
+def start(
     session: Session,
     port: Port = 0,
     host: Host = "127.0.0.1",
@@ -97,7 +97,7 @@ def start(  # noqa: PLR0917 - typer's way of declaring flags
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
     _need_extras(http=http)
     _need_token(session, host, token)
-    from mlctl.emulator.site import Site, SiteError, run  # noqa: PLC0415
+    from mlctl.emulator.site import Site, SiteError, run
 
     certificates = None if http else cert_dir
     path = db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
@@ -115,7 +115,7 @@ def start(  # noqa: PLR0917 - typer's way of declaring flags
 def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> Exit:
     """Print the exports after which unmodified programs talk to the running emulator:
     eval "$(mlctl emulator env)"."""
-    from mlctl.emulator import running as notes  # noqa: PLC0415
+    from mlctl.emulator import running as notes
 
     running = notes.find(notes.FILE)
     if running is None:
@@ -164,7 +164,7 @@ def _loopback(host: str) -> bool:
 def _settings(
     session: Session, token: str | None, pace: str, page: int, *, strict: bool
 ) -> Settings:
-    from mlctl.emulator.settings import Settings  # noqa: PLC0415
+    from mlctl.emulator.settings import Settings
 
     flags = session.flags
     said = {
@@ -186,7 +186,7 @@ def _settings(
 
 
 def _style(session: Session) -> Style:
-    from mlctl.emulator.settings import Style  # noqa: PLC0415
+    from mlctl.emulator.settings import Style
 
     text = session.environment.get(STYLE_VARIABLE, Style.ASYNC.value)
     if text not in [each.value for each in Style]:

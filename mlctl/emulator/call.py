@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl import catalog
-from mlctl.backends.local import LOCATION
+from mlctl.backends.local import LOCATION, LocalBackend
 from mlctl.cloud import rows, service
 from mlctl.cloud.ask import Found
 from mlctl.cloud.rows import NOWHERE, World
@@ -66,6 +66,11 @@ class Call:
         return Place(self.store, self.world.scope, self.world.location, catalog)
 
     @property
+    def local(self) -> LocalBackend:
+        """The workspace as a backend, for what it knows beside its resources."""
+        return LocalBackend(self.store, self.scope, location=self.world.location)
+
+    @property
     def address(self) -> Address:
         """The resource that the path names."""
         names = self.names
@@ -73,14 +78,12 @@ class Call:
 
     @cached_property
     def data(self) -> dict[str, Data]:
-        """The JSON object of the body, of the right shape for its kind.
+        """The JSON object of the body.
 
         Raises:
             ArmError: 400, it is none.
         """
-        data = bodies.read(self.request.body)
-        bodies.check(self.kind, data)
-        return data
+        return bodies.read(self.request.body)
 
     def peek(self, address: Address) -> Found | None:
         """A resource as it stands; unlike the verbs of the cloud, this meets no fault."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from threading import Lock
 
 from mlctl import catalog
+from mlctl.backends.base import BackendError
 from mlctl.backends.local import LOCATION
 from mlctl.cloud import control
 from mlctl.cloud.refusal import CONFLICT, Refusal
@@ -53,6 +54,8 @@ class Emulator:
             response = refusal(error, number)
         except Refusal as error:
             response = refusal(self._explained(error), number)
+        except BackendError as error:
+            response = refusal(ArmError(error.status, error.code, error.message), number)
         except StoreError as error:
             response = refusal(ArmError(500, "InternalServerError", str(error)), number)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server

@@ -85,9 +85,18 @@ def delete(call: Call) -> Response:
 
 def nodes(call: Call) -> Response:
     """POST listNodes: under `nodes`, on a single page, as the SDK cannot follow a second one."""
-    if call.address not in service.read(call.place, [call.address]):
-        raise missing(call.address)
-    return reply({"nodes": []})
+    found = [
+        {
+            "nodeId": node.id,
+            "privateIpAddress": node.private_ip,
+            "publicIpAddress": node.public_ip,
+            "port": node.port,
+            "nodeState": node.state,
+            "runId": node.job,
+        }
+        for node in call.local.nodes(call.address)
+    ]
+    return reply({"nodes": found})
 
 
 def _put(call: Call, body: dict[str, Data], old: Found | None) -> Response:

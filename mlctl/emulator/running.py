@@ -67,7 +67,7 @@ def find(file: Path) -> Running | None:
 def exports(running: Running, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The variables after which programs that know nothing of emulators talk to this one."""
     url = running.url
-    yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2022-09-01"
+    yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
     yield "AZUREML_CURRENT_CLOUD", CLOUD
     yield "REGISTRY_DISCOVERY_ENDPOINT_URL", f"{url}/"
     if running.bundle:

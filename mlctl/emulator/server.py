@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from mlctl.emulator.http import UNCUT, ArmError, Request, Response, refusal
 
@@ -93,7 +93,8 @@ def _ignored(*_: object) -> None: ...
 
 def _protocol(*arguments: Any, **named: Any) -> Any:
     """uvicorn's own, telling the application how to break its connection."""
-    made: Any = H11Protocol(*arguments, **named)
+    protocol: Any = AutoHTTPProtocol
+    made = protocol(*arguments, **named)
     application = made.app
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
@@ -107,7 +108,11 @@ _BREAK = "mlctl.break"
 
 
 class Application:
-    """The ASGI side: reads a request, answers it on a thread, sends the response as it says."""
+    """The ASGI side: reads a request, answers it, sends the response as it says.
+
+    The answer comes on the event loop itself: it takes a fraction of a millisecond, and the state
+    has one lock, so that threads would only wait for each other.
+    """
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -123,8 +128,7 @@ class Application:
             text = f"The request is larger than {largest // 2**20} MB."
             response = refusal(ArmError(413, "RequestEntityTooLarge", text), "")
         else:
-            whole = replace(request, body=body)
-            response = await asyncio.to_thread(self._answer, whole)
+            response = self._answer(replace(request, body=body))
         if response.wait:
             await asyncio.sleep(response.wait)
         if request.method == "HEAD":

@@ -8,7 +8,7 @@ from mlctl.pointer import Data
 
 
 def resource(call: Call, found: Found) -> dict[str, Data]:
-    """The body of a resource, with what the SDK relies on and the URLs of an endpoint that are ours."""
+    """The body of a resource, with what the SDK relies on, and an endpoint's URLs being ours."""
     properties = found.body["properties"]
     properties["provisioningState"] = found.state
     if found.address.kind == "batch-endpoint":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.emulator.asking import BASE, MODEL, WS, World, world
+from tests.emulator.asking import BASE, CLUSTER, MODEL, WS, World, world
 
 KINDS = {
     "models": MODEL,
@@ -62,6 +62,13 @@ def test_versions_are_paged_in_both_orders() -> None:
 def test_a_container_knows_its_newest_and_its_next_version() -> None:
     properties = with_versions("1", "12", "3").get(f"{WS}/models/M").data["properties"]
     assert (properties["latestVersion"], properties["nextVersion"]) == ("3", "13")
+
+
+def test_a_container_is_as_old_as_its_newest_version() -> None:
+    here = with_versions("1")
+    here.made(f"{WS}/computes/cpu", CLUSTER)  # which takes time
+    here.made(f"{WS}/models/m/versions/2", MODEL)
+    assert here.get(f"{WS}/models/m").data["systemData"]["createdAt"] > "2026-01-01T00:00:01"
 
 
 def test_versions_that_are_no_numbers_are_followed_by_one() -> None:

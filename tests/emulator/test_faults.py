@@ -82,6 +82,10 @@ def test_a_truncated_answer_breaks_off() -> None:
     assert [here.get(CPU).response.cut for _ in range(2)] == [10, None]
 
 
+def test_an_answer_that_is_short_enough_does_not_break_off() -> None:
+    assert faulty(trouble="truncate", bytes=10**6).get(CPU).response.cut is None
+
+
 def test_an_ignored_immutable_is_accepted_and_not_applied() -> None:
     here = faulty(trouble="ignore", operation="put")
     sized = {"computeType": "AmlCompute", "properties": {"vmSize": "STANDARD_DS2_V2"}}

@@ -7,6 +7,8 @@ import json
 
 import pytest
 
+from mlctl.backends.local import LocalBackend
+from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from tests.emulator.asking import BASE, CLUSTER, GROUP, WS, Wall, World, world
 
@@ -39,6 +41,13 @@ def test_a_read_only_lock_forbids_every_write() -> None:
 def test_a_lock_elsewhere_forbids_nothing() -> None:
     here = locked(f"{GROUP}2", "ReadOnly")
     assert here.ask("DELETE", CPU).status == 202
+
+
+def test_a_lock_on_a_group_is_none_on_another_whose_name_begins_so() -> None:
+    here = locked(GROUP, "CanNotDelete")
+    elsewhere = CPU.replace("/rg/", "/rg2/")
+    here.made(elsewhere.replace("cpu", "gpu"), CLUSTER)
+    assert here.ask("DELETE", elsewhere.replace("cpu", "gpu")).status == 202
 
 
 def test_a_lock_that_was_removed_forbids_nothing() -> None:
@@ -165,3 +174,9 @@ def test_providers_and_tenants_are_there_for_who_looks_them_up() -> None:
     assert here.get("/subscriptions/sub/providers/Contoso.Toasters").status == 404
     assert len(here.get("/tenants").data["value"]) == 1
     assert len(here.get("/subscriptions/sub/providers").data["value"]) == 3
+
+
+def test_a_cloud_made_new_has_no_lock_left() -> None:
+    here = locked(GROUP, "CanNotDelete")
+    LocalBackend(here.store, Scope("sub", "rg", "ws")).reset()
+    assert here.get(f"{GROUP}{LOCKS}").data == {"value": []}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlctl.emulator.capacity import family
+from mlctl.emulator.shelf import Shelf, Sort
 from tests.emulator.asking import CLUSTER, WS, World, deployment, with_deployment, world
 
 ENDPOINT = f"{WS}/batchEndpoints/scoring"
@@ -59,6 +60,16 @@ def test_a_job_is_cancelled_once() -> None:
     job = here.get(f"{WS}/jobs").data["value"][0]["id"]
     assert [here.ask("POST", f"{job}/cancel").status for _ in range(2)] == [200, 200]
     assert here.get(job).data["properties"]["status"] == "Canceled"
+
+
+def test_a_job_that_has_ended_stays_what_it_is() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["id"]
+    ended = Shelf(here.store).find(Sort.JOB, job)
+    assert ended
+    Shelf(here.store).put(Sort.JOB, job, {**ended.note, "status": "Completed"})
+    here.ask("POST", f"{job}/cancel")
+    assert here.get(job).data["properties"]["status"] == "Completed"
 
 
 def test_nodes_are_listed_under_nodes_on_one_page() -> None:

@@ -89,7 +89,6 @@ def test_a_method_that_a_path_does_not_know_names_those_that_it_does() -> None:
         b"[" * 100_000,
         b'{"properties": 5}',
         b'{"properties": {"properties": []}}',
-        b'{"tags": "a"}',
     ],
     ids=lambda body: repr(body[:30]),
 )
@@ -177,6 +176,19 @@ def test_deployments_are_listed_by_endpoint_and_need_one() -> None:
 def test_the_urls_of_an_endpoint_lead_back_to_the_emulator() -> None:
     endpoint = with_deployment().get(f"{WS}/batchEndpoints").data["value"][0]
     assert endpoint["properties"]["scoringUri"] == f"{BASE}{WS}/batchEndpoints/scoring/jobs"
+
+
+def test_the_settings_of_a_pipeline_are_never_left_out() -> None:
+    here, where = with_deployment(), f"{WS}/batchEndpoints/scoring/deployments/pipe"
+    configured = {"deploymentConfigurationType": "PipelineComponent"}
+    body = {"location": "eastus", "properties": {"deploymentConfiguration": configured}}
+    shown = here.put(where, body).data["properties"]["deploymentConfiguration"]
+    assert shown["settings"] == {}
+
+
+def test_of_a_repeated_query_name_the_first_one_counts() -> None:
+    answer = world().get(f"{BASE}{WS}/computes?{VERSION}&$top=1&$top=x")
+    assert answer.status == 200
 
 
 def test_a_head_is_a_get() -> None:

@@ -98,6 +98,7 @@ def test_a_large_blob_comes_in_blocks() -> None:
     listed = b"<BlockList><Latest>YQ==</Latest><Latest>Yg==</Latest></BlockList>"
     assert here.put(f"{BLOB}?comp=blocklist", listed).status == 201
     assert text(here.get(BLOB)) == "one two"
+    assert here.put(f"{BLOB}?comp=blocklist", listed).status == 400  # the blocks are used up
 
 
 @pytest.mark.parametrize("body", [b"<BlockList><Latest>eA==</Latest></BlockList>", b"<"])
