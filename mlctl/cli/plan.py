@@ -38,10 +38,18 @@ Target = Annotated[
 
 
 class Format(StrEnum):
-    """How a plan is written."""
+    """How a plan, and what is done about it, is written."""
 
     HUMAN = "human"
     JSON = "json"
+
+
+class PlanFormat(StrEnum):
+    """How a plan alone is written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    MARKDOWN = "markdown"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,23 +90,28 @@ def load_and_plan(
     return Planned(made, loaded.graph)
 
 
-def show_plan(session: Session, plan: Plan, output: Format) -> None:
+def show_plan(session: Session, plan: Plan, output: Format | PlanFormat) -> None:
     """The plan on stdout."""
-    if output is Format.JSON:
-        from mlctl.render import plan_json
+    session.out(_rendered(session, plan, PlanFormat(output)))
 
-        session.out(json.dumps(plan_json.document(plan), indent=2))
-        return
-    from mlctl.render import plan as render
 
-    session.out(
-        render.human(
-            plan,
-            color=session.color(sys.stdout),
-            width=session.width,
-            verbose=session.flags.verbose,
-        )
-    )
+def _rendered(session: Session, plan: Plan, output: PlanFormat) -> str:
+    match output:
+        case PlanFormat.JSON:
+            from mlctl.render import plan_json
+
+            return json.dumps(plan_json.document(plan), indent=2)
+        case PlanFormat.MARKDOWN:
+            from mlctl.render import markdown
+
+            return markdown.plan(plan)
+        case PlanFormat.HUMAN:
+            from mlctl.render import plan as render
+
+            color = session.color(sys.stdout)
+            return render.human(
+                plan, color=color, width=session.width, verbose=session.flags.verbose
+            )
 
 
 def register(app: typer.Typer) -> None:
@@ -110,8 +123,11 @@ def plan(
     session: Session,
     paths: Paths,
     output: Annotated[
-        Format, typer.Option("--output", "-o", help="How the plan is written.")
-    ] = Format.HUMAN,
+        PlanFormat,
+        typer.Option(
+            "--output", "-o", help="How the plan is written; markdown is for a pull request."
+        ),
+    ] = PlanFormat.HUMAN,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Save the plan for `mlctl apply FILE`."),

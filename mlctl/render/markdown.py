@@ -1,0 +1,114 @@
+"""A plan as Markdown: a comment on a pull request, with the whole plan folded in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mlctl.changes import Action, Change, Plan
+from mlctl.pointer import dotted
+from mlctl.render import plan as text
+from mlctl.render.glyphs import clean
+from mlctl.render.spelling import place
+from mlctl.render.tree import scalar
+
+_LONGEST = 60_000  # characters of the plan; GitHub takes 65 536 in a comment
+_ROWS = 50
+_FIELDS = 4  # fields that a row names
+_WIDTH = 100
+_WORDS = {
+    Action.CREATE: "create",
+    Action.UPDATE: "change",
+    Action.REPLACE: "**replace**",
+    Action.DELETE: "**destroy**",
+    Action.NO_OP: "",
+}
+
+
+def plan(made: Plan) -> str:
+    """The comment; it ends in a line break."""
+    parts = [f"### mlctl plan: {_title(made)}", *_rejections(made)]
+    if made.pending:
+        parts += ["\n".join(_table(made)), _whole(made)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _title(made: Plan) -> str:
+    if made.rejections:
+        return "the workspace would refuse it"
+    summary = text.summary(made.summary).removeprefix("Plan: ").removesuffix(".")
+    return summary if made.pending else "no changes"
+
+
+def _rejections(made: Plan) -> Iterator[str]:
+    if made.rejections:
+        yield "\n".join(
+            f"- **{found.rule.code}** {_escaped(found.message)}"
+            + (f"  \n  {_escaped(found.hint)}" if found.hint else "")
+            for found in made.rejections
+        )
+
+
+def _table(made: Plan) -> Iterator[str]:
+    yield "| | resource | change | asked for in |"
+    yield "|---|---|---|---|"
+    for change in made.pending[:_ROWS]:
+        asked = _code(found) if (found := place(change)) else ""
+        what = _WORDS[change.action]
+        fields = ", ".join(_fields(change))
+        address = _code(str(change.address))
+        yield f"| `{change.action.symbol}` | {address} | {what}{fields} | {asked} |"
+    left = len(made.pending) - _ROWS
+    if left > 0:
+        yield f"| | and {left} more | | |"
+
+
+def _fields(change: Change) -> Iterator[str]:
+    """The first changed fields; those that force a replacement before others."""
+    if change.action not in (Action.UPDATE, Action.REPLACE):
+        return
+    ordered = sorted(change.fields, key=lambda one: not one.forces_replacement)
+    for number, one in enumerate(ordered[:_FIELDS]):
+        values = "" if one.sensitive else f" {_value(one.before)} → {_value(one.after)}"
+        yield f"{': ' if number == 0 else ''}{_code(dotted(one.at))}{values}"
+    if len(ordered) > _FIELDS:
+        yield f"and {len(ordered) - _FIELDS} more"
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "nothing"
+    return "`...`" if isinstance(value, dict | list) else _code(scalar(value))
+
+
+def _code(words: str) -> str:
+    """A code span in a cell of a table, whatever is in it."""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", words)), default=0))
+    pad = " " if len(fence) > 1 else ""
+    return f"{fence}{pad}{clean(words)}{pad}{fence}".replace("|", "\\|")
+
+
+def _whole(made: Plan) -> str:
+    shown = text.human(made, width=_WIDTH)
+    if len(shown) > _LONGEST:
+        shown = shown[:_LONGEST].rpartition("\n")[0] + "\n... (cut: a comment has an end)\n"
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", shown))])
+    return (
+        f"<details><summary>The whole plan</summary>\n\n{fence}diff\n{_as_diff(shown)}{fence}\n\n"
+        "</details>"
+    )
+
+
+def _as_diff(shown: str) -> str:
+    """The signs at the left, where a highlighter of diffs looks for them; `!` is a change."""
+    return re.sub(
+        r"(?m)^( *)([+~-]|-/\+) ",
+        lambda found: (
+            {"~": "!", "-/+": "-"}.get(found[2], found[2]) + found[1] + found[2][1:] + " "
+        ),
+        shown,
+    )
+
+
+def _escaped(words: str) -> str:
+    return clean(words).replace("|", "\\|").replace("<", "&lt;")
