@@ -14,6 +14,7 @@ VERBS = (
     "apply",
     "destroy",
     *KINDS,
+    "convert",
     "explain",
     "doctor",
     "schema",
@@ -59,6 +60,10 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
             from mlctl.cli import apply
 
             command(app, verb)(apply.destroy)
+        case "convert":
+            from mlctl.cli import convert
+
+            convert.register(app)
         case "explain":
             from mlctl.cli import explain
 

@@ -57,6 +57,8 @@ def _ordered(own: Parameters) -> list[inspect.Parameter]:
 def _verbs(kind: Kind) -> Iterator[Verb]:
     yield _create(kind)
     yield _update(kind)
+    if kind.name == "batch-pool":
+        yield _resize(kind)
     yield Verb(
         "show",
         reads.show,
@@ -110,6 +112,18 @@ def _update(kind: Kind) -> Verb:
         tuple(own),
         f"Change {_a(kind)} that exists. What is not said stays as it is.{over_file}",
     )
+
+
+def _resize(kind: Kind) -> Verb:
+    vms = option(
+        "vm_count",
+        "--vm-count",
+        metavar="N",
+        help="Virtual machines in the pool; 0 stops the bill and keeps the pool.",
+        default=...,
+    )
+    own = (*_identity(kind), vms, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
+    return Verb("resize", write.update, own, f"Change how many virtual machines {_a(kind)} has.")
 
 
 def _delete(kind: Kind) -> Verb:

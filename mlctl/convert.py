@@ -1,0 +1,157 @@
+"""A Batch Pool to the cluster that takes its place: YAML, with what differs said in comments. Pure.
+
+What a pool was is in "Azure Batch service for Machine Learning jobs", what a cluster is in "Create
+an Azure Machine Learning compute cluster".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count, product
+from string import ascii_lowercase
+from textwrap import wrap
+
+from mlctl import source
+from mlctl.kinds.resource import Resource
+from mlctl.pointer import Data
+
+SIZE = "Standard_D4s_v3"
+_SCHEMA = "https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json"
+_LONGEST = 24  # characters of a cluster's name, by its documentation
+_SHORTEST = 3
+_WIDTH = 100
+_IDLE = 120
+
+
+def convert(pool: Resource, name: str, size: str = SIZE) -> str:
+    """The document of a cluster called `name` that does what a valid pool did, as far as it can."""
+    vms = int(pool.effective("vm_count"))
+    fields: dict[str, Data] = {"name": name, "type": "amlcompute"}
+    if pool.text("description"):
+        fields["description"] = pool.text("description")
+    fields |= {
+        "size": size,
+        "tier": "dedicated",
+        "min_instances": vms,
+        "max_instances": max(vms, 1),
+        "idle_time_before_scale_down": _IDLE,
+    }
+    tags = pool.get("tags")
+    if isinstance(tags, dict) and tags:
+        fields["tags"] = {key: _text(value) for key, value in tags.items()}
+    remarks = {
+        "name": _renamed(pool.address.name, name),
+        "size": "A pool did not say what its VMs were; `mlctl compute list-sizes` has a choice.",
+        "tier": "As the VMs of a pool: nobody takes them away.",
+        "min_instances": _scale(vms),
+    }
+    head = (
+        f"The cluster in place of the Batch Pool `{pool.address.name}`."
+        f" {pool.kind.retired_service or ''}."
+    )
+    return "".join(
+        [
+            _comment(head),
+            f"$schema: {_SCHEMA}\n",
+            *(_comment(remarks.get(key, "")) + source.dump({key: fields[key]}) for key in fields),
+            "\n# What differs:\n",
+            *(_comment(one, "# - ", "#   ") for one in _differences(name)),
+        ]
+    )
+
+
+def names(pools: Iterable[str]) -> Iterator[str]:
+    """Names for the clusters, one for each pool: valid, and no two alike."""
+    taken: set[str] = set()
+    for pool in pools:
+        valid = _valid(pool)
+        name, ends = valid, _ends()
+        while name.casefold() in taken:
+            end = next(ends)
+            name = valid[: _LONGEST - len(end)].rstrip("-") + end
+        taken.add(name.casefold())
+        yield name
+
+
+def _valid(pool: str) -> str:
+    """A pool's name as that of a cluster: not too long, and a letter after every dash."""
+    name = pool[:_LONGEST].rstrip("-")
+    tail = re.search(r"(?:-[^A-Za-z-]*)+$", name)  # dashes with nothing but digits behind them
+    if tail is not None:
+        name = name[: tail.start()] + tail[0].replace("-", "")
+    return name if len(name) >= _SHORTEST else f"{name}-pool"
+
+
+def _ends() -> Iterator[str]:
+    """a, b, ... z, aa, ab, ..."""
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
+
+
+def _renamed(pool: str, name: str) -> str:
+    if pool == name:
+        return ""
+    return (
+        f"The pool was `{pool}`. Names of clusters have {_SHORTEST} to {_LONGEST} characters, and a"
+        " letter after every dash."
+    )
+
+
+def _scale(vms: int) -> str:
+    if vms == 0:
+        return "The pool had no VMs. A cluster may grow, and has no node while no job runs."
+    return "As many as the pool had, all the time: the cluster does not scale."
+
+
+def _differences(name: str) -> Iterator[str]:
+    yield (
+        "The bill. A pool was charged in compute hours, from the end of a VM's provisioning until"
+        " its deletion, to the billing plan of its web service. A cluster's nodes are charged as"
+        " VMs of the subscription, from when they are being prepared until they have left, with"
+        " jobs or without."
+    )
+    yield (
+        "Stopping it. Resizing a pool to 0 VMs stopped the bill. Here that is `min_instances: 0`:"
+        f" nodes that no job has used for `idle_time_before_scale_down` ({_IDLE} s) go, and come"
+        " back with the next job, which waits minutes for them."
+    )
+    yield (
+        "Jobs. A pool ran what was sent to a web service's Batch Requests URL with its id as"
+        " `AzureBatchPoolId`. A cluster runs the jobs of a batch endpoint: rebuild the web service"
+        " as a model or a pipeline component, declare a batch endpoint and a batch deployment with"
+        f" `compute: azureml:{name}`, and send jobs with `mlctl batch-endpoint invoke`."
+    )
+    yield (
+        "Order. A pool started a job at once when a VM was free, and else first in, first out: one"
+        " job on one VM. A cluster has no queue of its own that promises an order, and a job takes"
+        " `resources.instance_count` nodes, over which it shares out its mini-batches."
+    )
+    yield (
+        "Limits. Customer support set how many pools an account had, and how many VMs each of them."
+        " A cluster counts against the core quotas of its size's family and of the region, with"
+        " `max_instances` nodes, whether they run or not."
+    )
+    yield (
+        "Network. A pool was in no network of yours. A cluster can be: `network_settings`, and"
+        " `enable_node_public_ip: false`."
+    )
+
+
+def _text(value: Data) -> str:
+    """Tags of clusters are text."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _comment(text: str, first: str = "# ", rest: str = "# ") -> str:
+    """Lines of comment; nothing for nothing."""
+    lines = wrap(
+        " ".join(text.split()),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return "".join(f"{line}\n" for line in lines)
