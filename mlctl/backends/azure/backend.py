@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from threading import Lock
 
 from mlctl.backends.azure import capacity
@@ -14,7 +13,7 @@ from mlctl.backends.azure.checkup import Checkup
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reading import Reader, path, together, workspace
 from mlctl.backends.azure.uploads import Uploader
-from mlctl.backends.base import Live, Node, Usage
+from mlctl.backends.base import Live, Node, Permanent, Usage
 from mlctl.backends.checkup import Check
 from mlctl.content import Upload
 from mlctl.kinds import codec, kind_of
@@ -41,21 +40,21 @@ class AzureBackend:
         self._neighbours = Neighbours(arm, scope)
         self._uploader = Uploader(arm, scope, cloud)
         self._seen: dict[Address, Live] = {}
-        self._knowing = Lock()
-
-    @cached_property
-    def _workspace(self) -> dict[str, Data]:
-        return self.arm.get(workspace(self.scope))
+        self._location: str | None = None
+        self._asking = Lock()
 
     @property
     def location(self) -> str:
-        """The workspace's region, in ARM's spelling.
+        """The workspace's region, in ARM's spelling; asked for once.
 
         Raises:
             NotFound: there is no such workspace.
         """
-        with self._knowing:
-            return region(self._workspace.get("location"))
+        if self._location is None:
+            with self._asking:
+                if self._location is None:
+                    self._location = region(self.arm.get(workspace(self.scope)).get("location"))
+        return self._location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         """The resources that exist, by the address as asked.
@@ -65,6 +64,7 @@ class AzureBackend:
         """
         if not addresses:
             return {}
+        _refuse_retired({address.kind for address in addresses})
         _ = self.location  # in a workspace that is not there, nothing would seem to be
         answers = together(self._reader.questions(addresses))
         found = {address: live for answer in answers for address, live in answer.items()}
@@ -77,6 +77,7 @@ class AzureBackend:
         Raises:
             NotFound: the parent does not exist.
         """
+        _refuse_retired([kind])
         return self._reader.every(kind, parent)
 
     def put(self, address: Address, body: Mapping[str, Data]) -> LongRunning:
@@ -88,6 +89,7 @@ class AzureBackend:
         Raises:
             BackendError: refused at once.
         """
+        _refuse_retired([address.kind])
         if self._rescales(address, body):
             scale = body["properties"]["properties"]["scaleSettings"]
             patch = {"properties": {"properties": {"scaleSettings": scale}}}
@@ -103,6 +105,7 @@ class AzureBackend:
         Raises:
             NotFound: there is nothing to delete.
         """
+        _refuse_retired([address.kind])
         query = {"underlyingResourceAction": "Delete"} if address.kind == "compute" else {}
         at = path(address, self.scope)
         return Deleting(self.arm, at, self.arm.begin("DELETE", at, **query))
@@ -183,6 +186,24 @@ def _node(body: Mapping[str, Data]) -> Node:
         body.get("port"),
         body.get("runId"),
     )
+
+
+def _refuse_retired(kinds: Iterable[str]) -> None:
+    """Ask Azure nothing about kinds of a service that it has no more (only `local` simulates them).
+
+    Raises:
+        Permanent: there is such a kind.
+    """
+    for name in kinds:
+        kind = kind_of(Address(name, ""))
+        if kind.retired_service:
+            title = str(kind.schema["title"])
+            raise Permanent(
+                "ServiceRetired",
+                f"Azure has no {title}s any more: {kind.retired_service}. `mlctl convert` writes"
+                " what takes the place of one, and `--backend local` simulates it.",
+                status=410,
+            )
 
 
 class Deleting:

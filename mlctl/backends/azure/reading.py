@@ -13,7 +13,7 @@ from mlctl.backends.base import Live, NotFound, Permanent
 from mlctl.kinds.address import COLLECTIONS, Address, Scope
 from mlctl.pointer import Data, get
 
-FEW = 2  # so many of a kind are asked one by one
+FEW = 2  # so many of a kind are asked one by one; of one endpoint's deployments, only one
 _ALL = {"listViewType": "All"}  # archived ones too
 _CLUSTER = "AmlCompute"
 
@@ -64,8 +64,8 @@ class Reader:
                 continue
             within = address.parent or (address.name if _versioned(address.kind) else "")
             groups[address.kind, within.casefold()].append(address)
-        for group in groups.values():
-            if len(group) > FEW:
+        for (kind, _), group in groups.items():
+            if len(group) > (1 if COLLECTIONS[kind][1] else FEW):
                 yield partial(self._among, group)
             else:
                 yield from (partial(self._one, address) for address in group)
