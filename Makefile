@@ -7,13 +7,18 @@ BIN    := $(VENV)/bin
 PYTHON ?=
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
+<<<<<<< Updated upstream
 .PHONY: help setup check lint types contracts test fix coverage docs bench demo clean
+=======
+.PHONY: help setup check lint types contracts test fix docs coverage demo clean
+>>>>>>> Stashed changes
 
 help:
 	@echo "make setup     build .venv with everything that the checks need"
 	@echo "make check     format, lint, types, import contracts and tests: all that a change must pass"
 	@echo "make test      the tests alone"
 	@echo "make fix       format, and repair what the linter can repair"
+	@echo "make docs      write the pages that are made from the program"
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
 	@echo "make docs      write the pages that are made from the program: docs/cli.md, docs/az-compatibility.md"
 	@echo "make bench     time mlctl beside the peers that this machine has"
@@ -59,6 +64,10 @@ test: $(READY)
 fix: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m pytest --quiet --update-cases tests/unit/test_rules_page.py
 
 coverage: $(READY)
 	$(BIN)/coverage erase

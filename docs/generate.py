@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from mlctl.cli import compatibility, tree
+from mlctl.cli import compatibility, exits, tree
 from mlctl.cli.app import build
 from mlctl.cli.pages import commands as pages_of_commands
 
@@ -18,6 +18,7 @@ def pages() -> dict[Path, str]:
     root = tree.read(typer.main.get_command(build()))
     flags = compatibility.az_flags((DOCS / "data" / "az-ml.csv").read_text(encoding="utf-8"))
     return {
+        DOCS / "exit-codes.md": exits.page(),
         DOCS / "cli.md": pages_of_commands(root),
         DOCS / "az-compatibility.md": compatibility.page(compatibility.verdicts(root, flags)),
     }

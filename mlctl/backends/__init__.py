@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from mlctl.backends.base import Backend, Options, Permanent
@@ -30,6 +29,8 @@ def open_backend(
         return LocalBackend(path, scope), f" ({path})"
     if name == "azure":
         return _azure(scope, environment, options or Options()), ""
+    from importlib.metadata import entry_points
+
     found = entry_points(group="mlctl.backends")
     if name not in found.names:
         known = ", ".join(["local", "azure", *sorted(found.names)])

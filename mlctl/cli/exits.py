@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 
 
@@ -20,3 +21,45 @@ class Exit(IntEnum):
     CANCELLED = 8
     TIMED_OUT = 9
     BUG = 70
+
+
+# The code, the verbs that end so, and what it says.
+_MEANINGS: tuple[tuple[Exit, str, str], ...] = (
+    (Exit.OK, "all", "Done; of `validate`: valid. A reader that has had enough is no error."),
+    (Exit.ERROR, "all", "An error. Of `validate` and the plan family, wrong usage is one too."),
+    (Exit.USAGE, "az-style", "Wrong usage: an unknown flag, a value that is none."),
+    (Exit.CHANGES, "`plan --detailed-exitcode`", "There are changes; 0 is none, 1 an error."),
+    (Exit.NOT_FOUND, "az-style", "There is no such resource."),
+    (Exit.STALE, "`apply`", "The world has moved since the plan was made; a new plan is needed."),
+    (Exit.REFUSED, "`apply`, `destroy`", "Refused by a policy or a protection."),
+    (Exit.REJECTED, "`apply`, `destroy`", "The backend would reject the plan; nothing was begun."),
+    (Exit.PARTIAL, "`apply`, `destroy`", "Something was done and something failed."),
+    (Exit.CANCELLED, "`apply`, `destroy`", "Stopped by Ctrl-C or SIGTERM, or not approved."),
+    (Exit.TIMED_OUT, "`apply`, `destroy`", "The backend took longer than it was given."),
+    (Exit.BUG, "all", "A bug in mlctl. `--debug` shows the traceback."),
+)
+_HEAD = """\
+# Exit codes
+
+<!-- Generated from mlctl/cli/exits.py; `make docs` writes it. -->
+
+Two dialects, never mixed within one verb. The az-style verbs (`compute`, `batch-endpoint`,
+`batch-deployment`, `model`, `environment` and the other groups) end as az does. `validate`, `plan`,
+`apply` and `destroy` end as Terraform does, so that 2 means one thing only: there are changes.
+
+| code | verbs | meaning |
+|---|---|---|
+"""
+_TAIL = """
+A second Ctrl-C or SIGTERM ends the process at once, by that signal: shells show 130 or 143.
+"""
+
+
+def page() -> str:
+    """`docs/exit-codes.md`."""
+    return _HEAD + "".join(_rows()) + _TAIL
+
+
+def _rows() -> Iterator[str]:
+    for code, verbs, meaning in _MEANINGS:
+        yield f"| {code.value} | {verbs} | {meaning} |\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
@@ -18,10 +19,10 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import Flags, Session
 from mlctl.cli.streams import OutputError
-from mlctl.cli.update import UpdateError
-from mlctl.planfile import PlanFileError
 
 _PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift")
+# Flags with a value that may stand before the verb.
+_BEFORE = ("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w")
 # The base of what the parser raises, wherever typer keeps it.
 _ParserError = cast("type[Exception]", typer.BadParameter.__mro__[2])
 _ISSUES = "https://github.com/mlctl/mlctl/issues"
@@ -71,6 +72,9 @@ def _read(path: str) -> str:
 
 def _ended(error: Exception, words: Sequence[str]) -> Exit:
     """Say why a command ended, and with which code."""
+    from mlctl.cli.update import UpdateError
+    from mlctl.planfile import PlanFileError
+
     match error:
         case _ParserError():
             return _misused(error, words)
@@ -112,7 +116,8 @@ def _misused(error: Exception, words: Sequence[str]) -> Exit:
 
 def _usage(words: Sequence[str]) -> Exit:
     """Usage errors are 2 as in az, but 1 where 2 means "changes"."""
-    verb = next((word for word in words if word in VERBS), None)  # past `--backend NAME`
+    values = {after for flag, after in pairwise(words) if flag in _BEFORE}
+    verb = next((word for word in words if word in VERBS and word not in values), None)
     return Exit.ERROR if verb in _PLAN_FAMILY else Exit.USAGE
 
 
