@@ -142,10 +142,10 @@ def apply(
         running = 0
         while state.active:
             for step in state.ready():
-                verdict = state.verdict(step, stopped=stop.is_set())
-                if verdict is not None:
-                    state.finish(verdict)
-                    yield verdict
+                skipped = state.skipped(step)
+                if skipped is not None:
+                    state.finish(skipped)
+                    yield skipped
                     continue
                 waits = wait or step.id in needed
                 task = _Task(step, state.expected.get(step.target), final[step.target], waits)
@@ -188,12 +188,10 @@ class _State:
     def ready(self) -> list[Step]:
         return [self._by_id[number] for number in self._sorter.get_ready()]
 
-    def verdict(self, step: Step, *, stopped: bool) -> Event | None:
-        """The outcome of a step that is not to start; None when it is."""
+    def skipped(self, step: Step) -> Event | None:
+        """The outcome of a step that cannot start because of a failure; None when it can."""
         cause = next((self._failed[need] for need in step.needs if need in self._failed), None)
-        if cause is not None:
-            return Event(step, State.SKIPPED, because=cause)
-        return Event(step, State.CANCELLED) if stopped else None
+        return Event(step, State.SKIPPED, because=cause) if cause is not None else None
 
     def finish(self, event: Event) -> None:
         step = event.step

@@ -19,12 +19,11 @@ def differences(
 ) -> list[FieldChange]:
     """Where the wanted values mean something else than those that are there.
 
-    Both are in YAML's spelling. What is not wanted is not compared, and neither are the service's
-    own fields and secrets.
+    Both are in YAML's spelling. What is not wanted is not compared, and neither are secrets.
     """
     found: list[FieldChange] = []
     for one in fields:
-        if one.at in wanted and one.compared and one.mutability is not Mutability.READ_ONLY:
+        if one.at in wanted and one.compared:
             found.extend(_difference(one, had.get(one.at), wanted[one.at], scope))
     return found
 

@@ -72,7 +72,7 @@ IN_USE = Rule(
     Severity.ERROR,
     "something would be deleted that others still use",
     "A deployment whose cluster, model or environment is gone fails at its next job, and one whose"
-    " endpoint is gone is lost. Making a cluster or an endpoint anew deletes it first.",
+    " endpoint is gone is lost. Making an endpoint anew deletes it first.",
     "Declare the deployments that use it in the files too, delete them, or point them elsewhere"
     " first.",
 )
@@ -176,13 +176,12 @@ def _in_use(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
     A cluster that is made anew comes back under its name, and its deployments stay as they are; an
     endpoint that is made anew takes those with it that no file declares.
     """
-    deleted = {one.address for one in changes if one.action is Action.DELETE}
     gone = {one.address for one in changes if "delete" in one.action.value}
     for change in changes:
         used_by = world.users.get(change.address, []) if change.address in gone else []
         if change.action is Action.REPLACE:
             used_by = [one for one in used_by if one.up == change.address]
-        left = [one for one in used_by if one not in gone and one.up not in deleted]
+        left = [one for one in used_by if one not in gone]
         if left:
             again = " and cannot be made anew" if change.action is Action.REPLACE else ""
             what = f"{change.address} is still used by {_some(left)}{again}"

@@ -178,6 +178,7 @@ _PATHS: dict[str, st.SearchStrategy[Data]] = {
 }
 _BY_NAME: dict[str, st.SearchStrategy[Data]] = {
     "size": st.sampled_from(SIZES),
+    "scoring_script": st.sampled_from(["score.py", "other.py"]),
     "deployment_name": st.just("nobody"),
     "shm_size": st.sampled_from(["2g", "512M"]),
     "swagger_url": st.sampled_from([f"https://host/services/{one}/swagger.json" for one in "ab"]),
@@ -233,7 +234,8 @@ def _agree_deployment(draw: st.DrawFn, data: dict[str, Data], form: Form) -> Non
     data.setdefault("model", NAMED["model"][0])
     data.setdefault("compute", NAMED["compute"][0])
     if "code_configuration" in data:
-        data["code_configuration"] = {"code": CODE, "scoring_script": "score.py"}
+        script = data["code_configuration"].get("scoring_script", "score.py")
+        data["code_configuration"] = {"code": CODE, "scoring_script": script}
     holder = data.get("settings", {}) if form.name == "model" else data
     if holder.get("output_action") == "summary_only":
         holder.pop("output_file_name", None)

@@ -34,6 +34,7 @@ from tests.worlds import (
 
 HEART = (compute(), model(), endpoint(default="blue"), deployment())
 CLUSTER = {"properties": {"computeType": "AmlCompute"}}
+CODE = {"properties": {"codeUri": "https://example.org/code"}}
 CPU, BLUE, ENDPOINT = compute().address, deployment().address, endpoint().address
 
 
@@ -225,6 +226,23 @@ def test_a_replacement_really_replaces_where_changes_are_ignored() -> None:
     applied(backend, compute())
     applied(backend, compute(size="Standard_D4s_v3"))
     assert "STANDARD_D4S_V3" in str(bodies(backend)["compute/cpu-cluster"])
+
+
+def test_a_default_deployment_is_really_made_anew_and_is_the_default_again() -> None:
+    backend = cloud()
+    backend.put(Address("code", "c0de", None, "1"), CODE).wait()
+    said = {"code": "azureml:c0de:1", "scoring_script": "score.py"}
+    applied(backend, *HEART[:3], deployment(code_configuration=said))
+    before = bodies(backend)
+    other = {**said, "scoring_script": "other.py"}
+    events = applied(backend, *HEART[:3], deployment(code_configuration=other))
+    assert [told.split()[0] for told in writes(events)] == [
+        "Unsetting",
+        "Destroying",
+        "Creating",
+        "Setting",
+    ]
+    assert bodies(backend)[str(ENDPOINT)] == before[str(ENDPOINT)]
 
 
 def test_a_replacement_waits_until_the_old_one_is_gone() -> None:

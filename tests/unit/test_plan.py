@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mlctl.apply import moved
 from mlctl.backends.local import LocalBackend
 from mlctl.changes import Action
 from mlctl.cloud.faults import Fault, Trouble
@@ -181,6 +182,15 @@ def test_a_cluster_that_others_use_whom_no_file_declares_can_be_made_anew() -> N
     assert codes(made) == []
 
 
+def test_a_model_inline_is_the_one_in_use_when_that_has_the_same_content() -> None:
+    named = model(name="made-by-hand", version="7", type="mlflow_model")
+    backend = standing(compute(), named, endpoint(), deployment(model="azureml:made-by-hand:7"))
+    inline = {"path": named.values["path",], "type": "MLflow_Model"}
+    assert planned(backend, *HEART[::2], deployment(model=inline)).plan.empty
+    other = planned(backend, *HEART[::2], deployment(model={**inline, "type": "custom_model"})).plan
+    assert len(other.pending) == 2
+
+
 def test_a_deployment_that_becomes_a_pipeline_is_made_anew() -> None:
     backend = standing(*HEART)
     named = {"name": "blue", "endpoint_name": "heart-batch"}
@@ -258,6 +268,22 @@ def test_what_failed_is_put_again_although_all_its_values_are_right() -> None:
     }
     applied(backend, compute())
     assert planned(backend, compute()).plan.empty
+
+
+def test_the_plan_remembers_an_older_version_that_a_deployment_names() -> None:
+    backend = standing(*HEART)
+    changed = model(version=None, path="azureml://jobs/again/model/")
+    made = planned(backend, changed, deployment(mini_batch_size=5)).plan
+    looked = {str(address): seen is not None for address, seen in made.read.items()}
+    assert (looked["model/heart:1"], looked["model/heart:2"]) == (True, False)
+
+
+def test_deployments_that_go_with_their_endpoint_do_not_make_a_plan_stale() -> None:
+    backend = standing(*HEART)
+    made = planned(backend, endpoint(), destroying=True)
+    assert moved(made.work, backend) == []
+    carried_out(made.work, backend)
+    assert backend.list("batch-endpoint") == []
 
 
 def test_the_plan_remembers_what_it_looked_at() -> None:
