@@ -18,7 +18,7 @@ from random import Random
 from time import perf_counter
 from typing import Any
 
-from mlctl.cloud.sim import engine, persist
+from mlctl.cloud.sim import engine, orders, persist
 from mlctl.cloud.sim.commands import AddCluster, SetPreemption, SubmitBatch
 from mlctl.cloud.sim.model import BatchSpec, ClusterSpec, Settings, Tier, Workload
 from mlctl.cloud.sim.processes import Poisson
@@ -57,7 +57,7 @@ def history(seed: str, mini_batches: int = 1000, nodes: int = 20, rate: float = 
     load = Workload(per_mini_batch_s=60.0)
     job = BatchSpec("j", "c", mini_batches, load, 1, nodes, timeout_s=EVER)
     for command in (SetPreemption((Poisson(rate),)), AddCluster(cluster), SubmitBatch(job)):
-        engine.apply(world, command)
+        orders.carry_out(world, command)
     engine.finish(world, "j", EVER)
     return world.now
 
@@ -148,10 +148,10 @@ def very_large(nodes: int, mini_batches: int) -> list[Figure]:
 def idle(clusters: int, days: int) -> list[Figure]:
     """Idle clusters, half of them with a node that always runs and is lost now and then."""
     world = World("bench/idle", settings=FAST)
-    engine.apply(world, SetPreemption((Poisson(0.05),)))
+    orders.carry_out(world, SetPreemption((Poisson(0.05),)))
     for number in range(clusters):
         spec = ClusterSpec(f"c{number}", Tier.LOW_PRIORITY, number % 2, 4)
-        engine.apply(world, AddCluster(spec))
+        orders.carry_out(world, AddCluster(spec))
     began = perf_counter()
     again = persist.load(persist.dump(world))
     for _ in engine.advance(again, days * DAY):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import sqrt
 from statistics import fmean, stdev
 
-from mlctl.cloud.sim import engine, invariants, views
+from mlctl.cloud.sim import engine, invariants, orders, views
 from mlctl.cloud.sim.commands import (
     AddCluster,
     Command,
@@ -63,7 +63,7 @@ def world(
     if watched:
         made.watch = invariants.verify
     for command in commands:
-        engine.apply(made, command)
+        orders.carry_out(made, command)
     return made
 
 

@@ -225,7 +225,7 @@ def told(
                 world = persist.load(json.loads(json.dumps(persist.dump(world))))
         if command is not None:
             try:
-                yield from engine.apply(world, command)
+                yield from engine.apply(world, command, detail=detail)
             except Refused:
                 continue
 

@@ -18,18 +18,21 @@ from mlctl.cloud.sim.state import Event, Kind, World
 _LAST = 9  # after every priority
 
 
-def apply(world: World, command: Command) -> list[LoggedEvent]:
+def apply(world: World, command: Command, *, detail: bool = True) -> list[LoggedEvent]:
     """Carry out a command now; what happened by that.
+
+    What follows from it, though at once, comes with time: `advance` to the same moment tells it.
+    `orders.carry_out` does the same without telling.
 
     Raises:
         Refused: the cloud does not take it, and nothing has changed.
     """
     happened: list[LoggedEvent] = []
-    world.log = happened
+    world.log, world.detail = happened, detail
     try:
         orders.carry_out(world, command)
     finally:
-        world.log = None
+        world.log, world.detail = None, False
     return happened
 
 
@@ -44,13 +47,14 @@ def advance(world: World, to: float, *, detail: bool = True) -> Iterator[LoggedE
     """
     _refuse_past(world, to)
     yield from _told(world, to, None, detail=detail)
-    world.now = to
+    world.now = float(to)
 
 
 def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterator[LoggedEvent]:
     """Let time pass until the job has ended, but no further than to the second `limit`.
 
-    The clock then stands where the job ended, or at `limit` if it has not.
+    The clock then stands where the job ended, or at `limit` if it has not. Where nothing can happen
+    any more by itself it stays where it is: a job on a locked cluster never ends.
 
     Raises:
         Unknown: there is no such job.
@@ -60,7 +64,7 @@ def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterat
     awaited = job_of(world, job)
     if awaited.ended is None:
         yield from _told(world, limit, awaited, detail=detail)
-        yield from advance(world, _end_of(awaited, limit), detail=detail)
+        yield from advance(world, _end_of(world, awaited, limit), detail=detail)
 
 
 def run(world: World, to: float) -> None:
@@ -72,7 +76,7 @@ def run(world: World, to: float) -> None:
     _refuse_past(world, to)
     while world.queue and world.queue[0][0] <= to:
         _happen(world, heappop(world.queue), to)
-    world.now = to
+    world.now = float(to)
 
 
 def finish(world: World, job: str, limit: float) -> bool:
@@ -84,12 +88,14 @@ def finish(world: World, job: str, limit: float) -> bool:
     awaited = job_of(world, job)
     while awaited.ended is None and world.queue and world.queue[0][0] <= limit:
         _happen(world, heappop(world.queue), limit)
-    run(world, max(world.now, _end_of(awaited, limit)))
+    run(world, max(world.now, _end_of(world, awaited, limit)))
     return awaited.ended is not None
 
 
-def _end_of(job: AnyJob, limit: float) -> float:
-    return limit if job.ended is None else job.ended
+def _end_of(world: World, job: AnyJob, limit: float) -> float:
+    if job.ended is not None:
+        return job.ended
+    return limit if world.queue else world.now
 
 
 def job_of(world: World, name: str) -> AnyJob:

@@ -6,9 +6,12 @@ supported-metrics reference. Preparing nodes are in none of them.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
+from math import ceil, inf
 
 from mlctl.cloud.sim.log import LoggedEvent
 from mlctl.cloud.sim.state import NodeState
@@ -39,14 +42,14 @@ class Metric(Enum):
     TOTAL = "Total"
 
 
-_COUNTED = {
+_COUNTED: dict[Metric, tuple[NodeState, ...]] = {
     Metric.ACTIVE: (NodeState.RUNNING,),
     Metric.IDLE: (NodeState.IDLE,),
     Metric.UNUSABLE: (NodeState.UNUSABLE,),
     Metric.LEAVING: (NodeState.LEAVING,),
     Metric.PREEMPTED: (NodeState.PREEMPTED,),
 }
-_COUNTED[Metric.TOTAL] = tuple(state for (state,) in _COUNTED.values())
+_COUNTED[Metric.TOTAL] = tuple(state for states in _COUNTED.values() for state in states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,8 @@ class Point:
 class Bucket:
     """A metric over the interval from `start` on.
 
-    `average`, `minimum` and `maximum` are of the number of nodes. `total` is the sum of the averages
-    of its minutes; of preempted nodes it is how many were lost, so that intervals add up.
+    `average`, `minimum` and `maximum` are of the number of nodes. `total` sums the averages of its
+    minutes; of preempted nodes it is how many were lost, so that intervals add up.
     """
 
     start: float
@@ -106,23 +109,15 @@ def points(events: Iterable[LoggedEvent], cluster: str) -> Iterator[Point]:
 def aggregate(
     series: Iterable[Point], metric: Metric, start: float, end: float, interval: float
 ) -> list[Bucket]:
-    """A metric by intervals of `interval` seconds from `start` to `end`, in nodes."""
-    before, inside = Point(start, (0,) * len(NodeState), 0), []
-    for point in series:
-        if point.at < start:
-            before = point
-        elif point.at < end:
-            inside.append(point)
-    buckets, upcoming = [], iter([*inside, None])
-    point_next = next(upcoming)
-    for number in range(max(round((end - start) / interval), 0)):
+    """A metric by intervals of `interval` seconds from `start` until `end` is reached, in nodes."""
+    known = [Point(-inf, (0,) * len(NodeState), 0), *series]
+    times = [point.at for point in known]
+    buckets = []
+    for number in range(ceil((end - start) / interval)):
         opens = start + number * interval
-        here = [before]
-        while point_next is not None and point_next.at < opens + interval:
-            here.append(point_next)
-            point_next = next(upcoming)
+        held = bisect_left(times, opens) - 1  # what held when it opened
+        here = known[held : bisect_left(times, opens + interval)]
         buckets.append(_bucket(here, metric, opens, interval))
-        before = here[-1]
     return buckets
 
 
@@ -130,10 +125,10 @@ def _bucket(here: list[Point], metric: Metric, opens: float, interval: float) ->
     """One interval: what held when it opened, and every change within."""
     values = [point.value(metric) for point in here]
     times = [opens, *(point.at for point in here[1:]), opens + interval]
-    lengths = [after - at for at, after in zip(times, times[1:], strict=False)]
+    lengths = [after - at for at, after in pairwise(times)]
     weighed = sum(value * length for value, length in zip(values, lengths, strict=True))
-    held = values if len(values) == 1 or lengths[0] > 0 else values[1:]
+    seen = values if lengths[0] > 0 else values[1:]
     total = weighed / MINUTE
     if metric is Metric.PREEMPTED:
         total = here[-1].losses - here[0].losses
-    return Bucket(opens, weighed / interval, min(held), max(held), total)
+    return Bucket(opens, weighed / interval, min(seen), max(seen), total)

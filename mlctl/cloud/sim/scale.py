@@ -168,6 +168,8 @@ def close(world: World, cluster: Cluster) -> None:
 
 def time_out(world: World, cluster: Cluster, node: Node) -> None:
     """IDLE_TIMEOUT: the node goes, or is kept for the cluster's sake; then no job pays for it."""
+    if node.since + cluster.spec.idle_s > world.now:
+        return  # a timer from before the cluster's idle time was changed
     if have(cluster) > target(world, cluster) and not cluster.locked:
         retire(world, cluster, node)
     else:

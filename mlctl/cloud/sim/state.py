@@ -216,6 +216,9 @@ class World:
     detail: bool = field(default=False, metadata={"derived": True})
     watch: Callable[[World], None] | None = field(default=None, metadata={"derived": True})
 
+    def __post_init__(self) -> None:
+        self.now = float(self.now)
+
     def new_epoch(self) -> int:
         """A number that no subject of an event has had."""
         self.epoch += 1

@@ -12,6 +12,7 @@ from mlctl.cloud.sim.processes import ALL, Script, Steps, Trace
 _TRACE = 'a trace is {"metadata": {"gap_seconds": 300}, "data": [nodes available, ...]}'
 _SCRIPT = 'a script is [[seconds, node number or "all"], ...]'
 _STEPS = "a capacity script is [[seconds, nodes available], ...]"
+_AGES = 1e12
 _TIMES = "service times are [seconds, ...]"
 
 
@@ -22,9 +23,11 @@ def trace(text: str, offset: int = 0) -> Trace:
         Refused: the text is none; says what one looks like.
     """
     match _json(text, _TRACE):
-        case {"metadata": {"gap_seconds": gap}, "data": [_, *_] as nodes} if _is_number(gap):
-            if gap > 0 and all(_is_count(each) for each in nodes):
+        case {"metadata": {"gap_seconds": gap}, "data": [_, *_] as nodes}:
+            if _is_time(gap) and gap > 0 and all(map(_is_count, nodes)):
                 return Trace(float(gap), tuple(nodes), offset)
+        case _:
+            pass
     raise Refused(f"the file is no trace: {_TRACE}")
 
 
@@ -83,12 +86,9 @@ def _json(text: str, shape: str) -> Any:
         raise Refused(f"the file is not JSON: {shape}") from None
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
-
-
-def _is_time(value: Any) -> bool:
-    return _is_number(value) and value >= 0
+def _is_time(value: object) -> bool:
+    """Seconds: neither negative nor beyond what a clock of doubles can tell apart."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _AGES
 
 
 def _is_count(value: Any) -> bool:
