@@ -14,13 +14,14 @@ from mlctl.cloud import (
     compute,
     faults,
     operations,
+    orders,
     pools,
     quota,
     references,
     rows,
 )
 from mlctl.cloud.ask import Ask, Catalog, Found
-from mlctl.cloud.checks import excess_of, refuse_busy, refuse_taken, refuse_used
+from mlctl.cloud.checks import excess_of, refuse_busy, refuse_locked, refuse_taken, refuse_used
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.cloud.operations import Failure, Running, Started, Verb
 from mlctl.cloud.refusal import bad, missing
@@ -53,6 +54,7 @@ def read(place: Place, addresses: Collection[Address]) -> dict[Address, Found]:
     with place.store.look() as db:
         world = rows.world(db, place.scope, place.location)
         found = rows.find_all(db, world.workspace, addresses)
+        _show_nodes(place, db, world.workspace, found.values())
     _lose(struck)
     return found
 
@@ -72,6 +74,7 @@ def siblings(place: Place, kind: str, parent: str | None) -> list[Found]:
             if rows.find(db, workspace, holder) is None:
                 raise missing(holder)
         found = list(rows.siblings(db, workspace, kind, parent))
+        _show_nodes(place, db, workspace, found)
     _lose(struck)
     return found
 
@@ -125,6 +128,14 @@ def finish(place: Place, number: int) -> Running | None:
     with place.store.change() as db:
         operations.advance(db, running.due)  # the clock never goes back
         return operations.find(db, number)
+
+
+def _show_nodes(place: Place, db: Connection, workspace: int, found: Collection[Found]) -> None:
+    """Put into the bodies of clusters what their nodes are doing."""
+    if any(each.address.kind == "compute" for each in found) and orders.is_awake(db):
+        from mlctl.cloud import fleet  # noqa: PLC0415  # most clusters never have a node
+
+        fleet.show(place.store, workspace, found)
 
 
 def _struck(place: Place, verb: str, addresses: Collection[Address]) -> tuple[Fault, ...]:
@@ -250,7 +261,23 @@ def _write(turn: _Turn, address: Address, new: Mapping[str, Data], old: Found | 
     rows.add_needs(db, resource, references.named(world.scope, new))
     if COLLECTIONS[address.kind][2]:
         return None
-    return _begin(turn, [resource], address, Verb.UPDATE if old else Verb.CREATE)
+    verb = Verb.UPDATE if old else Verb.CREATE
+    _order(turn, address, new, old, _due(turn, address, verb))
+    return _begin(turn, [resource], address, verb)
+
+
+def _order(
+    turn: _Turn, address: Address, new: Mapping[str, Data], old: Found | None, due: float
+) -> None:
+    """Let nodes follow a write, unless its operation will fail or it is not about nodes."""
+    there = turn.world.workspace
+    wanted = orders.to_have(there, address, new, turn.catalog)
+    had = orders.to_have(there, address, old.body, turn.catalog) if old else None
+    if wanted is None or _failure(turn.struck):
+        return
+    if wanted != had or (old is not None and old.state != "Succeeded"):
+        at = turn.world.now if orders.shrinks(wanted, had) else due
+        orders.write(turn.db, at, wanted, quiet=orders.is_quiet(wanted))
 
 
 def _begin_delete(turn: _Turn, old: Found) -> int | None:
@@ -259,17 +286,26 @@ def _begin_delete(turn: _Turn, old: Found) -> int | None:
     if old.address.kind == "batch-endpoint":
         beneath = rows.siblings(db, world.workspace, "batch-deployment", old.address.name)
         doomed += [each for each in beneath if each.state != "Deleting"]
+    refuse_locked(db, world, old)
     for each in doomed:
         refuse_busy(db, each, world.now)
     refuse_used(db, world, old)
     if COLLECTIONS[old.address.kind][2]:
         db.execute("DELETE FROM resources WHERE id = ?", (old.id,))
         return None
+    gone = orders.to_go(world.workspace, old.address)
+    if gone is not None and not _failure(turn.struck):
+        orders.write(db, world.now, gone, quiet=True)
     return _begin(turn, [each.id for each in doomed], old.address, Verb.DELETE)
 
 
 def _begin(turn: _Turn, resources: list[int], address: Address, verb: Verb) -> int:
-    now = turn.world.now
-    due = now + turn.world.settings.delays.of(address.kind, verb.name.lower()) + _delay(turn.struck)
-    begun = Started(address, verb, now, due, _failure(turn.struck))
+    due = _due(turn, address, verb)
+    begun = Started(address, verb, turn.world.now, due, _failure(turn.struck))
     return operations.begin(turn.db, resources, begun)
+
+
+def _due(turn: _Turn, address: Address, verb: Verb) -> float:
+    """When an operation will have ended."""
+    usual = turn.world.settings.delays.of(address.kind, verb.name.lower())
+    return turn.world.now + usual + _delay(turn.struck)

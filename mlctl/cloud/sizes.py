@@ -23,6 +23,7 @@ class Named:
     family: str
     vcpus: int
     gpus: int
+    usd_per_hour: float | None = None
 
 
 def size_of(catalog: Catalog, text: str) -> Size | None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x6D6C6374  # "mlct": tells our files from other people's
 MEMORY = ":memory:"
 _BUSY_SECONDS = 30.0
@@ -57,7 +57,28 @@ CREATE TABLE operations (
 CREATE INDEX operations_running ON operations (due) WHERE status = 'InProgress';
 CREATE TABLE faults (id INTEGER PRIMARY KEY, spec TEXT NOT NULL, seen INTEGER NOT NULL);
 """
-TABLES = ("needs", "claims", "used", "quotas", "operations", "faults", "resources", "workspaces")
+# Since version 2: what runs. `engine` is a checkpoint; the orders alone tell the whole story.
+_RUNS = """
+CREATE TABLE engine (
+  id INTEGER PRIMARY KEY CHECK (id = 1), life INTEGER NOT NULL, awake INTEGER NOT NULL,
+  now REAL NOT NULL, seen INTEGER NOT NULL, state TEXT NOT NULL);
+INSERT INTO engine VALUES (1, 0, 0, 0, 0, '');
+CREATE TABLE orders (id INTEGER PRIMARY KEY, at REAL NOT NULL, command TEXT NOT NULL);
+CREATE INDEX orders_by_time ON orders (at, id);
+CREATE TABLE jobs (
+  id INTEGER PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL,
+  name TEXT NOT NULL, kind TEXT NOT NULL, endpoint TEXT, deployment TEXT, created REAL NOT NULL,
+  note TEXT NOT NULL);
+CREATE UNIQUE INDEX jobs_by_key ON jobs (key, workspace);
+CREATE INDEX jobs_by_deployment ON jobs (workspace, endpoint, deployment);
+CREATE TABLE workloads (name TEXT PRIMARY KEY, spec TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE locks (
+  workspace INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (workspace, key)) WITHOUT ROWID;
+"""
+TABLES = (
+    *("needs", "claims", "used", "quotas", "operations", "faults", "orders", "jobs", "workloads"),
+    *("locks", "resources", "workspaces"),
+)
 
 
 class StoreError(Exception):
@@ -74,6 +95,7 @@ class Store:
             StoreError: it cannot be read, is not a state of ours, or is of a newer version.
         """
         self.path = str(path)
+        self.memo: object = None  # what `journal` remembers of the state, to read it once only
         self._lock = RLock()
         if self.path != MEMORY:
             _make_folder(Path(self.path))
@@ -153,7 +175,7 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
         _use_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")  # pages; each one waits for the disk
-    if _number(connection, "user_version") == 0:
+    if _number(connection, "user_version") < VERSION:
         _create(connection)
     _check_ours(connection, path)
 
@@ -195,10 +217,13 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 def _create(connection: sqlite3.Connection) -> None:
+    """Bring the file to this version, whichever it has."""
     connection.execute("BEGIN IMMEDIATE")
-    if _number(connection, "user_version") == 0:  # nobody else was faster
-        for statement in _statements(_SCHEMA):
+    version = _number(connection, "user_version")  # somebody else may have been faster
+    for script in (_SCHEMA, _RUNS)[version:]:
+        for statement in _statements(script):
             connection.execute(statement)
+    if version < VERSION:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
