@@ -7,11 +7,7 @@ BIN    := $(VENV)/bin
 PYTHON ?=
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-<<<<<<< Updated upstream
-.PHONY: help setup check lint types contracts test fix coverage docs bench demo clean
-=======
-.PHONY: help setup check lint types contracts test fix docs coverage demo clean
->>>>>>> Stashed changes
+.PHONY: help setup check lint types contracts test fix docs coverage bench demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need"
@@ -20,7 +16,6 @@ help:
 	@echo "make fix       format, and repair what the linter can repair"
 	@echo "make docs      write the pages that are made from the program"
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
-	@echo "make docs      write the pages that are made from the program: docs/cli.md, docs/az-compatibility.md"
 	@echo "make bench     time mlctl beside the peers that this machine has"
 	@echo "make demo      validate, plan and apply samples/low-priority-batch to the local workspace"
 	@echo "make clean     remove .venv and every cache"
@@ -74,9 +69,6 @@ coverage: $(READY)
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine
 	$(BIN)/coverage report
-
-docs: $(READY)
-	$(BIN)/python docs/generate.py
 
 bench: $(READY)
 	$(BIN)/python bench/run.py

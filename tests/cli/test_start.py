@@ -33,7 +33,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
 
 
 def seconds(folder: Path, *arguments: str) -> float:
-    """The processor time that a command takes, which other work on the machine does not lengthen."""
+    """The processor time that a command takes; other work on the machine hardly counts."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert finish(start(folder, *arguments)).code == 0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
