@@ -270,6 +270,13 @@ def test_what_is_being_deleted_is_waited_for_and_then_made() -> None:
     assert planned(backend, compute()).plan.empty
 
 
+def test_what_is_being_deleted_was_gone_already_when_the_plan_was_made() -> None:
+    backend = cloud()
+    applied(backend, compute())
+    backend.delete(CPU)
+    assert moved(planned(backend, compute()).work, backend) == []
+
+
 def test_waiting_for_others_has_an_end() -> None:
     class Forever(Watched):
         def wait(self, seconds: float) -> None:
