@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import shell
+
 ROOT = Path(__file__).parents[1]
 SAMPLES = sorted(folder for folder in (ROOT / "samples").iterdir() if folder.is_dir())
 SEEDS = ROOT.parent / "shared" / "seeds"
+TRAIN = ROOT / "samples" / "training" / "src" / "train.py"
 
 
 @pytest.mark.parametrize(
@@ -51,4 +57,30 @@ def test_every_sample_has_a_readme_that_names_its_files(folder: Path) -> None:
 def test_no_two_samples_declare_the_same_cluster() -> None:
     texts = [file.read_text() for folder in SAMPLES for file in folder.glob("*.yml")]
     names = [document["name"] for document in map(yaml.safe_load, texts) if document.get("size")]
-    assert len(names) == len(set(names)) == 8
+    assert len(names) == len(set(names)) == 9
+
+
+@pytest.mark.parametrize(
+    "folder", [one for one in SAMPLES if list(one.glob("*.yml"))], ids=lambda folder: folder.name
+)
+def test_a_sample_is_valid_and_once_applied_leaves_nothing_to_do(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    mlctl = shell.inside(tmp_path, monkeypatch, capsys)
+    assert mlctl("validate", folder).code == 0
+    assert mlctl("apply", folder, "--yes").code == 0
+    assert mlctl("plan", folder, "--detailed-exitcode").code == 0
+    assert mlctl("destroy", folder, "--yes").code == 0
+
+
+def test_the_training_sample_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    for epochs in ("25", "27"):
+        subprocess.run([sys.executable, TRAIN, "--epochs", epochs], cwd=tmp_path, check=True)
+        (outputs / "checkpoints" / "recovery_000030.part").write_text("{")
+    lines = (outputs / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in lines] == [*range(1, 26), *range(21, 28)]
+    assert (outputs / "line.json").is_file()

@@ -11,13 +11,21 @@ import pytest
 
 from mlctl import schema, source
 from mlctl.diagnostics import Report, Severity
-from mlctl.kinds import kind_of
+from mlctl.kinds import KINDS, kind_of, kind_of_schema
 from mlctl.kinds.address import Address
 from mlctl.render.resources import output, resource
 from tests.planning import CLUSTER, ENDPOINT, SCOPE, carried_out, plan, workspace
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-FILES = sorted(SAMPLES.glob("*/*.yml"))
+
+
+def declares(file: Path) -> bool:
+    """Whether a sample's file has a resource, and no job or pipeline."""
+    url = re.search(r"(?m)^\$schema: (.+)$", file.read_text(encoding="utf-8"))
+    return url is not None and kind_of_schema(url[1]) in KINDS.values()
+
+
+FILES = sorted(filter(declares, SAMPLES.glob("*/*.yml")))
 
 
 def shown(address: str, *texts: str) -> dict[str, Any]:
@@ -27,9 +35,9 @@ def shown(address: str, *texts: str) -> dict[str, Any]:
 
 def all_of(folder: Path) -> list[tuple[Address, dict[str, Any]]]:
     """Every resource that the files of a folder become."""
-    texts = {str(file): file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.yml"))}
+    texts = [file.read_text(encoding="utf-8") for file in FILES if file.parent == folder]
     backend = workspace()
-    made = plan(*texts.values(), name=str(folder / "all.yml"), backend=backend)
+    made = plan(*texts, name=str(folder / "all.yml"), backend=backend)
     carried_out(made, backend)
     own = (one.address for one in made.plan.changes if one.resource and not one.resource.owner)
     live = backend.read(list(own))
