@@ -117,7 +117,8 @@ def azure(
     from tests.emulator.inprocess import InProcess
 
     session, clock = requests.Session(), Clock()
-    transport = InProcess(emulator)  # type: ignore[arg-type]  # it only calls it
+    given: Any = emulator  # it is only called
+    transport: Any = InProcess(given)
     session.mount(base, transport)
     steady = Random(0)
     ticking = Time(clock.sleep, lambda: clock.moment, steady, limit)

@@ -113,6 +113,10 @@ def test_a_token_goes_to_no_other_host() -> None:
     client = behind(("GET */computes", says(200, page)))
     with pytest.raises(Permanent, match=r"evil\.test"):
         client.backend.list("compute")
+    page["nextLink"] = "http://azure.test/more"
+    client = behind(("GET */computes", says(200, page)))
+    with pytest.raises(Permanent, match="ForeignLink"):
+        client.backend.list("compute")
     elsewhere = {"azure-asyncoperation": "https://azure.test.evil/status"}
     client = behind(("PUT *", says(201, {"properties": {}}, elsewhere)))
     with pytest.raises(Permanent, match=r"azure\.test\.evil"):

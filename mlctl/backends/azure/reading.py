@@ -118,8 +118,7 @@ class Reader:
 
     def _versions(self, address: Address) -> list[Live]:
         versions = path(address, self._scope) + path_of("versions")
-        bodies = self._arm.pages(versions, **{"$orderBy": "createdtime asc"}, **_ALL)
-        found = [_live(address.kind, body) for body in bodies]
+        found = [_live(address.kind, body) for body in self._arm.pages(versions, **_ALL)]
         return sorted(found, key=lambda live: str(get(live.body, ("systemData", "createdAt"), "")))
 
 
