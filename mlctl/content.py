@@ -30,7 +30,8 @@ class Sort(Enum):
 class Upload:
     """Local content that a resource's body names, and that must be in the workspace before.
 
-    `wire` points at the name in the body. `path` is absolute; `digest` is its content's hash when it was looked at.
+    `wire` points at the name in the body. `path` is absolute; `digest` is its content's hash when
+    it was looked at.
     """
 
     sort: Sort

@@ -59,12 +59,10 @@ def line(event: Event, seconds: float | None = None) -> str | None:
             return f"{step.target}: {said.now}..."
         case State.RETRYING:
             return f"{step.target}: Retrying in {event.delay or 0:g}s: {clean(str(event.error))}"
-        case State.DONE if event.wrote and not event.waited:
-            return f"{step.target}: Accepted; not waited for"
-        case State.DONE if event.wrote or step.subsumed:
-            return f"{step.target}: {said.done}{after}"
         case State.DONE:
-            return f"{step.target}: Already as planned"
+            accepted = event.wrote and not event.waited
+            done = f"{said.done}{after}" if event.wrote or step.subsumed else "Already as planned"
+            return f"{step.target}: {'Accepted; not waited for' if accepted else done}"
         case State.FAILED:
             return f"{step.target}: {said.failed}{after}"
         case State.SKIPPED | State.CANCELLED:

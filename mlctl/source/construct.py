@@ -190,7 +190,7 @@ def _end(node: Node) -> Mark:
     """Where `node` ends; a block collection ends with its last item, not with what follows it."""
     while isinstance(node, Branch):
         if node.event.flow_style or not node.items:
-            assert node.end is not None  # noqa: S101  # it was composed to its end
+            assert node.end is not None  # it was composed to its end
             return node.end
         node = node.items[-1]
     return mark(node.event if isinstance(node, Alias) else node, end=True)
