@@ -119,9 +119,8 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
 
     running = notes.find(notes.FILE)
     if running is None:
-        raise Permanent(
-            "NoEmulator", "no emulator that was started in this folder runs: `mlctl emulator start`"
-        )
+        told = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
+        raise Permanent("NoEmulator", told)
     pairs = notes.exports(running, session.environment)
     if output is OutputFormat.NONE and query is None:
         session.out(notes.shell(pairs))

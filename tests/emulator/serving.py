@@ -51,6 +51,7 @@ class Served:
             made = http.client.HTTPConnection(str(where.hostname), where.port, timeout=60)
         else:
             trusted = ssl.create_default_context(cafile=str(self.told["ca_file"]))
+            trusted.verify_flags |= ssl.VERIFY_X509_STRICT  # as Python 3.13 does by itself
             made = http.client.HTTPSConnection(
                 str(where.hostname), where.port, timeout=60, context=trusted
             )
