@@ -78,6 +78,12 @@ def holds(resource: Resource, *at: str) -> bool:
     return isinstance(above, dict) and at[-1] in above
 
 
+def is_serverless(job: Resource) -> bool:
+    """Whether a job names no compute of the workspace."""
+    name = job.text("compute")
+    return name is None or name.removeprefix("azureml:").casefold() == "serverless"
+
+
 def lacks(resource: Resource, *at: str) -> bool:
     """Whether the mapping above `at` is written, and neither the key nor a misspelling of it."""
     above, key = resource.get(*at[:-1]), at[-1]

@@ -9,7 +9,7 @@ from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.graph import Graph
 from mlctl.kinds import JOB, Resource
-from mlctl.rules.base import Facts, count, declared, finding, word
+from mlctl.rules.base import Facts, count, declared, finding, is_serverless, word
 from mlctl.schema.words import listed, nearest
 
 _JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
@@ -100,7 +100,7 @@ _CHECKPOINT = re.compile(r"checkpoint|ckpt", re.IGNORECASE)
 def spot_on_cluster(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
     """MLC341."""
     for job in declared(graph, JOB.name):
-        if word(job, *_TIER) == "spot" and not _serverless(job):
+        if word(job, *_TIER) == "spot" and not is_serverless(job):
             yield finding(
                 SPOT_ON_CLUSTER,
                 job,
@@ -196,11 +196,6 @@ def type_ignored(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def _serverless(job: Resource) -> bool:
-    name = job.text("compute")
-    return name is None or name.removeprefix("azureml:").casefold() == "serverless"
-
-
 def _on_clusters(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
     """Each job with the declared cluster that it names."""
     for job in declared(graph, JOB.name):
@@ -218,7 +213,7 @@ def _cluster(graph: Graph, job: Resource) -> Resource | None:
 
 def _taken_away(graph: Graph, job: Resource) -> bool:
     """Whether the nodes of the job are known to be low-priority ones."""
-    if _serverless(job):
+    if is_serverless(job):
         return word(job, *_TIER) == "spot"
     cluster = _cluster(graph, job)
     return cluster is not None and word(cluster, "tier") == "low_priority"

@@ -9,8 +9,8 @@ from datetime import date
 from mlctl import catalog
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.graph import Graph
-from mlctl.kinds import Resource
-from mlctl.rules.base import Facts, declared, finding, has_placeholder, word
+from mlctl.kinds import JOB, Resource
+from mlctl.rules.base import Facts, declared, finding, has_placeholder, is_serverless, word
 from mlctl.schema.words import nearest
 
 _RETIRED = "learn.microsoft.com/azure/virtual-machines/sizes/retirement/retired-sizes-list"
@@ -74,35 +74,42 @@ _MODERN = re.compile(
     rf"|standard_(?:b|dc|fx|hb|l|m|nd){_CORES}{_MORE}_v2"
     rf"|standard_(?:dc|fx|hc|m|np){_CORES}|standard_ng{_CORES}{_MORE}_v1"
 )
+_OF_CLUSTER, _OF_JOB = ("size",), ("resources", "instance_type")
+# Where the tier stands, its word for nodes that can be taken away, and what to write for others.
+_TIERS: dict[tuple[str, ...], tuple[tuple[str, ...], str, str]] = {
+    _OF_CLUSTER: (("tier",), "low_priority", "tier: dedicated"),
+    _OF_JOB: (("queue_settings", "job_tier"), "spot", "job_tier: standard"),
+}
 _DEDICATED_ONLY = re.compile(r"standard_(?:b\d+(?:ls|ms|s)|.+_promo)")
 
 
 def retired_size(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
     """MLC304 and MLC305: the two sides of one day."""
-    for cluster, size in _sizes(graph):
+    for resource, at, size in _sizes(graph):
         end = catalog.retirement(size)
         if end is None or not _is_near(end.date, facts.today):
             continue
         gone = end.date <= facts.today
         yield finding(
             RETIRED_SIZE if gone else RETIRING_SIZE,
-            cluster,
-            cluster.label(("size",)),
+            resource,
+            resource.label(at),
             f"`{size}` {'retired' if gone else 'retires'} on {end.date.isoformat()}",
-            f"use {_instead(end.successor)}; a new size replaces the cluster",
+            f"use {_instead(end.successor)}"
+            + ("; a new size replaces the cluster" if at == _OF_CLUSTER else ""),
         )
 
 
 def unknown_size(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
     """MLC306."""
-    for cluster, size in _sizes(graph):
+    for resource, at, size in _sizes(graph):
         if catalog.find_size(size) or _is_named_like_one(size):
             continue
         near = nearest(_with_prefix(size), (known.name for known in catalog.sizes().values()))
         yield finding(
             UNKNOWN_SIZE,
-            cluster,
-            cluster.label(("size",)),
+            resource,
+            resource.label(at),
             f"no VM size `{size}` is known",
             f"did you mean `{near}`?" if near else "see `az ml compute list-sizes`",
         )
@@ -110,15 +117,16 @@ def unknown_size(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
 
 def not_low_priority(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
     """MLC318."""
-    for cluster, size in _sizes(graph):
-        if word(cluster, "tier") == "low_priority" and _is_dedicated_only(size):
+    for resource, at, size in _sizes(graph):
+        tier, spare, lasting = _TIERS[at]
+        if word(resource, *tier) == spare and _is_dedicated_only(size):
             yield finding(
                 NOT_LOW_PRIORITY,
-                cluster,
-                cluster.label(("size",)),
+                resource,
+                resource.label(at),
                 f"there are no low-priority nodes of `{size}`",
-                "take another size, or write `tier: dedicated`",
-                cluster.label(("tier",)),
+                f"take another size, or write `{lasting}`",
+                resource.label(tier),
             )
 
 
@@ -135,12 +143,22 @@ def _is_named_like_one(size: str) -> bool:
     return catalog.retirement(size) is not None or _MODERN.fullmatch(bare) is not None
 
 
-def _sizes(graph: Graph) -> Iterator[tuple[Resource, str]]:
-    """Only sizes that are written: silence means the service's default, whatever it is then."""
-    for cluster in declared(graph, "compute"):
-        size = cluster.text("size")
+def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
+    """Sizes of clusters and of serverless jobs, and where they stand.
+
+    Only those that are written: silence means the service's default, whatever it is then.
+    """
+    for resource in declared(graph):
+        match resource.address.kind:
+            case "compute":
+                at = _OF_CLUSTER
+            case JOB.name if is_serverless(resource):
+                at = _OF_JOB
+            case _:
+                continue
+        size = resource.text(*at)
         if size and not has_placeholder(size):
-            yield cluster, size
+            yield resource, at, size
 
 
 def _instead(successor: str | None) -> str:

@@ -163,6 +163,22 @@ def test_a_job_is_held_to_its_schema(line: str, code: str) -> None:
     assert codes(check(f"{job}{line}\n")) == [code]
 
 
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ("resources: {instance_type: Standard_NC6}", "MLC304"),
+        ("resources: {instance_type: Standard_DS3_v2}", "MLC305"),
+        ("resources: {instance_type: Standard_Banana}", "MLC306"),
+        ("resources: {instance_type: Standard_B2s}\nqueue_settings: {job_tier: Spot}", "MLC318"),
+    ],
+)
+def test_the_size_of_a_serverless_job_is_looked_up(lines: str, code: str) -> None:
+    job = NAMELESS.replace("compute: azureml:gpu-cluster\n", "")
+    assert code in codes(check(f"{job}{lines}\n"))
+    kubernetes = NAMELESS + "resources: {instance_type: a size of our own}\n"
+    assert codes(check(kubernetes)) == []
+
+
 def test_inputs_and_outputs_are_spelt_as_the_sdk_spells_them() -> None:
     made = body_of(
         inputs={
