@@ -87,11 +87,11 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
 def users(backend: Backend) -> dict[Address, list[Address]]:
     """Which live deployments name an address or, for an endpoint, lie beneath it."""
     found: dict[Address, list[Address]] = defaultdict(list)
-    for endpoint in backend.list("batch-endpoint"):
-        for deployment in backend.list("batch-deployment", endpoint.address.name):
-            if state(deployment.body) == "deleting":
-                continue
-            for used in (endpoint.address, *named_by(deployment, backend.scope)):
+    for deployment in backend.list("batch-deployment"):
+        if state(deployment.body) == "deleting":
+            continue
+        for used in (deployment.address.up, *named_by(deployment, backend.scope)):
+            if used is not None:
                 found[used].append(deployment.address)
     return dict(found)
 

@@ -107,6 +107,15 @@ def test_a_list_of_deployments_has_those_of_one_endpoint(backend: Backend) -> No
     assert backend.list("batch-deployment", "other") == []
 
 
+def test_a_list_without_a_parent_has_the_deployments_of_all(backend: Backend) -> None:
+    stage(backend)
+    put(backend, Address("batch-endpoint", "another"), endpoint())
+    put(backend, Address("batch-endpoint", "empty"), endpoint())
+    red = Address("batch-deployment", "red", "another")
+    put(backend, red, deployment(backend))
+    assert [live.address for live in backend.list("batch-deployment")] == [red, BLUE]
+
+
 def test_the_deployments_of_a_missing_endpoint_cannot_be_listed(backend: Backend) -> None:
     with pytest.raises(NotFound):
         backend.list("batch-deployment", "nobody")

@@ -71,13 +71,15 @@ class Reader:
                 yield from (partial(self._one, address) for address in group)
 
     def every(self, kind: str, parent: str | None = None) -> list[Live]:
-        """All of a kind (of one parent), by name; versions oldest first.
+        """All of a kind (of one parent), by parent and name; versions oldest first.
 
         Raises:
             NotFound: the parent does not exist.
         """
-        collection = COLLECTIONS[kind][0]
-        above = path(Address("batch-endpoint", parent), self._scope) if parent else None
+        collection, holder, _ = COLLECTIONS[kind]
+        if holder and parent is None:
+            return self._beneath(kind, holder)
+        above = path(Address(holder, parent), self._scope) if holder and parent else None
         root = (above or workspace(self._scope)) + path_of(collection)
         if _versioned(kind):
             names = [str(one["name"]) for one in self._arm.pages(root, **_ALL)]
@@ -86,6 +88,18 @@ class Reader:
         else:
             found = [_live(kind, body) for body in self._arm.pages(root) if _is(kind, body)]
         return sorted(found, key=lambda live: live.address.name.casefold())
+
+    def _beneath(self, kind: str, holder: str) -> list[Live]:
+        """All of a kind, whichever parent they have: there is no one list of them."""
+
+        def of(parent: str) -> list[Live]:
+            try:
+                return self.every(kind, parent)
+            except NotFound:  # it was deleted just now
+                return []
+
+        asked = [partial(of, live.address.name) for live in self.every(holder)]
+        return [live for lives in together(asked) for live in lives] if asked else []
 
     def _one(self, address: Address) -> Answer:
         body = self._arm.find(path(address, self._scope))
