@@ -41,7 +41,7 @@ def batch(
 ) -> BatchSpec:
     """A job of `n` mini-batches of one file, `seconds` each."""
     spec = BatchSpec(
-        *(name, on, n, Workload(per_mini_batch_s=seconds)),
+        *(name, on, n, Workload(per_mini_batch_s=float(seconds))),
         mini_batch_size=1,
         instance_count=nodes,
         timeout_s=NO_TIMEOUT,

@@ -8,6 +8,7 @@ from statistics import fmean, variance
 
 import pytest
 
+from mlctl.backends.local import LocalBackend
 from mlctl.cloud.sim import engine, views
 from mlctl.cloud.sim.commands import (
     AddCluster,
@@ -21,6 +22,7 @@ from mlctl.cloud.sim.jobs import Status
 from mlctl.cloud.sim.model import PoolSpec, Settings, Workload
 from mlctl.cloud.sim.processes import Poisson, Trace
 from mlctl.cloud.sim.usage import usage
+from tests import simulated
 from tests.histories import (
     AT_ONCE,
     DAY,
@@ -38,6 +40,7 @@ from tests.histories import (
     world,
     z,
 )
+from tests.simulated import CPU, OTHER
 
 SURE = 4.0  # standard errors; the seeds are fixed, so what fails is wrong and not unlucky
 
@@ -137,9 +140,9 @@ def test_retries_save_as_many_jobs_as_theory_says() -> None:
     p, n, tries = 0.1, 1000, 4
     load = Workload(per_mini_batch_s=60, fail_probability=p)
     failing = batch(n, 0, 20, workload=load, error_threshold=0)
-    strict = repeated(1500, "O13", of(cluster(20), failing))
+    strict = repeated(800, "O13", of(cluster(20), failing))
     assert abs(z(strict, lambda view: view.status is Status.COMPLETED, (1 - p**tries) ** n)) < SURE
-    lenient = repeated(1000, "O13b", of(cluster(20), replace(failing, error_threshold=-1)))
+    lenient = repeated(600, "O13b", of(cluster(20), replace(failing, error_threshold=-1)))
     expected = n * (1 - p**tries) / (1 - p)
     assert abs(z(lenient, lambda view: mini_batches(view).attempts, expected)) < SURE
 
@@ -157,6 +160,16 @@ def test_the_first_failed_mini_batch_fails_a_job_without_tolerance(place: str, a
     job = batch(8, 400, 2, timeout_s=300.0, error_threshold=0)
     view = ended(world(*of(cluster(2), job), settings=there))
     assert (view.status, view.makespan_s) == (Status.FAILED, at)
+
+
+def test_quota_counts_the_most_nodes_of_every_cluster_until_it_is_deleted(
+    local: LocalBackend,
+) -> None:
+    local.put(CPU, simulated.cluster(10, "LowPriority")).wait()
+    assert simulated.refused(local.put, OTHER, simulated.cluster(16, "LowPriority"))
+    local.put(OTHER, simulated.cluster(15, "LowPriority")).wait()  # 25 nodes of 4 cores are 100
+    local.delete(CPU).wait()
+    local.put(OTHER, simulated.cluster(16, "LowPriority")).wait()
 
 
 def test_five_hours_of_work_on_two_vms_are_done_first_in_first_out() -> None:

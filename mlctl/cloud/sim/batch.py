@@ -33,8 +33,9 @@ def wanted(job: BatchJob) -> int:
 
 def is_hungry(job: BatchJob) -> bool:
     """The job has mini-batches that wait, and may have a node more for them."""
-    waiting = job.fresh < job.total or job.head or job.tail
-    return bool(waiting) and job.running < job.spec.instance_count
+    if job.running >= job.spec.instance_count:
+        return False
+    return job.fresh < job.total or bool(job.head or job.tail)
 
 
 def join(world: World, job: BatchJob, node: Node) -> None:
@@ -48,23 +49,32 @@ def join(world: World, job: BatchJob, node: Node) -> None:
         job.started = world.now
         tell(world, "JOB_RUNNING", job=job.name)
     job.running += 1
+    work.draw(world.seed, job)
     first = node.number * job.spec.concurrency
     for slot in range(first, first + job.spec.concurrency):
-        job.spare[slot] = None
-    refill(world, job)
+        _fill(world, job, slot)
+    announce(world, job)
 
 
 def refill(world: World, job: BatchJob) -> None:
-    """Begin mini-batches on the spare slots of working nodes, as long as there are any."""
+    """Begin mini-batches that have come back on the spare slots of working nodes."""
     work.draw(world.seed, job)
-    while job.spare:
-        batch = _take(job)
-        if batch is None:
+    for slot in tuple(job.spare):
+        if not (job.head or job.tail):
             break
-        slot = next(iter(job.spare))
         del job.spare[slot]
-        _begin(world, job, batch, slot)
+        _fill(world, job, slot)
     announce(world, job)
+
+
+def _fill(world: World, job: BatchJob, slot: int) -> bool:
+    """Begin the mini-batch whose turn it is on a free slot; False where there is none."""
+    batch = _take(job)
+    if batch is None:
+        job.spare[slot] = None
+        return False
+    _begin(world, job, batch, slot)
+    return True
 
 
 def _take(job: BatchJob) -> int | None:
@@ -104,35 +114,31 @@ def announce(world: World, job: BatchJob) -> None:
 def cruise(world: World, job: BatchJob, until: Until) -> None:
     """End attempts that succeed, and begin untouched mini-batches in their place.
 
-    Returns before the first attempt that ends after `until`, failed, or without a successor, and
-    where the job begins to need fewer nodes.
+    Returns before the first attempt that ends after `until`, fails, or has no successor, and where
+    the job may begin to need fewer nodes. Jobs with mini-batches that time out are not for it.
     """
     flight, slots, times, failing = job.flight, job.work, job.times, job.failing
-    fresh, most, end = job.fresh, job.spec.timeout_s, until[0]
+    fresh, last, end = job.fresh, _cruise_end(job), until[0]
     ahead = world.number + 1 - fresh  # of the number of the next event
-    last = _cruise_end(job)
     detail, stale = world.detail, len(flight) > len(slots)
     if detail:
         last = min(last, fresh + _TOLD_AT_ONCE)
-    while flight and fresh < last:
-        attempt = flight[0]
-        at, late, _, batch, slot = attempt
+    latest = flight[-1][0] if flight else 0.0
+    while fresh < last and flight:
+        attempt = flight.popleft()
+        at, _, _, batch, slot = attempt
         if stale and slots.get(slot) is not attempt:
-            flight.popleft()  # it died with its node
-            continue
-        if late or batch in failing or (at >= end and attempt >= until):
+            continue  # it died with its node
+        if batch in failing or (at >= end and attempt >= until):
+            flight.appendleft(attempt)
             break
-        seconds = times[fresh]
-        if seconds <= most:
-            begun = (at + seconds, DONE_FIRST, ahead + fresh, fresh, slot)
-        else:
-            begun = (at + most, TIMEOUT, ahead + fresh, fresh, slot)
-        slots[slot] = begun
-        if begun > flight[-1]:
+        ends = at + times[fresh]
+        slots[slot] = begun = (ends, DONE_FIRST, ahead + fresh, fresh, slot)
+        if ends >= latest:
             flight.append(begun)
+            latest = ends
         else:
             insort(flight, begun)
-        flight.popleft()
         if detail:
             world.now = at
             retry.tell_of(world, "MB_DONE", job, batch, slot)
@@ -147,7 +153,7 @@ def cruise(world: World, job: BatchJob, until: Until) -> None:
 
 def _cruise_end(job: BatchJob) -> int:
     """How far untouched mini-batches may be begun before the job may seek fewer nodes."""
-    if job.head:
+    if job.head or job.late:
         return job.fresh
     enough = (job.spec.instance_count - 1) * job.spec.concurrency  # for one node fewer
     return min(job.total, job.total + len(job.work) + len(job.tail) - enough - 1)
@@ -175,11 +181,8 @@ def step(world: World, cluster: Cluster, job: BatchJob, until: Until) -> bool:
 
 def _go_on(world: World, cluster: Cluster, job: BatchJob, slot: int) -> None:
     """A slot takes the mini-batch that is next; where none is left its node may be idle."""
-    batch = _take(job)
-    if batch is not None:
-        _begin(world, job, batch, slot)
+    if _fill(world, job, slot):
         return
-    job.spare[slot] = None
     number = slot // job.spec.concurrency
     slots = range(number * job.spec.concurrency, (number + 1) * job.spec.concurrency)
     if job.work.keys().isdisjoint(slots):

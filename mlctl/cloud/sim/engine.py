@@ -116,7 +116,7 @@ def next_at(world: World) -> float | None:
 
 def _refuse_past(world: World, to: float) -> None:
     if not to >= world.now:
-        raise ValueError(f"time does not go back: it is {world.now} s, not before {to} s")
+        raise ValueError(f"time does not go back: it is {world.now:g} s, not before {to:g} s")
 
 
 def _told(

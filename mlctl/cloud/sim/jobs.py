@@ -75,6 +75,7 @@ class BatchJob(Job):
     flight: deque[Attempt] = field(default_factory=deque, metadata={"derived": True})
     times: list[float] = field(default_factory=list, metadata={"derived": True})
     failing: dict[int, int] = field(default_factory=dict, metadata={"derived": True})
+    late: bool = field(default=False, metadata={"derived": True})
     due: tuple[float, int, int] | None = field(default=None, metadata={"derived": True})
 
     @property

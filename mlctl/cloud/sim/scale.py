@@ -98,9 +98,10 @@ def _assign(world: World, cluster: Cluster) -> None:
 
 def _take(world: World, cluster: Cluster, node: Node, job: str) -> None:
     """An idle node changes hands and begins to run."""
-    owner = world.jobs.get(node.job)
-    if isinstance(owner, BatchJob) and node.job != job:
-        owner.members -= 1
+    if node.job not in ("", job):
+        owner = world.jobs[node.job]
+        if isinstance(owner, BatchJob):
+            owner.members -= 1
     meter.pay(world, cluster, node, job)
     nodes.work(world, cluster, node, job)
 

@@ -15,6 +15,7 @@ def draw(seed: str, job: BatchJob) -> None:
     if not job.times:
         job.times = service_times(seed, job.spec)
         job.failing = failing_attempts(seed, job.spec)
+        job.late = max(job.times) > job.spec.timeout_s
 
 
 def mini_batches(spec: BatchSpec) -> int:
