@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 from mlctl.cli import compatibility, exits, tree
 from mlctl.cli.app import build
 from mlctl.cli.pages import commands as pages_of_commands
@@ -15,7 +13,7 @@ DOCS = Path(__file__).parent
 
 def pages() -> dict[Path, str]:
     """Each page, and what it should say."""
-    root = tree.read(typer.main.get_command(build()))
+    root = tree.read(build())
     flags = compatibility.az_flags((DOCS / "data" / "az-ml.csv").read_text(encoding="utf-8"))
     return {
         DOCS / "exit-codes.md": exits.page(),

@@ -1,4 +1,4 @@
-"""The words of a command line as az reads them, to words that the parser knows. Pure.
+"""The words of a command line, read as az reads them. Pure.
 
 az takes the beginning of a long flag where only one flag begins so, several values after one flag,
 a switch with its value or without, and `@file` for the content of a file.
@@ -15,7 +15,6 @@ from types import MappingProxyType
 from mlctl.cli.tree import COMPLETION, HELP, Node, Option, Takes
 from mlctl.schema.words import nearest
 
-_SEPARATOR = "\x1f"  # ASCII's unit separator: in no argument that a person types
 _TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 
@@ -25,44 +24,50 @@ class UsageError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A command line that was read: words for the parser, and the node that they name."""
+class Flagged:
+    """A flag where it stands on a line, under the name as typed, and the values after it."""
 
-    words: list[str]
+    option: Option
+    name: str
+    words: tuple[str, ...]
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command line that was read: the command or group that it names, and what it says to it."""
+
     node: Node
-    seen: frozenset[Option]
+    flags: tuple[Flagged, ...]
+    positionals: tuple[str, ...]
 
     @property
     def helps(self) -> bool:
         """Whether help is asked for."""
-        return HELP in self.seen
+        return any(one.option is HELP for one in self.flags)
 
     @property
-    def incomplete(self) -> bool:
-        """Whether a group was named, and none of its commands, nor anything else to do."""
-        return bool(self.node.nodes) and not self.seen & {HELP, *COMPLETION}
+    def completes(self) -> bool:
+        """Whether it is about completion by the shell."""
+        return any(one.option in COMPLETION for one in self.flags)
+
+    def error(self, message: str) -> UsageError:
+        """What is said of a value that cannot be one."""
+        return _error(message, self.node)
 
 
 def read(
     words: Sequence[str], root: Node, absent: Mapping[str, str] = MappingProxyType({})
 ) -> Line:
-    """The words with every flag by its full name, and each with one value.
-
-    Several values become one word that `occurrence` takes apart. `absent` says why a flag that az
-    has is not here.
+    """The line that `words` are. `absent` says why a flag that az has is not here.
 
     Raises:
         UsageError: a command or flag is unknown, a flag's beginning fits several, a value or a
             required flag is missing.
     """
     reader = _Reader(deque(words), root, absent)
-    return Line(list(reader.read()), reader.node, frozenset(reader.seen))
-
-
-def occurrence(word: str) -> tuple[int, list[str]]:
-    """The values of one flag of several values, and where on the line it stood."""
-    place, separator, values = word.partition(_SEPARATOR)
-    return (int(place), values.split(_SEPARATOR)) if separator else (0, [word])
+    reader.read()
+    return Line(reader.node, tuple(reader.flags), tuple(reader.positionals))
 
 
 def with_files(words: Sequence[str], read: Callable[[str], str]) -> list[str]:
@@ -87,28 +92,26 @@ class _Reader:
     """Goes through the words once, from the root of the commands to a leaf."""
 
     def __init__(self, words: deque[str], root: Node, absent: Mapping[str, str]) -> None:
-        self._words = words
         self.node = root
+        self.flags: list[Flagged] = []
+        self.positionals: list[str] = []
+        self._words = words
         self._absent = absent
-        self.seen: set[Option] = set()
-        self._place = 0
 
-    def read(self) -> Iterator[str]:
+    def read(self) -> None:
         while self._words:
             word = self._words.popleft()
-            self._place += 1
             if word == "--":
-                yield word
-                yield from self._words
+                self.positionals += self._words
                 break
             if word.startswith("-") and word != "-":
-                yield from self._flag(word)
+                self._flag(word)
             elif self.node.nodes:
                 self.node = self._below(word)
-                yield word
             else:
-                yield word
-        self._demand_required()
+                self.positionals.append(word)
+        if not any(one.option is HELP for one in self.flags):
+            self._demand()
 
     def _below(self, word: str) -> Node:
         found = self.node.nodes.get(word)
@@ -120,30 +123,33 @@ class _Reader:
             raise self._error(f"'{word}' is misspelled or not recognized by the system.\n{known}")
         return found
 
-    def _flag(self, word: str) -> Iterator[str]:
+    def _flag(self, word: str) -> None:
         name, given = _split(word)
         option = self._find(name)
-        self.seen.add(option)
+        values = self._after(option, given, long=word.startswith("--"))
+        full = name if name in option.names else option.long
+        self.flags.append(Flagged(option, full, tuple(values), len(self.flags)))
+
+    def _after(self, option: Option, given: str | None, *, long: bool) -> Iterator[str]:
+        """The values of a flag: `given` with it, or the words that follow."""
         match option.takes:
+            case Takes.NOTHING if given is None:
+                pass
+            case Takes.NOTHING if long:
+                raise self._error(f"argument {option.long}: ignored explicit argument '{given}'")
             case Takes.NOTHING:
-                if given is not None and word.startswith("--"):
-                    raise self._error(
-                        f"argument {option.long}: ignored explicit argument '{given}'"
-                    )
-                if given is not None:
-                    self._words.appendleft(f"-{given}")  # `-yn x` is `-y -n x`
-                yield name if name in option.names else option.long
+                self._words.appendleft(f"-{given}")  # `-yn x` is `-y -n x`
+            case _ if given is not None:
+                yield given
             case Takes.ONE:
-                yield from (option.long, self._value(option) if given is None else given)
+                yield self._value(option)
             case Takes.TRUTH:
-                yield from (option.long, self._truth() if given is None else given)
+                yield self._truth()
             case Takes.MANY:
-                values = list(self._values()) if given is None else [given]
+                values = list(self._values())
                 if not values:
-                    raise self._error(
-                        f"argument {'/'.join(option.names)}: expected at least one argument"
-                    )
-                yield from (option.long, _SEPARATOR.join([str(self._place), *values]))
+                    raise self._error(f"argument {option.spelt}: expected at least one argument")
+                yield from values
 
     def _find(self, name: str) -> Option:
         """The option of that name, or the only one that a long name begins."""
@@ -173,7 +179,7 @@ class _Reader:
 
     def _value(self, option: Option) -> str:
         if not self._words or _is_flag(self._words[0]):
-            raise self._error(f"argument {'/'.join(option.names)}: expected one argument")
+            raise self._error(f"argument {option.spelt}: expected one argument")
         return self._words.popleft()
 
     def _values(self) -> Iterator[str]:
@@ -184,14 +190,28 @@ class _Reader:
         follows = bool(self._words) and self._words[0].casefold() in _TRUTHS
         return self._words.popleft() if follows else "true"
 
-    def _demand_required(self) -> None:
-        missing = [one for one in self.node.options if one.required and one not in self.seen]
-        if missing and HELP not in self.seen:
-            names = ", ".join("/".join(one.names) for one in missing)
-            raise self._error(f"the following arguments are required: {names}")
+    def _demand(self) -> None:
+        """What the command cannot do without, and what it cannot do with."""
+        seen = {one.option for one in self.flags}
+        missing = [one.spelt for one in self.node.options if one.required and one not in seen]
+        takes = self.node.positionals
+        missing += [
+            one.name
+            for one in takes[len(self.positionals) :]
+            if one.required and not self.node.nodes
+        ]
+        if missing:
+            raise self._error(f"the following arguments are required: {', '.join(missing)}")
+        if not any(one.slot.several for one in takes) and len(self.positionals) > len(takes):
+            extra = " ".join(self.positionals[len(takes) :])
+            raise self._error(f"unrecognized arguments: {extra}")
 
     def _error(self, message: str) -> UsageError:
-        return UsageError(f"{message}\nTry: {' '.join(('mlctl', *self.node.path))} --help")
+        return _error(message, self.node)
+
+
+def _error(message: str, node: Node) -> UsageError:
+    return UsageError(f"{message}\nTry: {' '.join(('mlctl', *node.path))} --help")
 
 
 def _split(word: str) -> tuple[str, str | None]:

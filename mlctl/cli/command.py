@@ -103,9 +103,11 @@ Body = Callable[..., Exit | None]
 
 
 class Command(TyperCommand):
-    """A command; `declared` are the parameters that it was made of."""
+    """A command: the parameters that it was made of, what help says, what it does with values."""
 
     declared: ClassVar[tuple[inspect.Parameter, ...]] = ()
+    text: ClassVar[str] = ""
+    run: ClassVar[Callable[..., int]]
 
 
 class Group(TyperGroup):
@@ -141,9 +143,6 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 _SHARED = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in _parameters(_globals)]
-_CONTEXT = inspect.Parameter(
-    "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-)
 
 
 def command(app: typer.Typer, name: str, **options: Any) -> Callable[[Body], Body]:
@@ -170,24 +169,22 @@ def add(
 ) -> None:
     """Register `body` as a command that takes the parameters `own` and the global flags."""
 
-    def run(context: typer.Context, **given: Any) -> Exit:
+    def run(**given: Any) -> Exit:
         flags = _globals(**{one.name: given.pop(one.name) for one in _SHARED})
-        above = context.find_root().obj
-        session = Session(flags.over(above) if isinstance(above, Flags) else flags)
-        return body(session, **given) or Exit.OK
+        return body(Session(flags), **given) or Exit.OK
 
     declared = (*own, *_SHARED)
     _sign(run, declared)
     run.__doc__ = text
-    made = type("Command", (Command,), {"declared": declared})
-    app.command(name, cls=made, **options)(run)
+    members = {"declared": declared, "text": text, "run": staticmethod(run)}
+    app.command(name, cls=type("Command", (Command,), members), **options)(run)
 
 
 def root(app: typer.Typer) -> None:
     """Let the global flags stand before the verb too: `mlctl --backend azure plan`."""
 
-    def callback(context: typer.Context, **given: Any) -> None:
-        context.obj = _globals(**given)
+    def callback(**_given: Any) -> None:
+        """Nothing: the flags are read with those of the command."""
 
     _sign(callback, _SHARED)
     made = type("Group", (Group,), {"declared": tuple(_SHARED)})
@@ -195,7 +192,7 @@ def root(app: typer.Typer) -> None:
 
 
 def _sign(function: Callable[..., Any], parameters: Iterable[inspect.Parameter]) -> None:
-    """Give a function the signature that typer reads."""
-    signed = [_CONTEXT, *parameters]
+    """Give a function the signature that typer reads, for completion."""
+    signed = list(parameters)
     function.__signature__ = inspect.Signature(signed)  # type: ignore[attr-defined]
     function.__annotations__ = {one.name: one.annotation for one in signed}

@@ -6,11 +6,11 @@ import configparser
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
-from mlctl.cli.arguments import UsageError
+from mlctl.cli.arguments import Flagged, UsageError
 from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import words_of
@@ -59,7 +59,10 @@ def configure(
     if not defaults and list_defaults is None:
         raise UsageError("say --defaults NAME=VALUE ..., or --list-defaults.")
     if defaults:
-        _write(own_file(session.environment), dict(map(_pair, words_of(defaults))))
+        _write(
+            own_file(session.environment),
+            dict(map(_pair, words_of(cast("list[Flagged]", defaults)))),
+        )
     if list_defaults is not None:
         fresh = Settings.read(Path(), session.environment)
         print_data(session, list(_listed(fresh)), output, query)

@@ -11,7 +11,6 @@ from typing import Any
 
 from mlctl import pointer, schema, source
 from mlctl.backends.base import Live
-from mlctl.cli.arguments import occurrence
 from mlctl.cli.flags import Flag, field_of, values
 from mlctl.cli.given import COMMAND_LINE, Given, Value, lay, over
 from mlctl.cli.update import Touched, Update, UpdateError, Verb, update
@@ -159,9 +158,9 @@ def _edited(
 def _updates(words: Mapping[str, Any]) -> list[Update]:
     """The generic update arguments, in the order in which they were typed."""
     found = [
-        (place, Update(verb, tuple(after)))
+        (one.place, Update(verb, one.words))
         for name, verb in (("set_", Verb.SET), ("add", Verb.ADD), ("remove", Verb.REMOVE))
-        for place, after in map(occurrence, words.get(name) or ())
+        for one in words.get(name) or ()
     ]
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from mlctl import pointer, schema
-from mlctl.cli.arguments import UsageError, occurrence
+from mlctl.cli.arguments import Flagged, UsageError
 from mlctl.cli.given import Value
 from mlctl.cli.output import OutputFormat
 from mlctl.cli.tree import ARGUMENTS, SWITCH
@@ -149,9 +149,9 @@ def values(flags: Iterable[Flag], given: Mapping[str, Any], kind: Kind) -> Itera
             yield from _values(flag, typed, field_of(kind, flag.at))
 
 
-def words_of(typed: Sequence[str]) -> list[str]:
-    """The values of a flag of several values, over all its occurrences."""
-    return [word for one in typed for word in occurrence(one)[1] if word]
+def words_of(typed: Sequence[Flagged]) -> list[str]:
+    """The values of a flag of several values, wherever it stands."""
+    return [word for one in typed for word in one.words if word]
 
 
 def field_of(kind: Kind, at: Pointer) -> Schema:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import typer
 from mlctl.backends.base import BackendError, NotFound
 from mlctl.cli import arguments, tree
 from mlctl.cli.app import KINDS, VERBS, build
+from mlctl.cli.bind import bind
 from mlctl.cli.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
 from mlctl.cli.scope import ScopeError
@@ -23,8 +25,9 @@ from mlctl.cli.streams import OutputError
 _PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift")
 # Flags with a value that may stand before the verb.
 _BEFORE = ("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w")
-# The base of what the parser raises, wherever typer keeps it.
+# The base of what typer raises, wherever it keeps it; every one has format_message().
 _ParserError = cast("type[Exception]", typer.BadParameter.__mro__[2])
+_COMPLETION = "_MLCTL_COMPLETE"  # typer's variable
 _ISSUES = "https://github.com/mlctl/mlctl/issues"
 
 
@@ -45,15 +48,27 @@ def run(words: Sequence[str]) -> int:
 
 def _run(words: Sequence[str]) -> int:
     """Read the words as az does, and run the command that they name."""
+    if _COMPLETION in os.environ:
+        return _complete(words)
     verb = words[0] if words and words[0] in VERBS else None
-    command = typer.main.get_command(build(verb))
     if verb in KINDS:
         words = arguments.with_files(words, _read)
-    line = arguments.read(words, tree.read(command), ABSENT_FLAGS)
-    if line.helps or line.incomplete:
+    line = arguments.read(words, tree.read(build(verb)), ABSENT_FLAGS)
+    if line.completes:
+        return _complete(words)
+    if line.helps or line.node.run is None:
         _help(line.node)
-        return Exit.USAGE if line.incomplete and line.node.path else Exit.OK
-    return int(command.main(line.words, prog_name="mlctl", standalone_mode=False) or 0)
+        return Exit.OK if line.helps or not line.node.path else Exit.USAGE
+    try:
+        return line.node.run(**bind(line))
+    except _ParserError as error:
+        raise line.error(error.format_message()) from None  # type: ignore[attr-defined]
+
+
+def _complete(words: Sequence[str]) -> int:
+    """What the shell asks for, or is told, to complete a line: the work of typer."""
+    command = typer.main.get_command(build())
+    return int(command.main([*words], prog_name="mlctl", standalone_mode=False) or 0)
 
 
 def _help(node: tree.Node) -> None:
@@ -76,8 +91,6 @@ def _ended(error: Exception, words: Sequence[str]) -> Exit:
     from mlctl.planfile import PlanFileError
 
     match error:
-        case _ParserError():
-            return _misused(error, words)
         case arguments.UsageError() | ScopeError():
             said, code = str(error), _usage(words)
         case PlanFileError(message=message, hint=hint):
@@ -102,16 +115,6 @@ def _refused(error: BackendError) -> str:
     number = [f"request id: {error.request_id}"] if error.request_id else []
     told = advice(error)
     return "\n  ".join([str(error), *error.details, *number, *([f"hint: {told}"] if told else [])])
-
-
-def _misused(error: Exception, words: Sequence[str]) -> Exit:
-    """Say what is wrong with the arguments; a group without a command has shown its help."""
-    context = getattr(error, "ctx", None)
-    message = error.format_message()  # type: ignore[attr-defined]  # every parser error has it
-    if not message:
-        return Exit.USAGE if context and context.parent else Exit.OK
-    where = f"\nTry: {context.command_path} --help" if context else ""
-    return _fail(f"{message}{where}", _usage(words))
 
 
 def _usage(words: Sequence[str]) -> Exit:

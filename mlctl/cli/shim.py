@@ -39,7 +39,7 @@ def az_shim(session: Session) -> Exit:
     """Print a shell function `az`: `az ml ...` goes to mlctl, the rest to the real az."""
     from mlctl.cli.app import AZ_KINDS, build
 
-    root = tree.read(typer.main.get_command(build()))
+    root = tree.read(build())
     lines = [
         "|".join(f'"{kind} {verb}"' for verb in root.nodes[kind].nodes) + " | \\"
         for kind in AZ_KINDS

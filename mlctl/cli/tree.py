@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args, get_origin
 
-from typer.core import TyperGroup
-from typer.models import ArgumentInfo, OptionInfo
+import typer
+from typer.models import ArgumentInfo, CommandInfo, OptionInfo
+
+from mlctl.cli.command import Command, Group
 
 ARGUMENTS = "Arguments"
 SWITCH = "{false, true}"  # the metavar of a flag that stands for `true` where no value follows
@@ -27,6 +29,17 @@ class Takes(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Slot:
+    """The parameter that a value is for: its name, its type, its bounds; `several` makes a list."""
+
+    name: str = ""
+    kind: Any = str
+    several: bool = False
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """A flag: its names as declared, what follows it, and what help says of it."""
 
@@ -35,14 +48,19 @@ class Option:
     help: str = ""
     panel: str = ARGUMENTS
     required: bool = False
-    metavar: str = ""
     choices: tuple[str, ...] = ()
     default: str = ""
+    slot: Slot = Slot()
 
     @property
     def long(self) -> str:
         """The name that messages use."""
         return next((name for name in self.names if name.startswith("--")), self.names[0])
+
+    @property
+    def spelt(self) -> str:
+        """All names, as argparse has them in its messages."""
+        return "/".join(self.names)
 
 
 _GLOBAL = "Global Arguments"
@@ -61,21 +79,30 @@ class Positional:
     name: str
     help: str
     required: bool
+    slot: Slot = Slot()
+
+
+Run: TypeAlias = Callable[..., int]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """A command, or a group of them (`nodes`), and where it stands: `("compute", "create")`."""
+    """A command (`run`), or a group of them (`nodes`), and where it is: `("compute", "create")`.
+
+    `defaults` are the values of the parameters that a line says nothing of.
+    """
 
     path: tuple[str, ...]
     text: str
     options: tuple[Option, ...]
     positionals: tuple[Positional, ...] = ()
     nodes: Mapping[str, Node] = field(default_factory=dict)
+    run: Run | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
-        """The first sentence of the text, or the first paragraph where that is shorter."""
+        """The first paragraph of the text."""
         return " ".join(self.text.partition("\n\n")[0].split())
 
     def commands(self) -> Iterator[Node]:
@@ -86,17 +113,40 @@ class Node:
             yield from node.commands()
 
 
-def read(command: Any, path: tuple[str, ...] = ()) -> Node:
-    """The node of a command of the parser, with all below it."""
-    declared: tuple[inspect.Parameter, ...] = getattr(command, "declared", ())
-    children = command.commands if isinstance(command, TyperGroup) else {}
+def read(app: typer.Typer, path: tuple[str, ...] = ()) -> Node:
+    """The node of a group, with all below it."""
+    made = app.registered_callback.cls if app.registered_callback else None
+    declared = made.declared if made is not None and issubclass(made, Group) else ()
+    nodes = {
+        one.name: _command(one, (*path, one.name))
+        for one in app.registered_commands
+        if one.name is not None and not one.hidden
+    }
+    for one in app.registered_groups:
+        if one.typer_instance is not None and isinstance(one.name, str):
+            nodes[one.name] = read(one.typer_instance, (*path, one.name))
+    options = (*_options(declared), *(() if path else COMPLETION), HELP)
+    return Node(path, _text(app.info.help), options, (), nodes)
+
+
+def _command(info: CommandInfo, path: tuple[str, ...]) -> Node:
+    made = info.cls
+    assert made is not None
+    assert issubclass(made, Command)
+    declared = made.declared
     return Node(
         path,
-        inspect.cleandoc(command.help or ""),
-        (*_options(declared), *(() if path else COMPLETION), HELP),
+        _text(made.text),
+        (*_options(declared), HELP),
         tuple(_positionals(declared)),
-        {name: read(child, (*path, name)) for name, child in children.items() if not child.hidden},
+        {},
+        made.run,
+        {one.name: one.default for one in declared},
     )
+
+
+def _text(given: Any) -> str:
+    return inspect.cleandoc(given) if isinstance(given, str) else ""
 
 
 def _options(declared: Iterable[inspect.Parameter]) -> Iterator[Option]:
@@ -109,18 +159,24 @@ def _options(declared: Iterable[inspect.Parameter]) -> Iterator[Option]:
                 info.help or "",
                 info.rich_help_panel or ARGUMENTS,
                 one.default is inspect.Parameter.empty,
-                info.metavar or "",
                 _choices(base),
                 _default(one.default),
+                _slot(one.name, base, info),
             )
 
 
 def _positionals(declared: Iterable[inspect.Parameter]) -> Iterator[Positional]:
     for one in declared:
-        _, info = _annotation(one)
+        base, info = _annotation(one)
         if isinstance(info, ArgumentInfo):
             required = one.default is inspect.Parameter.empty
-            yield Positional(info.metavar or one.name.upper(), info.help or "", required)
+            name = info.metavar or one.name.upper()
+            yield Positional(name, info.help or "", required, _slot(one.name, base, info))
+
+
+def _slot(name: str, base: Any, info: OptionInfo | ArgumentInfo) -> Slot:
+    several = get_origin(base) is list
+    return Slot(name, get_args(base)[0] if several else base, several, info.min, info.max)
 
 
 def _names(name: str, info: OptionInfo) -> tuple[str, ...]:

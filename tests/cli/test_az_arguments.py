@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from pathlib import Path
 
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.cli import tree
 from mlctl.cli.app import KINDS, build
-from mlctl.cli.arguments import UsageError, occurrence, read, with_files
+from mlctl.cli.arguments import UsageError, read, with_files
+from mlctl.cli.bind import bind
+from mlctl.cli.run import run
 from mlctl.cli.tree import Node, Option, Takes
 
-ROOT = tree.read(typer.main.get_command(build()))
+ROOT = tree.read(build())
 
 
 def words(line: str) -> list[str]:
-    """The words that the parser gets; several values of a flag are in one list."""
-    return read(line.split(), ROOT).words
+    """The line as it was meant: the command, every flag by its full name, the rest."""
+    return meant(line.split())
 
 
-def values(line: str, flag: str) -> list[tuple[int, list[str]]]:
-    """The values of every occurrence of a flag, with its place."""
-    given = read(line.split(), ROOT).words
-    return [occurrence(after) for name, after in pairwise(given) if name == flag]
+def meant(typed: list[str]) -> list[str]:
+    """The same, for words with spaces."""
+    found = read(typed, ROOT)
+    flags = [word for one in found.flags for word in (one.option.long, *one.words)]
+    return [*found.node.path, *flags, *found.positionals]
+
+
+def values(line: str, flag: str) -> list[list[str]]:
+    """The values of every occurrence of a flag."""
+    return [list(one.words) for one in read(line.split(), ROOT).flags if one.option.long == flag]
 
 
 def key_pub(path: str) -> str:
@@ -88,19 +95,20 @@ def test_why_a_flag_of_az_is_not_here_is_said() -> None:
 
 def test_several_values_may_follow_a_flag() -> None:
     line = "compute update -n x --set a=1 b=2 --tags t=1 --set c=3"
-    assert values(line, "--set") == [(4, ["a=1", "b=2"]), (6, ["c=3"])]
+    assert values(line, "--set") == [["a=1", "b=2"], ["c=3"]]
 
 
 def test_the_places_of_flags_keep_their_order() -> None:
     line = "compute update -n x --remove a --set b=1 --add c d"
-    places = [values(line, flag)[0][0] for flag in ("--remove", "--set", "--add")]
-    assert places == sorted(places)
+    flags = read(line.split(), ROOT).flags
+    assert [(one.option.long, one.place) for one in flags[1:]] == [
+        *(("--remove", 1), ("--set", 2), ("--add", 3))
+    ]
 
 
 @pytest.mark.parametrize("value", ["-1", "-.5", "-", "- a"])
 def test_a_number_a_dash_and_a_text_with_a_space_are_values(value: str) -> None:
-    given = read(["compute", "update", "-n", "x", "--set", "a=1", value], ROOT).words
-    assert occurrence(given[-1])[1] == ["a=1", value]
+    assert meant(["compute", "update", "-n", "x", "--set", "a=1", value])[-2:] == ["a=1", value]
 
 
 def test_a_flag_that_wants_values_and_gets_none_is_refused() -> None:
@@ -131,7 +139,7 @@ def test_a_switch_does_not_eat_the_next_flag() -> None:
 
 
 def test_short_flags_may_stand_together() -> None:
-    assert words("compute delete -yn x") == ["compute", "delete", "-y", "--name", "x"]
+    assert words("compute delete -yn x") == ["compute", "delete", "--yes", "--name", "x"]
 
 
 def test_a_short_flag_may_have_its_value_attached() -> None:
@@ -143,11 +151,12 @@ def test_a_flag_without_a_value_takes_none() -> None:
 
 
 def test_what_follows_two_dashes_is_no_flag() -> None:
-    assert words("validate -- --strict") == ["validate", "--", "--strict"]
+    assert words("validate -- --strict") == ["validate", "--strict"]
+    assert read(["validate", "--", "--strict"], ROOT).positionals == ("--strict",)
 
 
 def test_flags_of_every_command_may_stand_before_the_verb() -> None:
-    assert words("--back local plan x") == ["--backend", "local", "plan", "x"]
+    assert words("--back local plan x") == words("plan --backend local x")
 
 
 def test_every_required_flag_that_is_missing_is_named() -> None:
@@ -159,10 +168,9 @@ def test_help_asks_for_no_required_flag() -> None:
     assert words("batch-deployment show --help") == ["batch-deployment", "show", "--help"]
 
 
-def test_a_group_alone_is_incomplete() -> None:
-    assert [read(line, ROOT).incomplete for line in ([], ["compute"], ["compute", "list"])] == [
-        *(True, True, False)
-    ]
+def test_a_positional_that_is_missing_or_too_much_is_refused() -> None:
+    assert "the following arguments are required: PATH..." in refused("validate --strict")
+    assert "unrecognized arguments: b c" in refused("explain a b c")
 
 
 def test_a_file_stands_for_its_content() -> None:
@@ -187,7 +195,7 @@ def test_an_unambiguous_beginning_means_the_flag(drawn: tuple[Node, st.DataObjec
     required = [word for one in node.options if one.required for word in (one.long, "x")]
     line = [*node.path, *required, option.long[:begin], *after]
     if len(set(begun)) == 1 or option.long[:begin] in option.names:
-        assert option.long in read(line, ROOT).words
+        assert option in [one.option for one in read(line, ROOT).flags]
     elif not any(option.long[:begin] in one.names for one in node.options):
         with pytest.raises(UsageError, match="ambiguous"):
             read(line, ROOT)
@@ -215,3 +223,58 @@ def test_options_know_what_follows_them() -> None:
 def test_an_option_is_called_by_its_long_name() -> None:
     assert Option(("-y", "--yes")).long == "--yes"
     assert Option(("-y",)).long == "-y"
+
+
+def test_values_have_the_types_of_their_parameters() -> None:
+    line = "apply a b --parallelism 3 --output JSON --target x --target y"
+    bound = bind(read(line.split(), ROOT))
+    wanted = {"paths": ["a", "b"], "parallelism": 3, "target": ["x", "y"], "yes": False}
+    assert {name: bound[name] for name in wanted} == wanted
+    assert bound["output"].value == "json"
+
+
+def test_a_path_is_a_path() -> None:
+    assert bind(read(["plan", "x", "--out", "p.json"], ROOT))["out"] == Path("p.json")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("apply x --parallelism few", "'few' is not a valid value for '--parallelism'. It takes a"),
+        ("apply x --parallelism 0", "It takes at least 1 and at most 64."),
+        ("apply x --parallelism 65", "It takes at least 1 and at most 64."),
+        ("local quota set --computes -1", "It takes at least 0."),
+        ("validate x -o xml", "Allowed values: human, json, sarif, github, azure-pipelines."),
+    ],
+)
+def test_a_value_of_another_type_is_refused(line: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        bind(read(line.split(), ROOT))
+    assert said in str(caught.value)
+
+
+def test_what_is_not_said_has_its_default() -> None:
+    bound = bind(read(["validate", "x"], ROOT))
+    assert (bound["strict"], bound["ignore"], bound["backend"]) == (False, None, None)
+
+
+@pytest.mark.parametrize("node", list(ROOT.commands()), ids=lambda node: " ".join(node.path))
+def test_every_parameter_of_a_command_has_a_flag_or_a_place(node: Node) -> None:
+    slots = [*(one.slot for one in node.options), *(one.slot for one in node.positionals)]
+    assert sorted(slot.name for slot in slots if slot.name) == sorted(node.defaults)
+
+
+def test_completion_offers_commands_flags_and_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_MLCTL_COMPLETE", "complete_bash")
+    for typed, offered in (
+        ("mlctl compute cr", ["create"]),
+        ("mlctl compute create --tier ", ["dedicated", "low_priority"]),
+        ("mlctl compute create --max", ["--max-instances"]),
+    ):
+        monkeypatch.setenv("COMP_WORDS", typed)
+        monkeypatch.setenv("COMP_CWORD", str(len(typed.split(" ")) - 1))
+        with pytest.raises(SystemExit):
+            run([])
+        assert capsys.readouterr().out.split() == offered

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
 
 from mlctl.cli import tree
 from mlctl.cli.app import build
@@ -20,7 +19,7 @@ from mlctl.cli.run import run
 from tests import shell
 from tests.shell import SAMPLES, Run
 
-ROOT = tree.read(typer.main.get_command(build()))
+ROOT = tree.read(build())
 COMMANDS = [node.path for node in ROOT.commands()]
 STAGE = (
     "mlctl apply samples/low-priority-batch --yes",

@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import typer
 
 from mlctl.cli import compatibility, tree
 from mlctl.cli import help as words
@@ -27,7 +26,7 @@ from tests.shell import Run
 
 DATA = CHECKOUT / "docs" / "data" / "az-ml.csv"
 REFERENCE = CHECKOUT.parent / "shared" / "reference" / "az-ml-surface.md"
-ROOT = tree.read(typer.main.get_command(build()))
+ROOT = tree.read(build())
 FLAGS = az_flags(DATA.read_text())
 VERDICTS = list(verdicts(ROOT, FLAGS))
 
