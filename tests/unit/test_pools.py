@@ -66,6 +66,15 @@ def test_vms_are_there_when_the_operation_has_ended_and_not_before() -> None:
     assert shown(backend)["provisioned_vms"] == 0
     running.wait()
     assert shown(backend)["provisioned_vms"] == 3
+    backend.put(HERE, {"properties": {"vmCount": 5, "swaggerUrl": URL}})
+    assert shown(backend)["provisioned_vms"] == 3
+
+
+def test_the_service_holds_a_pool_to_its_web_service() -> None:
+    backend = cloud()
+    put(backend)
+    with pytest.raises(Permanent, match="swaggerUrl.* cannot be changed"):
+        put(backend, swaggerUrl=URL.replace("census", "other"))
 
 
 def test_another_web_service_is_another_pool() -> None:
@@ -122,6 +131,7 @@ def test_a_pool_too_large_is_refused_in_the_plan_and_by_the_service() -> None:
     assert codes(planned(backend, pool(vms=4)).plan) == ["MLC409"]
     with pytest.raises(Permanent, match=r"PoolVmQuotaExceeded.* 4 VMs.* 3 in a pool"):
         put(backend, vmCount=4)
+    put(backend, vmCount=3)
 
 
 def test_a_pool_over_a_lowered_limit_may_shrink_and_not_grow() -> None:
