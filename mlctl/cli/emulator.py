@@ -143,13 +143,13 @@ def _need_token(session: Session, host: str, token: str | None) -> None:
         return
     if not token:
         raise typer.BadParameter(
-            f"everybody who can reach {host} could read and change the simulated cloud, and make"
-            " files on this disk: set --token, or stay on 127.0.0.1",
+            f"everybody who can reach {host} could read and change the simulated cloud, and fill"
+            " this disk: set --token, or stay on 127.0.0.1",
             param_hint="--host",
         )
     session.say(
         f"WARNING: whoever can reach {host} and knows the token can read and change the simulated"
-        " cloud, and make files on this disk through uploads."
+        " cloud, and fill this disk with uploads."
     )
 
 
