@@ -74,7 +74,8 @@ _MODERN = re.compile(
     rf"|standard_(?:b|dc|fx|hb|l|m|nd){_CORES}{_MORE}_v2"
     rf"|standard_(?:dc|fx|hc|m|np){_CORES}|standard_ng{_CORES}{_MORE}_v1"
 )
-_OF_CLUSTER, _OF_JOB = ("size",), ("resources", "instance_type")
+_OF_CLUSTER: tuple[str, ...] = ("size",)
+_OF_JOB: tuple[str, ...] = ("resources", "instance_type")
 # Where the tier stands, its word for nodes that can be taken away, and what to write for others.
 _TIERS: dict[tuple[str, ...], tuple[tuple[str, ...], str, str]] = {
     _OF_CLUSTER: (("tier",), "low_priority", "tier: dedicated"),

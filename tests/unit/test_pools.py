@@ -73,7 +73,7 @@ def test_vms_are_there_when_the_operation_has_ended_and_not_before() -> None:
 def test_the_service_holds_a_pool_to_its_web_service() -> None:
     backend = cloud()
     put(backend)
-    with pytest.raises(Permanent, match="swaggerUrl.* cannot be changed"):
+    with pytest.raises(Permanent, match=r"swaggerUrl.* cannot be changed"):
         put(backend, swaggerUrl=URL.replace("census", "other"))
 
 
