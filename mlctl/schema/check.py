@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mlctl.diagnostics import Diagnostic
-from mlctl.schema import fields, rules, values
+from mlctl.schema import fields, quick, rules, values
 from mlctl.schema.fault import Fault, Schema
 from mlctl.schema.files import resolved
 from mlctl.schema.words import enumerated
@@ -19,16 +19,27 @@ if TYPE_CHECKING:
 
 # id of a schema -> the schema (kept, so that the id stays its own) and its validator.
 _validators: dict[int, tuple[Schema, Validator]] = {}
+_quick: dict[int, tuple[Schema, quick.Check | None]] = {}
 
 
 def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
     """What is wrong with a document by its schema, each thing once, in no promised order."""
+    if _surely_valid(document, schema):
+        return
     validator = _validator(schema)
     errors = list(validator.iter_errors(document.data))
     if errors:
         form, others = _form(validator, document)
         found = (one for error in errors for one in _diagnostics(error, document, form, others))
         yield from dict.fromkeys(found)
+
+
+def _surely_valid(document: Document, schema: Schema) -> bool:
+    """Whether there is nothing to say, found out without the library: it takes long to import."""
+    known = _quick.get(id(schema))
+    if known is None:
+        known = _quick[id(schema)] = (schema, quick.compiled(resolved(schema)))
+    return known[1] is not None and known[1](document.data)
 
 
 def _validator(schema: Schema) -> Validator:
