@@ -139,8 +139,7 @@ class _Builder:
         if above is not None and subsumed:
             needs = {(_Role.DELETE, above)}
         else:
-            users = (one for one in self._users.get(address, ()) if one.up != address)
-            needs = {(_Role.DELETE, one) for one in users}
+            needs = {(_Role.DELETE, one) for one in self._users.get(address, ())}
             needs |= {(_Role.PUT, above)} if above is not None else set()
         step = Step(0, address, Verb.DELETE, address, "Destroying", subsumed=subsumed)
         self._steps[_Role.DELETE, address] = step, needs
@@ -242,9 +241,7 @@ def _known_as(change: Change) -> Address:
 def _defaults(change: Change) -> tuple[str, str]:
     """The default deployment that an endpoint shall have, and the one that it has; "" for none."""
     live = pointer.get(change.live.body, _DEFAULT) if change.live else None
-    said = change.values.get(_DEFAULT_IN_YAML, live)
-    gone = change.action in (Action.CREATE, Action.REPLACE)
-    return str(said or ""), "" if gone else str(live or "")
+    return str(change.values.get(_DEFAULT_IN_YAML, live) or ""), str(live or "")
 
 
 def _same(one: str, other: str) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mlctl.apply import Event, NotEffective, Retry, Stale, State, apply, moved
-from mlctl.backends.base import NotFound, Operation, Permanent, Transient
+from mlctl.backends.base import Live, NotFound, Operation, Permanent, Transient
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.cloud.settings import Immutable, Settings
@@ -174,6 +174,22 @@ def test_what_appeared_since_the_plan_is_not_overwritten() -> None:
     assert isinstance(last(carried_out(work, backend)).error, Stale)
 
 
+def test_what_somebody_makes_while_it_is_made_anew_is_not_overwritten() -> None:
+    class Hurried(Watched):
+        reads = 0
+
+        def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
+            self.reads += 1
+            if self.reads == 3:  # before and after the delete, and now before the put
+                self.inner.put(CPU, CLUSTER).wait()
+            return super().read(addresses)
+
+    backend = cloud()
+    applied(backend, compute())
+    work = planned(backend, compute(size="Standard_D4s_v3")).work
+    assert isinstance(last(carried_out(work, Hurried(backend))).error, Stale)
+
+
 def test_what_vanished_since_the_plan_is_not_made_again() -> None:
     backend = cloud()
     applied(backend, compute())
@@ -274,7 +290,7 @@ def test_what_is_being_deleted_was_gone_already_when_the_plan_was_made() -> None
     backend = cloud()
     applied(backend, compute())
     backend.delete(CPU)
-    assert moved(planned(backend, compute()).work, backend) == []
+    assert moved(planned(backend, compute(max_instances=5)).work, backend) == []
 
 
 def test_waiting_for_others_has_an_end() -> None:

@@ -55,6 +55,17 @@ def test_a_new_workspace_gets_everything() -> None:
     assert (made.summary.add, made.summary.change, made.summary.destroy) == (4, 0, 0)
 
 
+def test_changes_are_listed_by_kind_and_then_by_name() -> None:
+    made = planned(cloud(), *HEART[::-1], compute("a-cluster")).plan
+    assert [str(one.address) for one in made.changes] == [
+        "compute/a-cluster",
+        "compute/cpu-cluster",
+        "batch-endpoint/heart-batch",
+        "batch-deployment/heart-batch/blue",
+        "model/heart:1",
+    ]
+
+
 def test_a_replacement_is_one_added_and_one_destroyed() -> None:
     made = planned(standing(compute()), compute(tier="low_priority")).plan
     assert actions(made) == {"compute/cpu-cluster": "replace"}
@@ -240,6 +251,12 @@ def test_destroying_an_endpoint_tells_of_deployments_that_no_file_declares() -> 
         "batch-deployment/heart-batch/blue": "delete",
     }
     assert made.rejections == ()
+
+
+def test_destroying_leaves_inline_assets_which_others_may_use() -> None:
+    resources = (*HEART[:3], deployment(environment={"image": "ubuntu:22.04"}))
+    made = planned(standing(*resources), *resources, destroying=True).plan
+    assert "environment" not in {one.address.kind for one in made.changes}
 
 
 def test_destroying_what_is_not_there_is_nothing_to_do() -> None:

@@ -255,6 +255,13 @@ def test_properties_of_an_endpoint_can_be_added_and_not_altered() -> None:
     assert message == "`properties.a` is '1' and cannot be altered"
 
 
+def test_a_cluster_is_made_anew_beneath_the_deployments_of_others() -> None:
+    backend = cloud()
+    applied(backend, *HEART, endpoint("other"), deployment("green", on="other"))
+    moved = endpoint(location="westus2")
+    assert codes(planned(backend, spot("cpu-cluster", 2), model(), moved, HEART[3]).plan) == []
+
+
 def test_an_endpoint_with_deployments_of_others_cannot_be_made_anew() -> None:
     backend = cloud()
     applied(backend, *HEART)
