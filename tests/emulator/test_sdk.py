@@ -15,6 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(autouse=True)
 def _led(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("azure.ai.ml", reason="the azure extra is not installed")
     lead_here(monkeypatch)
 
 
