@@ -76,6 +76,11 @@ class Form:
         """The fields that a file can say; the others are the service's own."""
         return tuple(one for one in self.fields if one.mutability is not Mutability.READ_ONLY)
 
+    @cached_property
+    def referring(self) -> tuple[Field, ...]:
+        """The fields, sent or not, that name other resources."""
+        return tuple(one for one in (*self.fields, *self.mentions) if one.refers_to)
+
     def field(self, at: Pointer) -> Field | None:
         """The field at a pointer of the document."""
         return next((field for field in self.fields if field.at == at), None)

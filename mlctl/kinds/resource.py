@@ -67,7 +67,7 @@ class Resource:
     def references(self) -> list[tuple[Field, Reference]]:
         """The fields that name other resources, and what they name."""
         found = []
-        for field in (*self.form.fields, *self.form.mentions):
+        for field in self.form.referring:
             value = (
                 self.values[field.at] if field.at in self.values else self.get(*map(str, field.at))
             )
