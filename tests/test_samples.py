@@ -71,6 +71,7 @@ def test_a_sample_is_valid_and_once_applied_leaves_nothing_to_do(
 ) -> None:
     mlctl = shell.inside(tmp_path, monkeypatch, capsys)
     assert mlctl("validate", folder).code == 0
+    assert mlctl("plan", folder).code == 0
     assert mlctl("apply", folder, "--yes").code == 0
     assert mlctl("plan", folder, "--detailed-exitcode").code == 0
     assert mlctl("destroy", folder, "--yes").code == 0
