@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from mlctl.apply import Event, State, apply
 from mlctl.backends.base import Backend
 from mlctl.backends.local import LocalBackend
 from mlctl.changes import Plan
+from mlctl.cloud.store import Store
 from mlctl.diagnostics import Report
 from mlctl.kinds import Kind, kind_of_schema
 from mlctl.kinds.address import Address, Scope
@@ -40,8 +42,10 @@ class Planned(NamedTuple):
 
 
 def workspace(*texts: str) -> Backend:
-    """A workspace in which `texts` are applied."""
-    backend: Backend = LocalBackend(":memory:", SCOPE)
+    """A workspace in which `texts` are applied; it closes when nobody has it."""
+    store = Store(":memory:")
+    backend = LocalBackend(store, SCOPE)
+    weakref.finalize(backend, store.close)
     if texts:
         carried_out(plan(*texts, backend=backend), backend)
     return backend

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from mlctl import apply, graph, plan, source, steps
 from mlctl.backends.base import Backend, Live, Operation
 from mlctl.backends.local import LocalBackend
 from mlctl.changes import Plan
+from mlctl.cloud.store import Store
 from mlctl.diagnostics import Report, Source
 from mlctl.graph import Graph
 from mlctl.kinds import KINDS
@@ -39,8 +41,10 @@ class Planned:
 
 
 def cloud() -> LocalBackend:
-    """An empty workspace, and quotas that nothing exceeds."""
-    backend = LocalBackend(":memory:", SCOPE)
+    """An empty workspace, and quotas that nothing exceeds; it closes when nobody has it."""
+    store = Store(":memory:")
+    backend = LocalBackend(store, SCOPE)
+    weakref.finalize(backend, store.close)
     plenty = {one.family: 1_000_000 for one in backend.usage(backend.location)}
     for region in REGIONS:
         backend.set_quota(region, families=plenty)
