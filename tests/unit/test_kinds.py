@@ -280,6 +280,12 @@ def test_a_cluster_comes_back_respelt_and_means_the_same() -> None:
     assert ("ssh_public_access_enabled",) not in had
 
 
+def test_a_secret_that_comes_back_after_all_is_not_taken_in() -> None:
+    account = {"adminUserName": "azureuser", "adminUserPassword": "s3cr3t!"}
+    came = {"properties": {"properties": {"userAccountCredentials": account}}}
+    assert "s3cr3t!" not in str(decode(came, compute().form, SCOPE))
+
+
 def test_a_deployment_comes_back_flattened_and_means_the_same() -> None:
     nested = deployment(type="model", settings={"mini_batch_size": 5})
     flat = deployment(mini_batch_size=5)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from mlctl import graph, predict
 from mlctl.backends.local import LocalBackend
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
 from mlctl.plan import removal
-from mlctl.survey import users
+from mlctl.survey import survey, users
 from tests.worlds import (
     SCOPE,
     applied,
@@ -151,6 +152,24 @@ def test_what_one_cluster_gives_up_another_may_take() -> None:
     backend = with_quota(low_priority=100)
     applied(backend, spot("a-cluster", 20), spot("b-cluster", 5))
     applied(backend, spot("a-cluster", 5), spot("b-cluster", 20))
+
+
+def test_only_those_that_ask_for_more_are_told_that_it_is_too_much() -> None:
+    backend = with_quota(low_priority=100)
+    applied(backend, spot("a-cluster", 20), spot("b-cluster", 5))
+    made = planned(backend, spot("a-cluster", 30), spot("b-cluster", 4)).plan
+    assert [found.address for found in made.rejections] == ["compute/a-cluster"]
+
+
+def test_what_is_deleted_makes_room_for_what_waits_for_it() -> None:
+    backend = with_quota(low_priority=100)
+    applied(backend, spot("a-cluster", 20))
+    built = graph.build([spot("a-cluster", 20), spot("b-cluster", 20)], SCOPE)
+    world = survey(built, backend)
+    (old,) = planned(backend, spot("a-cluster", 20), destroying=True).plan.changes
+    (new,) = planned(backend, spot("b-cluster", 20)).plan.changes
+    assert list(predict.refusals([old, new], world)) == []
+    assert predict.waits([old, new], world) == {new.address: (old.address,)}
 
 
 def test_low_priority_and_dedicated_cores_are_counted_apart() -> None:
