@@ -240,7 +240,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A job at a moment, the nodes of its cluster by state, and what happened since the last one."""
+    """A job at a moment, its cluster's nodes by state, and what happened since the last one."""
 
     at: float
     job: Job

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlctl import catalog as public
 from mlctl.backends.base import (
@@ -29,6 +30,9 @@ from mlctl.cloud.store import Store, StoreError
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 
+if TYPE_CHECKING:  # the event engine takes longer to load than most commands
+    from mlctl.backends.local_runs import LocalEngine, LocalJobs
+
 LOCATION = "eastus"
 
 
@@ -51,7 +55,7 @@ class LocalOperation:
         """What any process can ask for it by (`LocalBackend.operation`); None when all was done."""
         if self.number is None:
             return None
-        with _translated():
+        with translated():
             return operations.token(control.status(self._place).seed, self.number)
 
     def wait(self) -> None:
@@ -62,7 +66,7 @@ class LocalOperation:
         """
         if self.number is None:
             return
-        with _translated():
+        with translated():
             ended = service.finish(self._place, self.number)
         if ended and ended.status == operations.FAILED and ended.failure:
             raise Permanent(ended.failure.code, ended.failure.message, status=200)
@@ -88,7 +92,7 @@ class LocalBackend:
         Raises:
             LocalStateError: the state cannot be used.
         """
-        with _translated():
+        with translated():
             store = path if isinstance(path, Store) else Store(path)
         self.scope = scope
         self._place = Place(store, scope, location, catalog)
@@ -102,12 +106,12 @@ class LocalBackend:
     def location(self) -> str:
         """The workspace's region."""
         place = self._place
-        with _translated(), place.store.look() as db:
+        with translated(), place.store.look() as db:
             return rows.world(db, place.scope, place.location).location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         """The resources that exist, by the address as asked."""
-        with _translated():
+        with translated():
             found = service.read(self._place, addresses)
         return {address: _live(each) for address, each in found.items()}
 
@@ -117,7 +121,7 @@ class LocalBackend:
         Raises:
             NotFound: the parent does not exist.
         """
-        with _translated():
+        with translated():
             return [_live(each) for each in service.siblings(self._place, kind, parent)]
 
     def put(self, address: Address, body: Mapping[str, Data]) -> LocalOperation:
@@ -126,7 +130,7 @@ class LocalBackend:
         Raises:
             BackendError: refused at once.
         """
-        with _translated():
+        with translated():
             return LocalOperation(self._place, service.put(self._place, address, body))
 
     def delete(self, address: Address) -> LocalOperation:
@@ -135,7 +139,7 @@ class LocalBackend:
         Raises:
             NotFound: there is nothing to delete.
         """
-        with _translated():
+        with translated():
             return LocalOperation(self._place, service.delete(self._place, address))
 
     def wait(self, seconds: float) -> None:
@@ -155,19 +159,34 @@ class LocalBackend:
         ]
 
     def nodes(self, cluster: Address) -> builtins.list[Node]:
-        """The nodes of a cluster; none while the simulated clusters do not grow.
+        """The nodes of a cluster.
 
         Raises:
             NotFound: there is no such cluster.
         """
-        if cluster not in self.read([cluster]):
-            raise NotFound("ResourceNotFound", f"There is no {cluster}.", status=NOT_FOUND)
-        return []
+        from mlctl.backends.local_runs import nodes
+
+        with translated():
+            return nodes(self._place, cluster)
+
+    @property
+    def jobs(self) -> LocalJobs:
+        """The jobs of the workspace."""
+        from mlctl.backends.local_runs import LocalJobs
+
+        return LocalJobs(self._place)
+
+    @property
+    def engine(self) -> LocalEngine:
+        """What nodes and jobs of this cloud meet with: delays, losses, capacity, workloads."""
+        from mlctl.backends.local_runs import LocalEngine
+
+        return LocalEngine(self._place)
 
     def taken(self, address: Address, location: str) -> str | None:
         """Which other workspace of the subscription has the name in a region."""
         place = self._place
-        with _translated(), place.store.look() as db:
+        with translated(), place.store.look() as db:
             world = rows.world(db, place.scope, place.location)
             other = rows.owner(db, world, address, location)
         return f"workspace `{other}` has it" if other else None
@@ -175,21 +194,21 @@ class LocalBackend:
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash."""
         place = self._place
-        with _translated(), place.store.look() as db:
+        with translated(), place.store.look() as db:
             world = rows.world(db, place.scope, place.location)
             return rows.find_code(db, world.workspace, sha256)
 
     def operation(self, token: str) -> Running | None:
         """The operation that any process began, by its id; None when there is none."""
         place = self._place
-        with _translated(), place.store.look() as db:
+        with translated(), place.store.look() as db:
             seed = rows.world(db, place.scope, place.location).seed
             number = operations.number_of(seed, token)
             return None if number is None else operations.find(db, number)
 
     def status(self) -> Status:
         """The whole cloud at this moment."""
-        with _translated():
+        with translated():
             return control.status(self._place)
 
     def advance(self, seconds: float) -> float:
@@ -198,27 +217,27 @@ class LocalBackend:
         Raises:
             ValueError: time does not go back.
         """
-        with _translated():
+        with translated():
             return control.advance(self._place, seconds)
 
     def settle(self) -> float:
         """Let virtual time pass until nothing runs any more."""
-        with _translated():
+        with translated():
             return control.settle(self._place)
 
     def reset(self, seed: int | str = 0) -> None:
         """Make the whole cloud new."""
-        with _translated():
+        with translated():
             control.reset(self._place, str(seed))
 
     def configure(self, settings: Settings) -> None:
         """Set how long things take and how strict the cloud is."""
-        with _translated():
+        with translated():
             control.configure(self._place, settings)
 
     def pools(self, location: str | None = None) -> tuple[Pool, ...]:
         """The quotas of a region (the workspace's), or those that hold `limits.EVERYWHERE`."""
-        with _translated():
+        with translated():
             return control.pools(self._place, self.location if location is None else location)
 
     def set_quota(
@@ -241,7 +260,7 @@ class LocalBackend:
             quota.COMPUTES: computes,
         }
         limits = {name: limit for name, limit in general.items() if limit is not None}
-        with _translated():
+        with translated():
             control.set_caps(self._place, location or self.location, limits | dict(families or {}))
 
     def set_pool_limits(self, *, pools: int | None = None, vms: int | None = None) -> None:
@@ -252,12 +271,12 @@ class LocalBackend:
         """
         given = {quota.BATCH_POOLS: pools, quota.VMS_PER_POOL: vms}
         limits = {name: limit for name, limit in given.items() if limit is not None}
-        with _translated():
+        with translated():
             control.set_caps(self._place, quota.EVERYWHERE, limits)
 
     def add_fault(self, fault: Fault) -> int:
         """Set a fault for calls to come; its number."""
-        with _translated():
+        with translated():
             return control.add_fault(self._place, fault)
 
     def faults(self) -> tuple[Planted, ...]:
@@ -266,7 +285,7 @@ class LocalBackend:
 
     def clear_faults(self) -> int:
         """Remove all faults; how many there were."""
-        with _translated():
+        with translated():
             return control.clear_faults(self._place)
 
 
@@ -276,7 +295,7 @@ def _live(found: Found) -> Live:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
     """The border where the cloud's refusals become a backend's errors."""
     try:
         yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import typer
 
 from mlctl.cli.command import Group, command, root
@@ -14,6 +16,7 @@ VERBS = (
     "apply",
     "destroy",
     *KINDS,
+    "job",
     "convert",
     "explain",
     "doctor",
@@ -64,6 +67,10 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
             from mlctl.cli import convert
 
             convert.register(app)
+        case "job":
+            from mlctl.cli import jobs
+
+            app.add_typer(jobs.app, name=verb)
         case "explain":
             from mlctl.cli import explain
 
@@ -77,9 +84,7 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
 
             app.add_typer(schemas.app, name=verb)
         case "local":
-            from mlctl.cli import local
-
-            app.add_typer(local.app, name=verb)
+            app.add_typer(_local(), name=verb)
         case "emulator":
             from mlctl.cli import emulator
 
@@ -96,3 +101,13 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
             from mlctl.cli import resources
 
             app.add_typer(resources.group(kind), name=kind)
+
+
+@cache
+def _local() -> typer.Typer:
+    """The commands of the simulated cloud, put together once."""
+    from mlctl.cli import behaviour, chance, local
+
+    behaviour.register(local.app)
+    chance.register(local.app)
+    return local.app

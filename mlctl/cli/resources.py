@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import typer
 
-from mlctl.cli import flags, reads, write
+from mlctl.cli import flags, invoke, reads, write
 from mlctl.cli.command import add
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import option, switch
@@ -38,6 +38,7 @@ def group(kind_name: str) -> typer.Typer:
     app = typer.Typer(help=f"Manage {_plural(kind)}.", no_args_is_help=True)
     for verb in _verbs(kind):
         add(app, verb.name, _bound(verb, kind), _ordered(verb.own), verb.text)
+    invoke.register(app, kind_name)
     return app
 
 

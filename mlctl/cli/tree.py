@@ -15,6 +15,7 @@ from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 from mlctl.cli.command import Command, Group
 
 ARGUMENTS = "Arguments"
+SIMULATED = "Simulated Cloud Arguments"  # flags that az does not have
 SWITCH = "{false, true}"  # the metavar of a flag that stands for `true` where no value follows
 SEVERAL = "..."  # the end of the metavar of a flag that several values follow
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
 from mlctl.cloud import operations, orders
+from mlctl.cloud.orders import Order
 from mlctl.cloud.sim import engine, persist
 from mlctl.cloud.sim.commands import (
     AddCluster,
@@ -95,9 +96,17 @@ def command(it: Turn, wanted: Command) -> list[LoggedEvent]:
     Raises:
         Refused: it does not take it; nothing has changed.
     """
+    engine.run(it.world, it.world.now)
     happened = engine.apply(it.world, wanted)
     orders.write(it.db, it.world.now, persist.dump_command(wanted))
     return happened
+
+
+def carry(it: Turn, order: Order) -> None:
+    """Write an order down and carry it out now."""
+    engine.run(it.world, it.world.now)
+    orders.write(it.db, it.world.now, order)
+    _carry_out(it.world, persist.load_command(dict(order)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +197,7 @@ def _run(memo: _Memo, to: float) -> bool:
         length *= 2
         if _is_worth_saving(memo) and near < to:
             return False
+    engine.run(world, max(to, world.now))  # what is due at once, too, before the next order
     return True
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from math import inf, isfinite
 from sqlite3 import Connection
 
-from mlctl.cloud.refusal import Refusal
+from mlctl.cloud.refusal import Refusal, bad
 
 DEFAULT = "default"  # the workload of jobs that name none
 _SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")
@@ -52,6 +53,21 @@ class Load:
 
 
 USUAL = Load(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
+
+
+def check(load: Load) -> None:
+    """See that every figure makes sense.
+
+    Raises:
+        Refusal: one does not.
+    """
+    for slot in fields(load):
+        value = getattr(load, slot.name)
+        numbers = value if isinstance(value, tuple) else () if value is None else (value,)
+        most = 1 if slot.name == "fail_probability" else inf
+        if not all(isfinite(number) and 0 <= number <= most for number in numbers):
+            bounds = "not be negative" if most == inf else "be between 0 and 1"
+            raise bad(f"`{slot.name}` must {bounds}, not {value}.")
 
 
 def save(db: Connection, name: str, load: Load) -> None:

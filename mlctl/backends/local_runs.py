@@ -1,0 +1,190 @@
+"""What runs in the local backend: jobs, the nodes of clusters, and what they meet with."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mlctl.backends.base import Happening, Job, Node, Progress
+from mlctl.backends.local import translated
+from mlctl.cloud import fleet, jobs, runs, weather
+from mlctl.cloud.jobs import Known
+from mlctl.cloud.load import Load
+from mlctl.cloud.runs import Invocation
+from mlctl.cloud.service import Place
+from mlctl.cloud.sim.log import LoggedEvent
+from mlctl.cloud.sim.model import Parameter, Tier
+from mlctl.cloud.sim.processes import Capacity, Preemption
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+
+
+def nodes(place: Place, cluster: Address) -> list[Node]:
+    """The nodes of a cluster.
+
+    Raises:
+        Refusal: there is no such cluster (404).
+    """
+    return [
+        Node(each.id, each.state, each.private_ip, each.public_ip, each.port, each.job)
+        for each in fleet.nodes(place, cluster)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJobs:
+    """The jobs of a workspace of a simulated cloud."""
+
+    place: Place
+
+    def invoke(
+        self,
+        endpoint: str,
+        deployment: str | None,
+        body: Mapping[str, Data],
+        load: Load,
+        workload: str,
+    ) -> Job:
+        """Call an endpoint.
+
+        Raises:
+            NotFound: there is no such endpoint, deployment or workload.
+            BackendError: refused.
+        """
+        with translated():
+            return self._job(
+                runs.invoke(self.place, Invocation(endpoint, deployment, body, load, workload))
+            )
+
+    def show(self, name: str) -> Job:
+        """A job.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        with translated():
+            return self._job(jobs.find(self.place, name))
+
+    def list(
+        self, endpoint: str | None = None, deployment: str | None = None
+    ) -> builtins.list[Job]:
+        """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
+
+        Raises:
+            NotFound: there is no such endpoint or deployment.
+        """
+        with translated():
+            return [self._job(each) for each in jobs.list_(self.place, endpoint, deployment)]
+
+    def cancel(self, name: str) -> Job:
+        """Cancel a job.
+
+        Raises:
+            NotFound: there is none of that name.
+            BackendError: it has ended already.
+        """
+        with translated():
+            return self._job(jobs.cancel(self.place, name))
+
+    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
+        """Let virtual time pass until a job has ended, but no longer than `seconds`.
+
+        The clock stands still where nothing will ever happen.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        with translated():
+            for each in jobs.follow(self.place, name, seconds, detail=detail):
+                events = tuple(map(_happening, each.events))
+                counts = fleet.by_state(each.nodes) if each.nodes else {}
+                yield Progress(each.now, self._job(each.known), counts, events)
+
+    def story(self, name: str) -> Iterator[str]:
+        """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        with translated():
+            yield from jobs.story(self.place, name)
+
+    def _job(self, known: Known) -> Job:
+        return Job(known.row.name, known.body(self.place.scope))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """What nodes and jobs of a simulated cloud meet with. Everything counts from now on."""
+
+    place: Place
+
+    def parameters(self) -> list[Parameter]:
+        """Every setting, with where its value comes from."""
+        with translated():
+            return weather.parameters(self.place)
+
+    def configure(self, changes: Mapping[str, object]) -> None:
+        """Change settings by their names.
+
+        Raises:
+            BackendError: a value makes no sense.
+        """
+        with translated():
+            weather.configure(self.place, changes)
+
+    def set_preemption(self, processes: tuple[Preemption, ...]) -> None:
+        """What takes low-priority nodes; nothing where there are no processes.
+
+        Raises:
+            BackendError: a process makes no sense.
+        """
+        with translated():
+            weather.set_preemption(self.place, processes)
+
+    def set_capacity(self, capacity: Capacity | None, tier: Tier | None) -> None:
+        """How many nodes a region has (of a tier, or of each).
+
+        Raises:
+            BackendError: it makes no sense.
+        """
+        with translated():
+            weather.set_capacity(self.place, capacity, tier)
+
+    def preempt(self, cluster: Address, count: int | None) -> int:
+        """Take some nodes of a cluster, or all, by hand; how many went.
+
+        Raises:
+            NotFound: there is no such cluster.
+            BackendError: its nodes are dedicated, or it has not so many.
+        """
+        with translated():
+            return weather.preempt(self.place, cluster, count)
+
+    def lock(self, clusters: Sequence[Address], *, locked: bool) -> list[Address]:
+        """Put a resource lock on clusters (all, where none is named), or take it away; which.
+
+        Raises:
+            NotFound: there is no such cluster.
+        """
+        with translated():
+            return weather.lock(self.place, clusters, locked=locked)
+
+    def workloads(self) -> dict[str, Load]:
+        """Every workload by its name."""
+        with translated():
+            return weather.workloads(self.place)
+
+    def set_workload(self, name: str, load: Load) -> Load:
+        """Say how long jobs take that name this workload; over what it said before.
+
+        Raises:
+            BackendError: it makes no sense.
+        """
+        with translated():
+            return weather.set_workload(self.place, name, load)
+
+
+def _happening(event: LoggedEvent) -> Happening:
+    return Happening(event.at, event.event, event.facts)

@@ -1,0 +1,152 @@
+"""What people set about the nodes and jobs of a simulated cloud; everything counts from now on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import Field, fields, replace
+from enum import Enum
+from typing import Any
+
+from mlctl.cloud import journal, load, orders, rows, runs
+from mlctl.cloud.jobs import found, said
+from mlctl.cloud.journal import Turn
+from mlctl.cloud.load import Load
+from mlctl.cloud.refusal import bad
+from mlctl.cloud.rows import World
+from mlctl.cloud.service import Place
+from mlctl.cloud.sim import model
+from mlctl.cloud.sim.commands import Configure, Lock, Preempt, SetCapacity, SetPreemption
+from mlctl.cloud.sim.model import Parameter, Settings, Tier
+from mlctl.cloud.sim.nodes import UP
+from mlctl.cloud.sim.processes import Capacity, Preemption
+from mlctl.kinds.address import Address
+
+
+def parameters(place: Place) -> list[Parameter]:
+    """Every setting as it is, with where its value comes from."""
+    with journal.look(place.store) as now:
+        return list(model.parameters(now.settings))
+
+
+def configure(place: Place, changes: Mapping[str, object]) -> None:
+    """Change settings by their names; text is read as what the setting takes.
+
+    Raises:
+        Refusal: there is no such setting, or a value makes no sense.
+    """
+    known = {slot.name: slot for slot in fields(Settings)}
+    for name in changes:
+        if name not in known:
+            raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
+    wanted: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
+    with _commanding(place) as (it, _):
+        journal.command(it, Configure(replace(it.world.settings, **wanted)))
+
+
+def set_preemption(place: Place, processes: tuple[Preemption, ...]) -> None:
+    """What takes low-priority nodes; nothing, where there are no processes.
+
+    Raises:
+        Refusal: a process makes no sense.
+    """
+    with _commanding(place) as (it, _):
+        journal.command(it, SetPreemption(processes))
+
+
+def set_capacity(place: Place, capacity: Capacity | None, tier: Tier | None) -> None:
+    """How many nodes every region has (of a tier, or of each); None: no limit.
+
+    Raises:
+        Refusal: it makes no sense.
+    """
+    with _commanding(place) as (it, _):
+        for each in [tier] if tier else list(Tier):
+            journal.command(it, SetCapacity(capacity, each))
+
+
+def preempt(place: Place, cluster: Address, count: int | None) -> int:
+    """Take nodes of a cluster away: the first `count` that are up, or all; how many went.
+
+    Raises:
+        Refusal: there is no such cluster (404), it is dedicated, or has not so many nodes.
+    """
+    with _commanding(place) as (it, world):
+        there = found(it.db, world, cluster)
+        runs.ensure(it, place, world, there)
+        name = orders.name_of(world.workspace, there.address.name)
+        nodes = it.world.clusters[name].nodes
+        up = sorted(number for number, node in nodes.items() if node.state in UP)
+        if count is not None and count > len(up):
+            has = f"{len(up)} that could be lost" if up else "none that could be lost"
+            raise bad(f"Cluster `{there.address.name}` has not {count} nodes, but {has}.")
+        doomed = tuple(up if count is None else up[:count])
+        journal.command(it, Preempt(name, doomed))
+        return len(doomed)
+
+
+def lock(place: Place, names: Sequence[Address], *, locked: bool) -> list[Address]:
+    """Put a resource lock on clusters (all of the workspace, where none is named), or remove it.
+
+    Raises:
+        Refusal: there is no such cluster (404).
+    """
+    with _commanding(place) as (it, world):
+        all_ = rows.siblings(it.db, world.workspace, "compute", None)
+        chosen = [found(it.db, world, name) for name in names] or list(all_)
+        for each in chosen:
+            runs.ensure(it, place, world, each)
+            name = orders.name_of(world.workspace, each.address.name)
+            journal.command(it, Lock(name, locked=locked))
+            held = (world.workspace, rows.key(each.address))
+            it.db.execute("DELETE FROM locks WHERE workspace = ? AND key = ?", held)
+            if locked:
+                it.db.execute("INSERT INTO locks VALUES (?, ?)", held)
+        return [each.address for each in chosen]
+
+
+def workloads(place: Place) -> dict[str, Load]:
+    """Every workload by its name."""
+    with place.store.look() as db:
+        return {name: load.get(db, name) for name in load.names(db)}
+
+
+def set_workload(place: Place, name: str, given: Load) -> Load:
+    """Say how long the jobs take that name this workload, over what it said before.
+
+    Raises:
+        Refusal: it makes no sense.
+    """
+    load.check(given)
+    with place.store.change() as db:
+        made = given.over(load.find(db, name) or load.USUAL)
+        load.save(db, name, made)
+        return made
+
+
+@contextmanager
+def _commanding(place: Place) -> Iterator[tuple[Turn, World]]:
+    with journal.turn(place.store) as it:
+        world = rows.world(it.db, place.scope, place.location)
+        with said(world.workspace):
+            yield it, world
+
+
+_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def _read(slot: Field[Any], value: object) -> object:
+    """Text to a value of the setting's type, which its default shows."""
+    text = str(value).casefold()
+    try:
+        match slot.default:
+            case bool():
+                return _TRUTHS[text]
+            case Enum() as usual:
+                return type(usual)(text)
+            case None if text in ("none", "null"):
+                return None
+            case _:
+                return float(text)
+    except (ValueError, KeyError):
+        raise bad(f"`{value}` is no value for `{slot.name}`, which is {slot.default}.") from None
