@@ -38,6 +38,17 @@ UNREADABLE = Rule(
     "Correct the path: it is relative to the file that names it.",
 )
 
+JOB_DEFINITION = Rule(
+    "MLC410",
+    "job-definition-without-component",
+    Severity.ERROR,
+    "a pipeline deployment that has a job and no component",
+    "A pipeline deployment runs a component. Making one from a job takes the workspace that the job"
+    " ran in; mlctl would send a deployment that runs nothing.",
+    "Give the pipeline as a component: `component: ./pipeline.yml`, or register it and write"
+    " `component: azureml:NAME:VERSION`.",
+)
+
 ANONYMOUS_ENVIRONMENT = "CliV2AnonymousEnvironment"
 ANONYMOUS = "azureml_anonymous"
 ANONYMOUS_NAMES = (ANONYMOUS_ENVIRONMENT, ANONYMOUS)
@@ -57,6 +68,8 @@ def localize(resources: Iterable[Resource], scope: Scope, report: Report) -> lis
 
 def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Resource]:
     values, uploads = dict(resource.values), list(resource.uploads)
+    if resource.get("job_definition") is not None and ("component",) not in values:
+        report.add(_no_component(resource))
     for field in resource.form.fields:
         value = values.get(field.at)
         if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
@@ -74,6 +87,16 @@ def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Reso
         except OSError as error:
             report.add(_unreadable(resource, field, error))
     yield replace(resource, values=values, uploads=tuple(uploads))
+
+
+def _no_component(resource: Resource) -> Diagnostic:
+    return Diagnostic(
+        JOB_DEFINITION,
+        "there is a `job_definition` and no `component` to run",
+        resource.label(("job_definition",), key=True),
+        hint="give the pipeline as a component: `component: ./pipeline.yml`",
+        address=str(resource.address),
+    )
 
 
 def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:

@@ -15,6 +15,7 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import decode
 from mlctl.kinds.resource import Resource
+from mlctl.localize import JOB_DEFINITION
 from mlctl.pointer import Data, Pointer
 from mlctl.survey import Survey
 
@@ -87,6 +88,7 @@ DEFAULT_DELETED = Rule(
 PLAN_RULES = (
     *(MISSING, VERSION_TAKEN, ALTERED, QUOTA, NAME_TAKEN, IN_USE, DEFAULT_DELETED),
     predict_pools.POOL_LIMIT,
+    JOB_DEFINITION,
 )
 
 

@@ -158,12 +158,19 @@ def test_a_component_that_is_no_component_is_content_all_the_same(
     assert len(local(in_folder(tmp_path, type="pipeline", component="./pipe.yml"))) == 2
 
 
-def unreadable(resource: Resource) -> str:
+def unreadable(resource: Resource, code: str = "MLC401") -> str:
     report = Report()
     localize([resource], SCOPE, report)
     (only,) = report
-    assert only.rule.code == "MLC401"
+    assert only.rule.code == code
     return only.message
+
+
+def test_a_job_is_no_component(tmp_path: Path) -> None:
+    pipeline = in_folder(tmp_path, type="pipeline", job_definition="azureml:a-job")
+    assert "no `component`" in unreadable(pipeline, "MLC410")
+    uri = "azureml://registries/r/components/c/versions/1"
+    local(in_folder(tmp_path, type="pipeline", job_definition="azureml:a-job", component=uri))
 
 
 def test_a_missing_path_is_told_where_it_is_named(tmp_path: Path) -> None:
