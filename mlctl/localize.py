@@ -204,17 +204,8 @@ def _owned(
     values: dict[Pointer, Data],
     *uploads: Upload,
 ) -> Resource:
-    form = kind.forms[-1]
-    return Resource(
-        address,
-        kind,
-        form,
-        resource.document,
-        values,
-        (*resource.root, *field.at),
-        resource.address,
-        uploads,
-    )
+    form, root, owner = kind.forms[-1], (*resource.root, *field.at), resource.address
+    return Resource(address, kind, form, resource.document, values, root, owner, uploads)
 
 
 def _existing(path: Path) -> Path:
