@@ -25,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SCHEMA = ROOT / "schemas" / "amlCompute.schema.json"
 MANY, TEN_TIMES = 1_000, 10_000
+SIZES = {"one": 1, "many": MANY, "ten": TEN_TIMES}  # clusters in a folder, by its name
 MOST_MEMORY = 400  # MB, of any command with 10 000 clusters
 CLUSTER = """\
 $schema: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json
@@ -155,10 +156,9 @@ def shown(runs: Sequence[Run]) -> str:
 
 def rows(scratch: Path) -> Iterator[Row]:
     """The table of the targets."""
-    one = clusters(scratch / "one", 1)
-    many, ten = clusters(scratch / "many", MANY), clusters(scratch / "ten", TEN_TIMES)
-    file = next(one.glob("*.yml"))
-    passing = Command((sys.executable, "-c", "pass"), one)
+    one, many, ten = (scratch / name for name in SIZES)
+    file = one / "c00000x.yml"
+    passing = Command((sys.executable, "-c", "pass"), scratch)
     yield Row("--version", "python -c pass", 8, mlctl(one, "--version"), lambda: passing)
     validate = mlctl(one, "validate", file)
     name = "validate one file, cold"
@@ -179,7 +179,13 @@ def rows(scratch: Path) -> Iterator[Row]:
 
 
 def mlctl(folder: Path, *words: str | Path, before: Callable[[], None] = lambda: None) -> Command:
-    return Command((sys.executable, "-m", "mlctl", *words), folder, before)
+    """A command of ours in a folder of clusters."""
+
+    def ready() -> None:
+        filled(folder)
+        before()
+
+    return Command((sys.executable, "-m", "mlctl", *words), folder, ready)
 
 
 def planning(folder: Path) -> Command:
@@ -227,12 +233,15 @@ def terraform(folder: Path, verb: str) -> Command | None:
 
 def checker(folder: Path) -> Command | None:
     program = found("check-jsonschema")
-    files = sorted(folder.glob("*.yml"))
-    return None if program is None else Command((program, "--schemafile", SCHEMA, *files), folder)
+    if program is None:
+        return None
+    files = sorted(filled(folder).glob("*.yml"))
+    return Command((program, "--schemafile", SCHEMA, *files), folder)
 
 
 def azure(file: Path) -> Command | None:
     """The SDK's own reading of the file, in the first Python that has it."""
+    filled(file.parent)
     script = f"from azure.ai.ml import load_compute; load_compute({str(file)!r})"
     for python in (found("python"), sys.executable):
         command = Command((str(python), "-c", script), file.parent)
@@ -251,12 +260,13 @@ def found(program: str) -> str | None:
     return shutil.which(program, path=os.pathsep.join([*folders, os.environ["PATH"]]))
 
 
-def clusters(folder: Path, count: int) -> Path:
-    """A folder of clusters, one in each file."""
-    folder.mkdir()
-    for number in range(count):
-        text = CLUSTER.format(name=f"c{number:05}x", most=2 + number % 5)
-        (folder / f"c{number:05}x.yml").write_text(text)
+def filled(folder: Path) -> Path:
+    """The folder with its clusters, one in each file; made when it is first needed."""
+    if not folder.exists():
+        folder.mkdir()
+        for number in range(SIZES[folder.name]):
+            text = CLUSTER.format(name=f"c{number:05}x", most=2 + number % 5)
+            (folder / f"c{number:05}x.yml").write_text(text)
     return folder
 
 
