@@ -63,7 +63,8 @@ class Loader:
 
     `kind` is that of the command, None for commands that take any. `planning` makes local files
     count: paths that do not exist are errors, code and conda files become content. `edit` changes
-    a document before it is checked (flags of the command line).
+    a document before it is checked (flags of the command line). `others` are the files that were
+    found in a folder and are no resources.
     """
 
     report: Report
@@ -73,6 +74,7 @@ class Loader:
     planning: bool = False
     edit: Edit | None = None
     notes: list[str] = field(default_factory=list)
+    others: set[str] = field(default_factory=set)
 
     def load(self, paths: Sequence[str]) -> Loaded:
         """Files, folders, globs and `-` to a checked graph; what is wrong goes to the report."""
@@ -92,6 +94,7 @@ class Loader:
         self.report.extend(rules.check(built, facts))
         if self.planning and self.scope is not None and not self.report.failed:
             built = graph.build(localize(resources, self.scope, self.report), self.scope)
+        files = tuple(file for file in files if file not in self.others)
         return Loaded(built, tuple(resources), self.report, files, tuple(self.notes))
 
     def _read(self, found: Found) -> list[Document]:
@@ -159,6 +162,7 @@ class Loader:
         )
         if not found.explicit:
             self.notes.append(f"{document.source.name}: left out, {what}")
+            self.others.add(found.path)
             return
         at = ("$schema",) if given is not None else ()
         hint = f"kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"

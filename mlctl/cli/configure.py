@@ -15,10 +15,11 @@ from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import words_of
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.scope import LOCATION, PARTS, PROJECT_FILE, Part, Settings, own_file, read_ini
+from mlctl.cli.scope import LOCATION, PARTS, Part, Settings, own_file, read_ini
 from mlctl.cli.session import Session
 from mlctl.cli.tree import SWITCH
 from mlctl.pointer import Data
+from mlctl.source.files import PROJECT_FILE
 
 _KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
 

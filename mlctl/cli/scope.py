@@ -12,8 +12,8 @@ from mlctl import source
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
+from mlctl.source.files import PROJECT_FILE
 
-PROJECT_FILE = "mlctl.yml"
 LOCAL_SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 
 Ini = Mapping[str, Mapping[str, str]]

@@ -16,6 +16,7 @@ from mlctl.source.document import Document, load
 from mlctl.source.rules import UNREADABLE
 
 STDIN = "-"
+PROJECT_FILE = "mlctl.yml"  # of mlctl itself; no folder's resource
 _SUFFIXES = (".yml", ".yaml")
 
 
@@ -45,8 +46,9 @@ def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Doc
 def discover(paths: Sequence[str], report: Report) -> list[Found]:
     """The files that `paths` name, each once: files, folders (`*.yml`, `*.yaml` below), globs, `-`.
 
-    Globs are those that the shell left alone; `**` goes through folders. A folder or a glob without
-    a file is a finding; whether a named file can be read is `read`'s to say.
+    In folders, hidden files and mlctl's own (`mlctl.yml`) are passed over. Globs are those that the
+    shell left alone; `**` goes through folders. A folder or a glob without a file is a finding;
+    whether a named file can be read is `read`'s to say.
     """
     found: dict[str, Found] = {}
     for path in paths:
@@ -94,7 +96,7 @@ def _below(folder: str, report: Report) -> Iterator[str]:
             continue
         for name in names:
             path = name if here == os.curdir else os.path.join(here, name)
-            if name.startswith("."):
+            if name.startswith(".") or name == PROJECT_FILE:
                 continue
             if os.path.isdir(path):
                 waiting.append(path)

@@ -141,3 +141,14 @@ def test_machines_get_valid_json_of_anything(mlctl: Run, tmp_path: Path) -> None
     done = mlctl("validate", "odd.yml", "nothing.yml", "-o", "json")
     assert json.loads(done.out)["valid"] is False
     assert done.out.isascii()
+
+
+def test_what_is_no_resource_is_noted_and_not_counted(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    (tmp_path / "conda.yml").write_text("dependencies: [python]\n")
+    (tmp_path / "mlctl.yml").write_text("workspace: w\n")
+    done = mlctl("validate", ".")
+    assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
+    assert [line.partition(",")[0] for line in done.err.splitlines()] == [
+        "note: conda.yml: left out"
+    ]
