@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -103,6 +104,7 @@ class Store:
             self._connection = _connected(self.path)
         except sqlite3.Error as error:
             raise _explained(self.path, error) from error
+        weakref.finalize(self, self._connection.close)  # 3.13 warns of connections left open
 
     @contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
