@@ -92,7 +92,8 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         print(
-            f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}\n"
+            f"Python {platform.python_version()}, {os.cpu_count()} CPUs,"
+            f" load {os.getloadavg()[0]:.1f}\n"
         )
         head = ("what", "mlctl", "peer", "", "ratio", "target", "")
         print(LINE.format(*head))
