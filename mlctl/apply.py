@@ -31,7 +31,7 @@ from mlctl.changes import FieldChange
 from mlctl.compare import differences
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.kind import decode, fingerprint, said, state
+from mlctl.kinds.kind import decode, fingerprint, moving, said, state
 from mlctl.steps import Step, Verb, Work
 
 
@@ -271,7 +271,7 @@ class _Worker:
                 attempt += 1
                 self._pause(step, attempt, error)
                 continue
-            if live is None or state(live.body) not in _MOVING:
+            if live is None or not moving(live.body):
                 return live
             if waited >= self.retry.patience:
                 raise Permanent(TIMED_OUT, f"{step.target} is still {state(live.body)}")
@@ -317,9 +317,6 @@ class _Worker:
             raise error
         self.inbox.put(Event(step, State.RETRYING, error, delay=delay))
         self.backend.wait(delay)
-
-
-_MOVING = frozenset({"creating", "updating", "deleting", "scaling"})
 
 
 def _print(live: Live | None, scope: Scope) -> str | None:

@@ -15,7 +15,7 @@ from mlctl.content import Upload
 from mlctl.graph import Graph
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope, version_key
-from mlctl.kinds.kind import encode, overlay, renewed
+from mlctl.kinds.kind import encode, moving, overlay, renewed
 from mlctl.kinds.resource import Resource
 from mlctl.localize import ANONYMOUS_NAMES
 from mlctl.pointer import Data, Pointer
@@ -77,7 +77,7 @@ class Work:
 def work(plan: Plan, graph: Graph) -> Work:
     """The steps of a plan, in an order in which they could be done one by one."""
     builder = _Builder(plan, graph)
-    for change in plan.changes:
+    for change in () if plan.empty else plan.changes:
         builder.add(change)
     return Work(plan.backend, plan.scope, tuple(builder.numbered()), plan.read)
 
@@ -114,11 +114,12 @@ class _Builder:
 
     def add(self, change: Change) -> None:
         """The steps of one change."""
+        puts = change.action not in (Action.NO_OP, Action.DELETE) or _unfinished(change)
         if "delete" in change.action.value:
             self._delete(change)
         if change.address.kind == "batch-endpoint":
             self._put_endpoint(change)
-        elif change.resource is not None and change.action not in (Action.NO_OP, Action.DELETE):
+        elif change.resource is not None and puts:
             body = _body(change, change.resource, self._plan.scope)
             self._put(change, body, _doing(change), self._needs(change, change.resource))
 
@@ -184,8 +185,9 @@ class _Builder:
         early = (was if self._stays(change, was) else "") if pending else wanted
         changed = {one.at for one in change.fields} - {_DEFAULT_IN_YAML}
         made_anew = change.action in (Action.CREATE, Action.REPLACE)
-        if change.action is not Action.DELETE and (made_anew or changed or not _same(early, was)):
-            unsets = not made_anew and not changed and not early
+        needed = made_anew or changed or not _same(early, was) or _unfinished(change)
+        if change.action is not Action.DELETE and needed:
+            unsets = not made_anew and not changed and not early and was
             doing = "Unsetting the default deployment of" if unsets else _doing(change)
             needs = {(_Role.DELETE, change.address)}
             self._put(change, self._endpoint(change, early), doing, needs)
@@ -248,8 +250,13 @@ def _same(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
 
+def _unfinished(change: Change) -> bool:
+    """Whether there is nothing to do but to wait for what somebody else has begun."""
+    return change.action is Action.NO_OP and change.live is not None and moving(change.live.body)
+
+
 def _doing(change: Change) -> str:
-    return "Modifying" if change.action is Action.UPDATE else "Creating"
+    return {Action.UPDATE: "Modifying", Action.NO_OP: "Waiting"}.get(change.action, "Creating")
 
 
 def _body(change: Change, resource: Resource, scope: Scope) -> dict[str, Data]:

@@ -233,6 +233,11 @@ def state(body: Mapping[str, Data]) -> str:
     return str(pointer.get(body, ("properties", "provisioningState"), "")).casefold()
 
 
+def moving(body: Mapping[str, Data]) -> bool:
+    """Whether an operation runs on the resource."""
+    return state(body) in ("creating", "updating", "deleting", "scaling")
+
+
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
     form = kind.form_of_body(body, scope)

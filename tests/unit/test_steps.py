@@ -14,6 +14,7 @@ from tests.worlds import (
     SCOPE,
     Planned,
     applied,
+    carried_out,
     cloud,
     compute,
     declared,
@@ -21,6 +22,7 @@ from tests.worlds import (
     endpoint,
     model,
     planned,
+    writes,
 )
 
 CODE = {"code": "azureml:c0de:1", "scoring_script": "score.py"}
@@ -215,6 +217,23 @@ def test_versions_of_one_asset_are_made_in_their_order() -> None:
         "Creating model/heart:9",
         "Creating model/heart:beta",
     }
+
+
+def test_what_somebody_has_begun_is_waited_for_by_what_needs_it() -> None:
+    backend = cloud()
+    applied(backend, *HEART[1:2])
+    for resource in (HEART[0], endpoint()):
+        (step,) = planned(backend, resource).work.steps
+        backend.put(step.target, step.body)  # and the process ends
+    made = planned(backend, *HEART[:2], endpoint(), HEART[3])
+    assert told(made.work) == [
+        "Waiting compute/cpu-cluster",
+        "Waiting batch-endpoint/heart-batch",
+        "Creating batch-deployment/heart-batch/blue",
+    ]
+    events = carried_out(made.work, backend)
+    assert [event.state.value for event in events if event.error] == []
+    assert writes(events) == ["Creating batch-deployment/heart-batch/blue"]
 
 
 def test_every_step_comes_after_those_that_it_needs() -> None:
