@@ -5,17 +5,20 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from mlctl.backends.base import Happening, Job, Node, Progress
+from mlctl.backends.base import Node
+from mlctl.backends.jobs import Happening, Job, Point, Progress
 from mlctl.backends.local import translated
-from mlctl.cloud import fleet, jobs, runs, weather
+from mlctl.cloud import artifacts, classic, fleet, jobs, runs, telling, training, weather
 from mlctl.cloud.jobs import Known
 from mlctl.cloud.load import Load
 from mlctl.cloud.runs import Invocation
 from mlctl.cloud.service import Place
 from mlctl.cloud.sim.log import LoggedEvent
-from mlctl.cloud.sim.model import Parameter, Tier
+from mlctl.cloud.sim.model import Parameter, Tenancy, Tier
 from mlctl.cloud.sim.processes import Capacity, Preemption
+from mlctl.cloud.training import Asked
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 
@@ -57,6 +60,27 @@ class LocalJobs:
                 runs.invoke(self.place, Invocation(endpoint, deployment, body, load, workload))
             )
 
+    def create(self, name: str | None, body: Mapping[str, Data], load: Load, workload: str) -> Job:
+        """Submit a command job.
+
+        Raises:
+            NotFound: there is no such cluster, environment or workload.
+            BackendError: refused.
+        """
+        with translated():
+            asked = Asked(name, body["properties"], load, workload)
+            return self._job(training.create(self.place, asked))
+
+    def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
+        """Submit a classic job to a Batch Pool, or to the shared queue where none is named.
+
+        Raises:
+            NotFound: there is no such pool.
+            BackendError: refused.
+        """
+        with translated():
+            return self._job(classic.submit(self.place, pool, seconds, name))
+
     def show(self, name: str) -> Job:
         """A job.
 
@@ -96,10 +120,29 @@ class LocalJobs:
             NotFound: there is no such job.
         """
         with translated():
-            for each in jobs.follow(self.place, name, seconds, detail=detail):
+            for each in telling.follow(self.place, name, seconds, detail=detail):
                 events = tuple(map(_happening, each.events))
                 counts = fleet.by_state(each.nodes) if each.nodes else {}
                 yield Progress(each.now, self._job(each.known), counts, events)
+
+    def metrics(self, name: str) -> builtins.list[Point]:
+        """What a training job has logged, in the order in which it did.
+
+        Raises:
+            NotFound: there is no such job.
+            BackendError: it is no training job.
+        """
+        with translated():
+            return [Point(*each) for each in telling.metrics(self.place, name)]
+
+    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
+        """What a job leaves behind.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        with translated():
+            yield from artifacts.of(jobs.find(self.place, name))
 
     def story(self, name: str) -> Iterator[str]:
         """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
@@ -108,7 +151,7 @@ class LocalJobs:
             NotFound: there is no such job.
         """
         with translated():
-            yield from jobs.story(self.place, name)
+            yield from telling.story(self.place, name)
 
     def _job(self, known: Known) -> Job:
         return Job(known.row.name, known.body(self.place.scope))
@@ -170,6 +213,15 @@ class LocalEngine:
         """
         with translated():
             return weather.lock(self.place, clusters, locked=locked)
+
+    def set_tenancy(self, slots: int, arrivals: float, mean_s: float) -> None:
+        """How the queue behaves that classic jobs without a pool share with other people's.
+
+        Raises:
+            BackendError: it makes no sense.
+        """
+        with translated():
+            classic.set_tenancy(self.place, Tenancy(slots, arrivals, mean_s))
 
     def workloads(self) -> dict[str, Load]:
         """Every workload by its name."""

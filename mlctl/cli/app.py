@@ -68,9 +68,7 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
 
             convert.register(app)
         case "job":
-            from mlctl.cli import jobs
-
-            app.add_typer(jobs.app, name=verb)
+            app.add_typer(_jobs(), name=verb)
         case "explain":
             from mlctl.cli import explain
 
@@ -111,3 +109,13 @@ def _local() -> typer.Typer:
     behaviour.register(local.app)
     chance.register(local.app)
     return local.app
+
+
+@cache
+def _jobs() -> typer.Typer:
+    """The commands of jobs, put together once."""
+    from mlctl.cli import jobs, stream, submit
+
+    submit.register(jobs.app)
+    command(jobs.app, "stream")(stream.stream)
+    return jobs.app

@@ -125,6 +125,10 @@ def register(app: typer.Typer, kind: str) -> None:
         add(app, "invoke", invoke, [*_INVOKE, *_PRINTING], text)
         listing = [_ENDPOINT, *flags.POLICY, *_PRINTING]
         add(app, "list-jobs", of_endpoint, listing, "List the jobs of a batch endpoint.")
+    if kind == "batch-pool":
+        from mlctl.cli import submit
+
+        submit.register_pool(app)
     if kind == "batch-deployment":
         listing = [_OF_ENDPOINT, _DEPLOYMENT, *flags.POLICY, *_PRINTING]
         add(app, "list-jobs", of_deployment, listing, "List the jobs of a batch deployment.")

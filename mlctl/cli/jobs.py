@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import typer
 
-from mlctl.backends.base import Job, Jobs, Permanent, Progress, SupportsJobs
+from mlctl.backends.base import Backend, NotFound, Permanent
+from mlctl.backends.jobs import Job, Jobs, Progress, SupportsJobs
 from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import duration
@@ -35,8 +38,7 @@ Limit = Annotated[
         help="Wait no longer than this (virtual) time: 90s, 15m, 6h, 30d.",
     ),
 ]
-_EVER = "365d"
-_QUIET = ("MB_START", "MB_DONE")  # as many as there are mini-batches, when all is well
+EVER = "365d"
 
 
 @contextmanager
@@ -47,12 +49,19 @@ def opened(session: Session) -> Iterator[Jobs]:
         Permanent: the backend has none.
     """
     with session.backend() as backend:
-        if not isinstance(backend, SupportsJobs):
-            raise Permanent(
-                "NoJobs",
-                f"jobs on the {backend.name} backend are not for mlctl yet: use `az ml job`",
-            )
-        yield backend.jobs
+        yield of(backend)
+
+
+def of(backend: Backend) -> Jobs:
+    """The jobs of an open backend.
+
+    Raises:
+        Permanent: it has none.
+    """
+    if not isinstance(backend, SupportsJobs):
+        text = f"mlctl has no jobs on the {backend.name} backend yet: use `az ml job`"
+        raise Permanent("NoJobs", text)
+    return backend.jobs
 
 
 def show(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
@@ -86,7 +95,7 @@ def list_(
 def wait(
     session: Session,
     name: Name,
-    limit: Limit = _EVER,
+    limit: Limit = EVER,
     output: Output = None,
     query: Query = None,
 ) -> Exit:
@@ -100,6 +109,71 @@ def wait(
         job = _last(jobs.follow(name, length, detail=False)).job
         print_job(session, job, output, query)
     return ended(session, job)
+
+
+def download(
+    session: Session,
+    name: Name,
+    every: Annotated[
+        bool, typer.Option("--all", help="All: named outputs, files and logs.")
+    ] = False,
+    output_name: Annotated[
+        str | None,
+        typer.Option("--output-name", metavar="NAME", help="A named output: score, for one."),
+    ] = None,
+    download_path: Annotated[
+        Path, typer.Option("--download-path", "-p", metavar="FOLDER", help="Where to.")
+    ] = Path(),
+) -> Exit:
+    """Download what a job leaves behind: its files and logs, unless told otherwise.
+
+    They come to `artifacts` and `named-outputs/NAME` in the folder.
+    """
+    with opened(session) as jobs:
+        chosen = [
+            (path, text) for path, text in jobs.files(name) if _wanted(path, output_name, every)
+        ]
+    if output_name is not None and not chosen:
+        raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
+    for path, text in chosen:
+        write(download_path.expanduser() / path, [text])
+        session.note(f"{download_path / path}")
+    return Exit.OK
+
+
+class Drawn(StrEnum):
+    """Output formats of what can be drawn."""
+
+    TABLE = "table"
+    JSON = "json"
+    CHART = "chart"
+    TSV = "tsv"
+    YAML = "yaml"
+
+
+def metrics(
+    session: Session,
+    name: Name,
+    output: Annotated[Drawn, typer.Option("--output", "-o", help="Output format.")] = Drawn.TABLE,
+    query: Query = None,
+) -> Exit:
+    """Show the steps that a training job has logged.
+
+    A job that was preempted is started again, and appends: steps repeat, and the first one after a
+    restart jumps back.
+    """
+    from mlctl.render import charts
+
+    checked(query)
+    with opened(session) as jobs:
+        points = jobs.metrics(name)
+    if output is Drawn.CHART:
+        values = [(f"run {one.run}", float(one.step)) for one in points]
+        session.out(charts.bars(charts.thinned(values), width=session.width))
+        return Exit.OK
+    data = [{"run": one.run, "at_s": round(one.at, 6), "step": one.step} for one in points]
+    print_data(session, data, OutputFormat(output.value), query)
+    return Exit.OK
 
 
 def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
@@ -124,7 +198,7 @@ def print_job(session: Session, job: Job, output: OutputFormat | None, query: st
     """One job on stdout."""
     from mlctl.render import jobs
 
-    print_data(session, jobs.resource(job), output, query, jobs.LIST)
+    print_data(session, jobs.resource(job, session.scope), output, query, jobs.LIST)
 
 
 def print_jobs(
@@ -133,7 +207,9 @@ def print_jobs(
     """Several jobs on stdout."""
     from mlctl.render import jobs
 
-    print_data(session, [jobs.resource(one) for one in found], output, query, jobs.LIST)
+    print_data(
+        session, [jobs.resource(one, session.scope) for one in found], output, query, jobs.LIST
+    )
 
 
 def ended(session: Session, job: Job) -> Exit:
@@ -147,6 +223,29 @@ def ended(session: Session, job: Job) -> Exit:
     return Exit.OK if job.status == "Completed" else Exit.ERROR
 
 
+def write(file: Path, texts: Iterable[str]) -> None:
+    """Write a file, and the folders above it.
+
+    Raises:
+        Permanent: it cannot be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", encoding="utf-8", newline="\n") as out:
+            out.writelines(texts)
+    except OSError as error:
+        raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
+
+
+def _wanted(path: PurePosixPath, output_name: str | None, every: bool) -> bool:
+    first, second, *_ = path.parts
+    if every:
+        return True
+    return (
+        (first, second) == ("named-outputs", output_name) if output_name else first == "artifacts"
+    )
+
+
 def _last(told: Iterator[Progress]) -> Progress:
     *_, last = told
     return last
@@ -155,4 +254,6 @@ def _last(told: Iterator[Progress]) -> Progress:
 command(app, "show")(show)
 command(app, "list")(list_)
 command(app, "wait")(wait)
+command(app, "download")(download)
+command(app, "metrics")(metrics)
 command(app, "cancel")(cancel)

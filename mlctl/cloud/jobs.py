@@ -18,7 +18,7 @@ from mlctl.cloud.rows import World
 from mlctl.cloud.service import Place
 from mlctl.cloud.sim import views
 from mlctl.cloud.sim.commands import CancelJob, Command, Refused, Unknown
-from mlctl.cloud.sim.log import LoggedEvent
+from mlctl.cloud.sim.model import HOUR
 from mlctl.cloud.sim.state import World as Cloud
 from mlctl.cloud.sim.views import JobView
 from mlctl.kinds.address import PROVIDER, Address, Scope
@@ -79,7 +79,7 @@ def find(place: Place, name: str) -> Known:
     """
     with journal.look(place.store) as now, place.store.look() as db:
         world = rows.world(db, place.scope, place.location)
-        return _known(now, world.workspace, row_of(db, world, name))
+        return known(now, world.workspace, row_of(db, world, name))
 
 
 def list_(place: Place, endpoint: str | None = None, deployment: str | None = None) -> list[Known]:
@@ -97,7 +97,7 @@ def list_(place: Place, endpoint: str | None = None, deployment: str | None = No
         query = _JOB + "WHERE workspace = ? AND endpoint IS coalesce(?, endpoint) COLLATE NOCASE"
         query += " AND deployment IS coalesce(?, deployment) COLLATE NOCASE ORDER BY id DESC"
         read = db.execute(query, (world.workspace, endpoint, deployment)).fetchall()
-        return [_known(now, world.workspace, _row(each)) for each in read]
+        return [known(now, world.workspace, _row(each)) for each in read]
 
 
 def cancel(place: Place, name: str) -> Known:
@@ -111,57 +111,7 @@ def cancel(place: Place, name: str) -> Known:
         row = row_of(it.db, world, name)
         with said(world.workspace, CONFLICT):
             journal.command(it, CancelJob(orders.name_of(world.workspace, row.name)))
-        return _known(it.world, world.workspace, row)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What happened since the last one, and where the job and its cluster are now."""
-
-    now: float
-    known: Known
-    nodes: views.Counts | None
-    events: tuple[LoggedEvent, ...]
-
-
-def follow(place: Place, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
-    """Let time pass until the job has ended, but no longer than `seconds`; tell as it goes.
-
-    The clock stands still where nothing will ever happen.
-
-    Raises:
-        Refusal: there is no such job (404).
-    """
-    with place.store.look() as db:
-        world = rows.world(db, place.scope, place.location)
-        row = row_of(db, world, name)
-    there = world.workspace
-    limit = min(world.now + seconds, clock.END)
-    yield _progress(place, there, row, ())
-    run = journal.strides(place.store, orders.name_of(there, row.name), limit, detail=detail)
-    for stride in run:
-        yield _progress(place, there, row, stride.events)
-
-
-def story(place: Place, name: str) -> Iterator[str]:
-    """What happened to a job and its cluster, from submitting it to its end, as JSON lines.
-
-    Told again from the beginning of the cloud: the same lines for the same orders and seed.
-
-    Raises:
-        Refusal: there is no such job (404).
-    """
-    view = find(place, name).view
-    begun = False
-    for event in journal.story(place.store, detail=True):
-        mine = event.facts.get("job") == view.name
-        begun = begun or mine
-        if begun and (
-            mine or event.facts.get("cluster") == view.cluster or "region" in event.facts
-        ):
-            yield plainly(event).line()
-        if mine and event.event == "JOB_ENDED":
-            return
+        return known(it.world, world.workspace, row)
 
 
 def row_of(db: Connection, world: World, name: str) -> Row:
@@ -208,7 +158,7 @@ def submit(it: journal.Turn, world: World, row: Row, command: Command) -> Known:
     add(it.db, world, row)
     with said(world.workspace):
         journal.command(it, command)
-    return _known(it.world, world.workspace, row)
+    return known(it.world, world.workspace, row)
 
 
 def new_name(db: Connection, world: World, prefix: str) -> str:
@@ -253,6 +203,7 @@ def measured(view: JobView) -> dict[str, Data]:
         "preempted_nodes": view.preempted_nodes,
         "preempted_cores": view.preempted_cores,
         "billed_node_s": rounded(view.billed_node_s),
+        "billed_node_h": rounded(view.billed_node_s / HOUR),
         "cost": "unknown" if view.cost is None else rounded(view.cost),
         "lost_node_s": rounded(view.lost_node_s),
         "reason": view.reason or None,
@@ -278,29 +229,9 @@ def rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 6)
 
 
-def _known(now: Cloud, workspace: int, row: Row) -> Known:
+def known(now: Cloud, workspace: int, row: Row) -> Known:
+    """How a job goes."""
     return Known(row, views.job(now, orders.name_of(workspace, row.name)))
-
-
-def _progress(place: Place, workspace: int, row: Row, events: tuple[LoggedEvent, ...]) -> Progress:
-    with journal.look(place.store) as now:
-        known = _known(now, workspace, row)
-        cluster = known.view.cluster
-        there = cluster is not None and cluster in now.clusters
-        counts = views.counts(now, cluster) if there and cluster else None
-        return Progress(now.now, known, counts, tuple(map(plainly, events)))
-
-
-def plainly(event: LoggedEvent) -> LoggedEvent:
-    """An event with the names that people know."""
-    facts = {
-        key: orders.plain(value) if key in _NAMES and isinstance(value, str) else value
-        for key, value in event.facts.items()
-    }
-    return LoggedEvent(event.at, event.event, facts)
-
-
-_NAMES = ("cluster", "job", "pool")
 
 
 def _row(read: tuple[Any, ...]) -> Row:

@@ -35,6 +35,7 @@ from mlctl.cloud.store import Store
 
 # The control plane's own operations say how long the VMs of a pool take to come.
 USUAL = Settings(provisioning_s=0.0)
+COARSE, FINE = 20_000, 500  # events of a stride, about
 _FAR = 20_000  # events after which a checkpoint is worth its writing
 _STRIDE = 60.0  # seconds: the first stride through a job's time
 
@@ -118,11 +119,11 @@ class Stride:
     ended: bool
 
 
-def strides(store: Store, job: str, limit: float, *, detail: bool) -> Iterator[Stride]:
+def strides(store: Store, job: str, limit: float, *, grain: int, detail: bool) -> Iterator[Stride]:
     """Move the clock until the job has ended, but no further than to `limit`.
 
-    Each stride is a transaction of its own, of a length that suits what happens in it. The clock
-    stands still where nothing will ever happen.
+    Each stride is a transaction of its own, of about `grain` events. The clock stands still where
+    nothing will ever happen.
 
     Raises:
         Unknown: there is no such job.
@@ -138,7 +139,7 @@ def strides(store: Store, job: str, limit: float, *, detail: bool) -> Iterator[S
             _move(store, it)
             stride = Stride(it.world.now, events, ended)
             done = ended or it.world.now >= limit
-        length *= 2 if len(events) < _FAR / 2 else 0.5 if len(events) > 2 * _FAR else 1
+        length *= 2 if len(events) < grain / 2 else 0.5 if len(events) > 2 * grain else 1
         yield stride
 
 

@@ -64,10 +64,11 @@ def invoke(place: Place, wanted: Invocation) -> Known:
 
 
 def ensure(it: journal.Turn, place: Place, world: World, cluster: Found) -> None:
-    """Have a cluster in the engine that was made before the engine had clusters."""
+    """Have a cluster or pool in the engine that was made before the engine had any."""
     wanted = orders.to_have(world.workspace, cluster.address, cluster.body, place.catalog)
     name = orders.name_of(world.workspace, cluster.address.name)
-    if wanted is not None and name not in it.world.clusters:
+    there = it.world.pools if cluster.address.kind == "batch-pool" else it.world.clusters
+    if wanted is not None and name not in there:
         journal.carry(it, wanted)
 
 
@@ -90,7 +91,7 @@ def _compute(deployment: Found, world: World) -> Address:
     """The cluster that the jobs of a deployment run on."""
     properties = deployment.body["properties"]
     text = properties.get("compute") or pointer.get(properties, _DEFAULT_COMPUTE)
-    named = Reference.parse(_written(str(text)), "compute") if text else None
+    named = Reference.parse(written(str(text)), "compute") if text else None
     if named is None or named.address is None or named.within(world.scope).scope is not None:
         name = deployment.address.name
         text = f"The deployment `{name}` names no cluster of this workspace that a job can run on."
@@ -98,7 +99,8 @@ def _compute(deployment: Found, world: World) -> Address:
     return named.address
 
 
-def _written(text: str) -> str:
+def written(text: str) -> str:
+    """An ARM id as the grammar of references has it."""
     return f"azureml:{text}" if text.startswith("/") else text
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from mlctl.backends.base import Happening, Job, Progress
+from mlctl import pointer
+from mlctl.backends.jobs import Happening, Job
+from mlctl.kinds import JOB, Scope
+from mlctl.kinds.kind import decode
 from mlctl.pointer import Data
 from mlctl.render.progress import elapsed
 from mlctl.render.tables import Columns
@@ -38,19 +41,18 @@ _WIRE = {
 }
 
 
-def resource(job: Job) -> dict[str, Data]:
+def resource(job: Job, scope: Scope) -> dict[str, Data]:
     """A job under az's field names, the numbers of its run beside them."""
     body = job.body
     held = body["properties"]
     system = body.get("systemData", {})
+    said = _command(body, scope) if held["jobType"] == "Command" else _scoring(held)
     return {
         "id": body["id"],
         "name": job.name,
         "type": _TYPES.get(held["jobType"], held["jobType"]),
         **{name: held[wire] for wire, name in _WIRE.items() if wire in held},
-        **_compute(held),
-        "inputs": {name: _uri(one) for name, one in _inputs(held).items()},
-        "outputs": {name: _uri(one) for name, one in held.get("outputData", {}).items()},
+        **said,
         "creation_context": {
             "created_at": system.get("createdAt"),
             "created_by_type": system.get("createdByType"),
@@ -60,16 +62,10 @@ def resource(job: Job) -> dict[str, Data]:
 
 
 def line(event: Happening) -> str:
-    """One event in words: the second, what it was, and its facts."""
-    facts = " ".join(f"{key}={_plain(value)}" for key, value in event.facts.items())
+    """One event of a job's own story: when, what, and the facts besides the job."""
+    said = {key: value for key, value in event.facts.items() if key != "job" and value != ""}
+    facts = " ".join(f"{key}={_plain(value)}" for key, value in said.items())
     return f"{clock(event.at)}  {event.event:<15} {facts}".rstrip()
-
-
-def standing(progress: Progress) -> str:
-    """How far a job is, and what its nodes do, in one line."""
-    run = progress.job.body["properties"].get("run", {})
-    counts = ", ".join(f"{count} {state}" for state, count in progress.nodes.items() if count)
-    return f"{progress.job.status}  {done(run)}  nodes: {counts or 'none'}"
 
 
 def done(run: Mapping[str, Data]) -> str:
@@ -101,14 +97,20 @@ def clock(seconds: float) -> str:
     return f"{days}d {text}" if days else text
 
 
-def _compute(held: Mapping[str, Data]) -> dict[str, Data]:
+def _command(body: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+    """What the YAML file of a command job said."""
+    form = JOB.forms[-1]
+    said = pointer.nest(decode(body, form, scope))
+    return {key: value for key, value in said.items() if key not in ("name", "type", "status")}
+
+
+def _scoring(held: Mapping[str, Data]) -> dict[str, Data]:
+    """What a batch job runs on, reads and writes."""
     text = held.get("computeId")
-    return {"compute": str(text).rpartition("/")[2]} if text else {}
-
-
-def _inputs(held: Mapping[str, Data]) -> Mapping[str, Data]:
-    found: Mapping[str, Data] = held.get("inputData") or held.get("inputs") or {}
-    return found
+    compute = {"compute": str(text).rpartition("/")[2]} if text else {}
+    inputs = {name: _uri(one) for name, one in held.get("inputData", {}).items()}
+    outputs = {name: _uri(one) for name, one in held.get("outputData", {}).items()}
+    return {**compute, "inputs": inputs, "outputs": outputs}
 
 
 def _uri(one: Data) -> Data:

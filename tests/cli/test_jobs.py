@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.shell import Done, Run
+from tests.shell import SAMPLES, Done, Run
 
 ENDPOINT = ("-n", "heart-classifier-batch")
 DEPLOYMENT = ("-n", "classifier-xgboost", "-e", "heart-classifier-batch")
 AT_ONCE = ("--allocation", "0", "--preparation", "0", "--replacement", "0")
+TRAINING = SAMPLES / "training"
 URI = ("--input", "https://host/folder", "--input-type", "uri_folder")
 
 
@@ -41,6 +42,13 @@ def trace(folder: Path, *nodes: int, gap: int = 300) -> Path:
     """Write a capacity trace."""
     file = folder / "trace.json"
     file.write_text(json.dumps({"metadata": {"gap_seconds": gap}, "data": nodes}))
+    return file
+
+
+def script(at: float, node: int | str) -> Path:
+    """Write a script of one loss."""
+    file = Path("script.json")
+    file.write_text(json.dumps([[at, node]]))
     return file
 
 
@@ -241,3 +249,125 @@ def test_a_job_fails_when_its_cluster_is_deleted(cloud: Run, sample: Path) -> No
     job = invoke(cloud)
     cloud("destroy", sample, "--yes")
     assert cloud("job", "show", "-n", job).json["status"] == "Failed"
+
+
+def test_a_stream_tells_what_happens_but_mini_batches_that_go_well(cloud: Run) -> None:
+    cloud("local", "preemption", "set", "--script", script(250, 0))
+    cloud("local", "delays", "set", "--allocation", "100")
+    told = cloud("job", "stream", "-n", invoke(cloud, "-c", "2"))
+    words = [line.split()[1] for line in told.out.splitlines()]
+    assert {"JOB_RUNNING", "PREEMPT", "MB_LOST", "RESTORED", "JOB_ENDED"} <= {*words}
+    assert not {"MB_START", "MB_DONE"} & {*words}
+
+
+def test_the_event_log_is_the_same_for_one_seed_to_the_byte(mlctl: Run, sample: Path) -> None:
+    logs = []
+    for file in ("one.jsonl", "two.jsonl"):
+        mlctl("local", "reset", "--seed", "7", "--yes")
+        mlctl("apply", sample, "--yes")
+        mlctl("local", "preemption", "set", "--poisson", "2", "--shock", "2,0.5")
+        mlctl("job", "stream", "-n", invoke(mlctl, files=50), "--events", file)
+        logs.append(Path(file).read_bytes())
+    assert logs[0] == logs[1]
+    assert len(logs[0].splitlines()) > 100
+
+
+def test_the_event_log_has_every_mini_batch(cloud: Run) -> None:
+    job = invoke(cloud)
+    ended = wait(cloud, job)
+    cloud("job", "stream", "-n", job, "--events", "log.jsonl")
+    events = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()]
+    done = [event for event in events if event["event"] == "MB_DONE"]
+    assert len(done) == ended["mini_batches"]["completed"] == 20
+    assert {event["job"] for event in done} == {job}
+    assert (events[0]["event"], events[-1]["event"]) == ("SUBMIT", "JOB_ENDED")
+    assert (events[0]["t"], events[-1]["t"]) == (0, ended["makespan_s"])
+
+
+def test_other_seeds_have_other_luck(mlctl: Run, sample: Path) -> None:
+    makespans = set()
+    for seed in ("1", "2", "3"):
+        mlctl("local", "reset", "--seed", seed, "--yes")
+        mlctl("apply", sample, "--yes")
+        makespans.add(wait(mlctl, invoke(mlctl, "--cv", "0.5"))["makespan_s"])
+    assert len(makespans) == 3
+
+
+def train(mlctl: Run, *arguments: str | Path, file: Path = TRAINING / "job.yml") -> Any:
+    """A new training job on a cloud whose nodes come at once."""
+    mlctl("apply", TRAINING / "cluster.yml", "--yes")
+    mlctl("local", "delays", "set", *AT_ONCE)
+    return mlctl("job", "create", "-f", file, *arguments).json
+
+
+def test_a_training_job_goes_on_from_its_last_complete_checkpoint(mlctl: Run) -> None:
+    job = train(mlctl, "--checkpoint-every", "10")["name"]
+    mlctl("local", "preemption", "set", "--script", script(27 * 60 + 30, 0))
+    ended = wait(mlctl, job)
+    assert (ended["status"], ended["restarts"], ended["lost_node_s"]) == ("Completed", 1, 450)
+    assert ended["metric_points"] == 107
+
+
+def test_a_training_job_without_checkpoints_begins_again(mlctl: Run) -> None:
+    job = train(mlctl)["name"]
+    mlctl("local", "preemption", "set", "--script", script(27 * 60, 0))
+    assert wait(mlctl, job)["makespan_s"] == 127 * 60
+
+
+def test_the_metrics_of_a_restarted_job_repeat_its_steps(mlctl: Run) -> None:
+    job = train(mlctl, "--steps", "5")["name"]
+    mlctl("local", "preemption", "set", "--script", script(181, 0))
+    wait(mlctl, job)
+    points = mlctl("job", "metrics", "-n", job, "-o", "json").json
+    assert [point["step"] for point in points] == [1, 2, 3, 1, 2, 3, 4, 5]
+    assert [point["run"] for point in points] == [1, 1, 1, 2, 2, 2, 2, 2]
+    assert "run 2" in mlctl("job", "metrics", "-n", job, "-o", "chart").out
+
+
+def test_outputs_are_kept_and_logs_are_those_of_the_last_run(mlctl: Run) -> None:
+    job = train(mlctl, "--checkpoint-every", "10", "--seconds-per-checkpoint", "60")["name"]
+    mlctl("local", "preemption", "set", "--script", script(22 * 60 - 30, 0))
+    wait(mlctl, job)
+    mlctl("job", "download", "-n", job, "--all", "-p", "down")
+    names = sorted(file.name for file in Path("down/artifacts/outputs/checkpoints").iterdir())
+    assert names[:3] == ["step-000010.ckpt", "step-000020.ckpt", "step-000020.ckpt.partial"]
+    log = Path("down/artifacts/user_logs/std_log.txt").read_text().splitlines()
+    assert [log[0].split()[-1], log[-1].split()[-1]] == ["11", "100"]
+
+
+def test_a_serverless_spot_job_has_nodes_of_its_own_that_can_be_lost(mlctl: Run) -> None:
+    job = train(mlctl, "--steps", "10", file=TRAINING / "spot-job.yml")["name"]
+    mlctl("local", "preemption", "set", "--script", script(90, 0))
+    ended = wait(mlctl, job)
+    assert (ended["status"], ended["preempted_nodes"]) == ("Completed", 1)
+
+
+def test_a_job_that_names_no_cluster_that_is_there_is_not_found(mlctl: Run) -> None:
+    assert mlctl("job", "create", "-f", TRAINING / "job.yml").code == 3
+
+
+def test_a_job_is_validated_before_it_is_submitted(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "job.yml").write_text("type: command\ncomand: x\nenvironment: azureml:e:1\n")
+    said = mlctl("job", "create", "-f", "job.yml")
+    assert (said.code, "did you mean `command`?" in said.err) == (1, True)
+
+
+def test_a_job_can_be_streamed_as_it_is_submitted_and_saved(mlctl: Run) -> None:
+    mlctl("apply", TRAINING / "cluster.yml", "--yes")
+    said = mlctl("job", "create", "-f", TRAINING / "job.yml", "-s", "-a", "saved.yml", "-n", "mine")
+    assert (said.code, "JOB_ENDED" in said.out) == (0, True)
+    assert "name: mine" in Path("saved.yml").read_text()
+
+
+def test_the_name_of_a_job_is_taken_for_ever(mlctl: Run) -> None:
+    train(mlctl, "-n", "mine")
+    again = mlctl("job", "create", "-f", TRAINING / "job.yml", "-n", "MINE")
+    assert (again.code, "taken" in again.err) == (1, True)
+
+
+def test_the_predictions_of_a_batch_job_can_be_downloaded(cloud: Run) -> None:
+    job = invoke(cloud)
+    wait(cloud, job)
+    cloud("job", "download", "-n", job, "--output-name", "score")
+    assert len(Path("named-outputs/score/predictions.csv").read_text().splitlines()) == 20
+    assert cloud("job", "download", "-n", job, "--output-name", "nothing").code == 3

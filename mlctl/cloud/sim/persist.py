@@ -133,6 +133,8 @@ def _union_reader(options: tuple[Any, ...]) -> Callable[[Any], Any]:
     """Classes by their tag; of simple types there is one, beside None or text."""
     classes = {option.__name__: option for option in options if hasattr(option, "__slots__")}
     simple = [each for each in options if each not in (types.NoneType, str)]
+    if not classes and not simple:
+        return lambda data: data
     if not classes:
         only, text = _reader(simple[0]), str in options
         return lambda data: data if data is None or (text and isinstance(data, str)) else only(data)

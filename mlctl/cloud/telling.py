@@ -1,0 +1,120 @@
+"""Jobs as they go: what happens while the clock moves, and what has happened, told again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mlctl.cloud import clock, jobs, journal, orders, rows
+from mlctl.cloud.jobs import Known, Row
+from mlctl.cloud.refusal import bad
+from mlctl.cloud.service import Place
+from mlctl.cloud.sim import views
+from mlctl.cloud.sim.log import LoggedEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What happened since the last one, and where the job and its cluster are now."""
+
+    now: float
+    known: Known
+    nodes: views.Counts | None
+    events: tuple[LoggedEvent, ...]
+
+
+def follow(place: Place, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
+    """Let time pass until the job has ended, but no longer than `seconds`; tell as it goes.
+
+    With `detail` it goes in small strides, and every mini-batch is told of. The clock stands still
+    where nothing will ever happen.
+
+    Raises:
+        Refusal: there is no such job (404).
+    """
+    with place.store.look() as db:
+        world = rows.world(db, place.scope, place.location)
+        row = jobs.row_of(db, world, name)
+    there = world.workspace
+    limit = min(world.now + seconds, clock.END)
+    yield _progress(place, there, row, ())
+    job, grain = orders.name_of(there, row.name), journal.FINE if detail else journal.COARSE
+    for stride in journal.strides(place.store, job, limit, grain=grain, detail=detail):
+        yield _progress(place, there, row, stride.events)
+
+
+def story(place: Place, name: str) -> Iterator[str]:
+    """What happened to a job and its cluster, from submitting it to its end, as JSON lines.
+
+    Told again from the beginning of the cloud, in seconds since it was submitted: the same lines
+    for the same orders and seed, however long the writes before it took.
+
+    Raises:
+        Refusal: there is no such job (404).
+    """
+    view = jobs.find(place, name).view
+    begun = False
+    for event in journal.story(place.store, detail=True):
+        mine = event.facts.get("job") == view.name
+        begun = begun or mine
+        if begun and _concerns(event, view):
+            yield _since(view.submitted, plainly(event)).line()
+        if mine and event.event == "JOB_ENDED":
+            return
+
+
+def metrics(place: Place, name: str) -> list[tuple[int, float, int]]:
+    """What a training job logged: the run, the second of the clock, the step.
+
+    "The re-started job will then append to the metrics": steps repeat from run to run.
+
+    Raises:
+        Refusal: there is no such job (404), or it is none of training.
+    """
+    training = jobs.find(place, name).view.training
+    if training is None:
+        raise bad(f"The job `{name}` logs no metrics: it is no training job.", "NoMetrics")
+    points: list[tuple[int, float, int]] = []
+    run, before = 1, 0
+    for at, step in training.metrics:
+        run += step <= before
+        before = step
+        points.append((run, at, step))
+    return points
+
+
+def _progress(place: Place, workspace: int, row: Row, events: tuple[LoggedEvent, ...]) -> Progress:
+    with journal.look(place.store) as now:
+        found = jobs.known(now, workspace, row)
+        cluster = found.view.cluster
+        there = cluster is not None and cluster in now.clusters
+        counts = views.counts(now, cluster) if there and cluster else None
+        near = (plainly(event) for event in events if _concerns(event, found.view))
+        return Progress(now.now, found, counts, tuple(near))
+
+
+def _concerns(event: LoggedEvent, view: views.JobView) -> bool:
+    """Whether an event is about the job, its cluster, or the capacity of every region."""
+    facts = event.facts
+    if "job" in facts:
+        return facts["job"] == view.name
+    return "region" in facts or ("cluster" in facts and facts["cluster"] == view.cluster)
+
+
+def _since(start: float, event: LoggedEvent) -> LoggedEvent:
+    """An event in seconds since then, to the microsecond: what doubles leave beyond is noise."""
+    began = event.facts.get("began")
+    moments = {"began": round(began - start, 6)} if isinstance(began, float) else {}
+    return LoggedEvent(round(event.at - start, 6), event.event, {**event.facts, **moments})
+
+
+def plainly(event: LoggedEvent) -> LoggedEvent:
+    """An event with the names that people know."""
+    facts = {
+        key: orders.plain(value) if key in _NAMES and isinstance(value, str) else value
+        for key, value in event.facts.items()
+    }
+    return LoggedEvent(event.at, event.event, facts)
+
+
+_NAMES = ("cluster", "job", "pool")

@@ -1,0 +1,54 @@
+"""A job on a terminal: what happens, above a bar that shows how far it is and what its nodes do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import Progress as Bars
+from rich.text import Text
+
+from mlctl.backends.jobs import Progress
+from mlctl.render.jobs import clock, done
+
+
+def watch(
+    told: Iterator[Progress], lines: Callable[[Progress], Sequence[str]], stream: TextIO
+) -> Progress:
+    """Show a job until it has ended; how it stands then. The bar stays."""
+    console = Console(file=stream, highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    progress = next(told)
+    with Bars(*columns, console=console, refresh_per_second=12) as bars:
+        task = bars.add_task("", total=None, said="")
+        _show(bars, task, progress)
+        for progress in told:
+            for line in lines(progress):
+                console.print(Text(line), soft_wrap=True)
+            _show(bars, task, progress)
+    return progress
+
+
+def _show(bars: Bars, task: TaskID, progress: Progress) -> None:
+    run = progress.job.body["properties"].get("run", {})
+    ended, total = _far(run)
+    nodes = ", ".join(f"{count} {state}" for state, count in progress.nodes.items() if count)
+    said = "  ".join(part for part in (done(run), nodes and f"nodes: {nodes}") if part)
+    bars.update(
+        task,
+        completed=ended,
+        total=total,
+        description=f"{clock(progress.at)} {progress.job.status:<9}",
+        said=said,
+    )
+
+
+def _far(run: dict[str, dict[str, int]]) -> tuple[int, int | None]:
+    if "mini_batches" in run:
+        counts = run["mini_batches"]
+        return counts["completed"] + counts["failed"], counts["total"]
+    if "steps" in run:
+        return run["steps"]["done"], run["steps"]["total"]
+    return 0, None
