@@ -84,6 +84,14 @@ def test_a_lost_mini_batch_goes_to_the_head_and_a_failed_one_to_the_tail() -> No
     assert [event.facts["mini_batch"] for event in events] == [0, 2, 3, 4]
 
 
+def test_what_a_node_had_on_its_slots_is_begun_again_in_order() -> None:
+    late = replace(AT_ONCE, replacement_s=1000.0)
+    made = world(*of(cluster(2, low=True), batch(9, 100, 2, concurrency=2)), settings=late)
+    assert lost_at(50, (1,), made).lost_node_s == 50
+    events = [event for event in engine.advance(made, 150) if event.event == "MB_START"]
+    assert [event.facts["mini_batch"] for event in events] == [2, 3]
+
+
 def test_a_lost_mini_batch_can_be_told_to_queue_last() -> None:
     late = replace(AT_ONCE, replacement_s=1000.0, preempted_goes_to=Place.TAIL)
     made = world(*of(cluster(2, low=True), batch(6, 100, 2)), settings=late)
@@ -360,6 +368,13 @@ def test_a_job_of_a_busy_vm_that_is_deleted_is_the_first_to_start_again() -> Non
     engine.apply(made, ResizePool("p", 1))
     assert views.pool(made, "p").queue == ("j1", "j2")
     assert [ended(made, name).ended for name in ("j0", "j1", "j2")] == [100, 200, 300]
+
+
+def test_a_pool_that_shrinks_gives_its_free_vms_back_first() -> None:
+    made = pool(*(SubmitPoolJob(f"j{number}", 100 + number, "p") for number in range(3)), vms=3)
+    engine.run(made, 101.5)
+    engine.apply(made, ResizePool("p", 1))
+    assert (views.pool(made, "p").busy, ended(made, "j2").ended) == (1, 102)
 
 
 def test_a_deleted_pool_fails_its_jobs() -> None:

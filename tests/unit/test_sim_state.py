@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.cloud.sim import engine, persist, traces, views
+from mlctl.cloud.sim import engine, orders, persist, traces, views
 from mlctl.cloud.sim.commands import (
     AddCluster,
     AddPool,
@@ -76,6 +76,16 @@ def test_a_state_that_was_read_back_is_written_down_the_same() -> None:
     made = world(*of(cluster(3, low=True), batch(100, 60, 3, concurrency=2), Poisson(5.0)))
     engine.run(made, 700)
     assert text_of(persist.load(json.loads(text_of(made)))) == text_of(made)
+
+
+def test_nodes_stay_in_the_order_in_which_they_became_idle() -> None:
+    job = batch(2, 0, 2, workload=Workload(trace=(80.0, 40.0)))
+    made = world(*of(cluster(2), job))
+    engine.run(made, 100)
+    again = persist.load(json.loads(text_of(made)))
+    orders.carry_out(again, SubmitBatch(batch(1, 60, 1, name="k")))
+    engine.run(again, 101)
+    assert [node.number for node in views.nodes(again, "c") if node.job == "k"] == [1]
 
 
 def test_a_million_mini_batches_take_no_more_room_than_those_that_run() -> None:
@@ -164,6 +174,11 @@ def test_active_nodes_are_averaged_over_time() -> None:
         (1.0, 0, 2),
         (0.0, 0, 0),
     ]
+
+
+def test_what_ends_as_an_interval_begins_is_not_seen_in_it() -> None:
+    seen = buckets(Metric.ACTIVE, *of(cluster(2), batch(2, 100, 2)))
+    assert [bucket.maximum for bucket in seen] == [2, 0, 0, 0, 0]
 
 
 def test_cores_are_nodes_times_what_a_node_has() -> None:
@@ -306,6 +321,13 @@ def test_a_world_without_end_is_read_back_at_its_moment() -> None:
     engine.run(made, EVER)
     again = persist.load(json.loads(text_of(made)))
     assert (again.now, list(usage(again))) == (EVER, list(usage(made)))
+
+
+def test_what_nodes_still_owe_is_owed_by_their_jobs() -> None:
+    jobs = [SubmitBatch(batch(9, 60, nodes, name=name)) for name, nodes in (("a", 1), ("b", 2))]
+    made = world(AddCluster(cluster(3)), *jobs)
+    engine.run(made, 50)
+    assert {one.name: one.node_s for one in usage(made)} == {"c": 150, "a": 50, "b": 100}
 
 
 def test_prices_are_per_hour_of_a_node() -> None:

@@ -162,7 +162,10 @@ def revoke(world: World, market: Market, cluster: Cluster, node: Node) -> None:
     node.holds = False
     node.epoch = world.new_epoch()
     market.held -= 1
-    market.waiting[cluster.spec.name, node.number] = None
+    if cluster.locked:
+        cluster.to_seek.append(node.number)
+    else:
+        market.waiting[cluster.spec.name, node.number] = None
 
 
 def serve(world: World, market: Market) -> None:

@@ -127,7 +127,7 @@ def _bucket(here: list[Point], metric: Metric, opens: float, interval: float) ->
     times = [opens, *(point.at for point in here[1:]), opens + interval]
     lengths = [after - at for at, after in pairwise(times)]
     weighed = sum(value * length for value, length in zip(values, lengths, strict=True))
-    seen = values if lengths[0] > 0 else values[1:]
+    seen = [value for value, length in zip(values, lengths, strict=True) if length > 0]
     total = weighed / MINUTE
     if metric is Metric.PREEMPTED:
         total = here[-1].losses - here[0].losses

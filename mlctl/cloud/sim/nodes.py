@@ -112,7 +112,6 @@ def lose(world: World, cluster: Cluster, node: Node) -> None:
     """PREEMPT: the node stops billing and stays listed; the platform tries to bring it back."""
     meter.stop(world, cluster, node)
     move(world, cluster, node, NodeState.PREEMPTED)
-    node.life = 0
     cluster.preempted_nodes += 1
     cluster.to_seek.append(node.number)
     market.release(world, world.markets[cluster.market], cluster, node)

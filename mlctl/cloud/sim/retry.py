@@ -91,7 +91,6 @@ def preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
     if job.ended is not None or job.members or not world.settings.cancel_when_preempted:
         return
     if world.settings.cancel_grace_s > 0:
-        job.epoch = world.new_epoch()
         at = world.now + world.settings.cancel_grace_s
         schedule(world, at, Kind.CANCEL_DUE, job.name, epoch=job.epoch)
     else:
