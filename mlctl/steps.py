@@ -184,11 +184,14 @@ class _Builder:
         pending = self._pending(change, wanted)
         early = (was if self._stays(change, was) else "") if pending else wanted
         changed = {one.at for one in change.fields} - {_DEFAULT_IN_YAML}
-        made_anew = change.action in (Action.CREATE, Action.REPLACE)
-        needed = made_anew or changed or not _same(early, was) or _unfinished(change)
-        if change.action is not Action.DELETE and needed:
-            unsets = not made_anew and not changed and not early and was
-            doing = "Unsetting the default deployment of" if unsets else _doing(change)
+        doing = None
+        if change.action in (Action.CREATE, Action.REPLACE) or changed:
+            doing = _doing(change)
+        elif not _same(early, was):
+            doing = "Modifying" if early else "Unsetting the default deployment of"
+        elif _unfinished(change):
+            doing = "Waiting"
+        if doing is not None:
             needs = {(_Role.DELETE, change.address)}
             self._put(change, self._endpoint(change, early), doing, needs)
         if pending:
@@ -251,8 +254,9 @@ def _same(one: str, other: str) -> bool:
 
 
 def _unfinished(change: Change) -> bool:
-    """Whether there is nothing to do but to wait for what somebody else has begun."""
-    return change.action is Action.NO_OP and change.live is not None and moving(change.live.body)
+    """Whether an operation runs on what is there and stays: somebody else has begun it."""
+    stays = change.action in (Action.NO_OP, Action.UPDATE)
+    return stays and change.live is not None and moving(change.live.body)
 
 
 def _doing(change: Change) -> str:

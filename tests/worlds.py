@@ -161,7 +161,7 @@ def outcomes(events: list[apply.Event]) -> dict[str, str]:
 
 
 def bodies(backend: Backend) -> dict[str, dict[str, Any]]:
-    """Every resource of the workspace by its address, without the times."""
+    """Every resource of the workspace by its address, without what passes with time."""
     kinds = ("compute", "batch-endpoint", "model", "environment", "component", "code")
     live = [one for kind in kinds for one in backend.list(kind)]
     for above in backend.list("batch-endpoint"):
@@ -169,11 +169,16 @@ def bodies(backend: Backend) -> dict[str, dict[str, Any]]:
     return {str(one.address): _timeless(one.body) for one in live}
 
 
+# Times, and the nodes that a cluster happens to have.
+_PASSING = {"createdOn", "modifiedOn", "systemData", "allocationState", "nodeStateCounts"}
+_PASSING |= {"allocationStateTransitionTime", "currentNodeCount", "targetNodeCount"}
+
+
 def _timeless(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: _timeless(value) if isinstance(value, dict) else value
         for key, value in body.items()
-        if key not in ("createdOn", "modifiedOn", "allocationStateTransitionTime", "systemData")
+        if key not in _PASSING
     }
 
 

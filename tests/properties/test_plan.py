@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from random import Random
 
 from hypothesis import assume, event, given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from mlctl import schema
 from mlctl.compare import differences
+from mlctl.kinds.address import Address
 from mlctl.kinds.kind import decode
 from tests.properties.generated import Declared, resources, workspace, worlds
 from tests.worlds import (
@@ -94,6 +96,61 @@ def test_what_is_read_back_is_what_the_plan_promised(
         form = change.resource.form
         had = decode(backend.read([change.address])[change.address].body, form, SCOPE)
         assert differences(form.fields, change.values, had, SCOPE) == []
+
+
+class Cut(Exception):
+    """The end of a process, as far as its backend can tell."""
+
+
+class Cutting(Watched):
+    """A backend that cuts the apply short at its nth write, before it or right after it."""
+
+    nth = 0
+    late = False
+
+    def before(self, verb: str, address: Address) -> None:
+        super().before(verb, address)
+        if not self.late and len(self.told) == self.nth:
+            raise Cut
+
+    def after(self, verb: str, address: Address) -> None:
+        if self.late and len(self.told) == self.nth:
+            raise Cut
+
+
+@given(worlds(), worlds(), st.integers(1, 12), st.booleans())
+def test_cut_short_at_any_write_the_next_apply_ends_with_the_same_resources(
+    before: list[Declared], after: list[Declared], nth: int, late: bool
+) -> None:
+    whole, broken = workspace(), workspace()
+    for backend in (whole, broken):
+        applied(backend, *resources(before))
+    work = planned(whole, *resources(after))
+    assume(not work.plan.rejections)
+    carried_out(work.work, whole, parallelism=1)
+    cutting = Cutting(broken)
+    cutting.nth, cutting.late = nth, late
+    with suppress(Cut):
+        carried_out(planned(broken, *resources(after)).work, cutting, parallelism=1)
+    applied(broken, *resources(after))
+    assert bodies(broken).keys() == bodies(whole).keys()
+    assert actions(planned(broken, *resources(after)).plan) == {}
+
+
+@given(worlds(), st.integers(1, 12), st.booleans())
+def test_cut_short_at_any_write_a_new_workspace_ends_in_the_same_state(
+    world: list[Declared], nth: int, late: bool
+) -> None:
+    whole, broken = workspace(), workspace()
+    applied(whole, *resources(world))
+    cutting = Cutting(broken)
+    cutting.nth, cutting.late = nth, late
+    with suppress(Cut):
+        carried_out(planned(broken, *resources(world)).work, cutting, parallelism=1)
+    applied(broken, *resources(world))
+    for backend in (whole, broken):
+        backend.settle()
+    assert bodies(broken) == bodies(whole)
 
 
 @given(worlds())
