@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-import weakref
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
