@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mlctl.cli.tree import COMPLETION, HELP, SIMULATED, Node, Option, Takes
+from mlctl.cli.tree import COMPLETION, HELP, Node, Option, Takes
 from mlctl.schema.words import nearest
 
 _TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
@@ -163,7 +163,7 @@ class _Reader:
             for full in one.names
             if name.startswith("--") and len(name) > 2 and full.startswith(name)  # noqa: PLR2004
         }
-        azs = {one for one in begun.values() if one.panel != SIMULATED}  # `--f` is az's `--file`
+        azs = {one for one in begun.values() if one.of_az}  # `--f` is az's `--file`
         if len(set(begun.values())) == 1 or len(azs) == 1:
             return next(iter(azs or begun.values()))
         if begun:

@@ -13,14 +13,27 @@ from mlctl.cli.tree import Node, Option
 _REGISTRY = (
     "registries are outside of the workspace; name their assets by `azureml://registries/...`"
 )
+_STAY = "jobs stay in lists"
+_JOBS = ("cancel", "download", "stream")
+_POLICY = "it means nothing here"
+_POLICY_FLAGS = ("--acquire-policy-token", "--change-reference")
+_NO_DATA = "what happens is shown; there is no data to print"
 _INSTANCES = "of compute instances; mlctl manages clusters"
 ABSENT_FLAGS = {
     "--registry-name": _REGISTRY,
     "--user-object-id": _INSTANCES,
     "--user-tenant-id": _INSTANCES,
+    "job list --archived-only": _STAY,
+    "job list --include-archived": _STAY,
+    "job list --parent-job-name": "no job has others beneath it here",
+    **{f"job {verb} {flag}": _POLICY for verb in _JOBS for flag in _POLICY_FLAGS},
+    **{f"job {verb} {flag}": _NO_DATA for verb in _JOBS[1:] for flag in ("--output", "--query")},
+    "job create --skip-validation": "what az would refuse is refused before anything is sent",
+    "job create --web": "there is no page to open",
+    "job show --web": "there is no page to open",
 }
 _ATTACHED = "of computes that were made elsewhere; mlctl manages clusters"
-_JOBS = "jobs are not here yet"
+_SERVICES = "of machines of Azure; the simulated ones run no program"
 ABSENT_COMMANDS = {
     "compute attach": _ATTACHED,
     "compute detach": _ATTACHED,
@@ -29,13 +42,16 @@ ABSENT_COMMANDS = {
     "compute restart": _INSTANCES,
     "compute start": _INSTANCES,
     "compute stop": _INSTANCES,
-    "batch-endpoint invoke": _JOBS,
-    "batch-endpoint list-jobs": _JOBS,
-    "batch-deployment list-jobs": _JOBS,
     "model download": "what was uploaded can be read in the datastore that `model show` names",
     "model package": "a preview for online endpoints",
     "model share": _REGISTRY,
     "environment share": _REGISTRY,
+    "job archive": _STAY,
+    "job restore": _STAY,
+    "job connect-ssh": _SERVICES,
+    "job show-services": _SERVICES,
+    "job update": "a job that was submitted stays as it is",
+    "job validate": "`mlctl validate` does it, for all files at once",
 }
 
 # What is better than in az: by flag, or by command and flag.
@@ -135,11 +151,11 @@ def verdicts(root: Node, flags: Iterable[AzFlag]) -> Iterator[Verdict]:
         node = ours.get(flag.command)
         if node is None:
             yield Verdict(flag, Standing.ABSENT, _why(flag, ABSENT_COMMANDS.get(flag.command)))
-        elif not flag.names or (flag.names[0] not in ABSENT_FLAGS and _has(node, flag)):
+        elif not flag.names or (_absent(flag) is None and _has(node, flag)):
             better = _better(flag)
             yield Verdict(flag, Standing.BETTER if better else Standing.SAME, better)
         else:
-            yield Verdict(flag, Standing.ABSENT, _why(flag, ABSENT_FLAGS.get(flag.names[0])))
+            yield Verdict(flag, Standing.ABSENT, _why(flag, _absent(flag)))
 
 
 def page(found: Iterable[Verdict]) -> str:
@@ -224,6 +240,10 @@ def _has(node: Node, flag: AzFlag) -> bool:
 
 def _no_stricter(one: Option, flag: AzFlag) -> bool:
     return flag.required or not one.required
+
+
+def _absent(flag: AzFlag) -> str | None:
+    return ABSENT_FLAGS.get(f"{flag.command} {flag.names[0]}", ABSENT_FLAGS.get(flag.names[0]))
 
 
 def _better(flag: AzFlag) -> str:

@@ -71,8 +71,7 @@ def _first_sentence(node: Node) -> str:
 
 
 def _groups(node: Node, width: int, *, whole: bool) -> Iterator[str]:
-    shown = {" ".join(one.names): one for one in node.options}
-    taken = [*shown, *(one.name for one in node.positionals)]
+    taken = [*map(_named, node.options), *(one.name for one in node.positionals)]
     longest = max(len(name) for name in taken)
     required = any(one.required for one in node.options)
     column = longest + (len(" [Required]") if required else 0)
@@ -86,10 +85,15 @@ def _groups(node: Node, width: int, *, whole: bool) -> Iterator[str]:
         for place in node.positionals if panel == ARGUMENTS else ():
             lines += _hanging(f"{_INDENT}{place.name.ljust(column)} : ", place.help, width)
         for one in options:
-            name = " ".join(one.names)
+            name = _named(one)
             head = f"{name.ljust(column - len(' [Required]'))} [Required]" if one.required else name
             lines += _hanging(f"{_INDENT}{head.ljust(column)} : ", said(one), width)
         yield _section(panel, lines)
+
+
+def _named(one: Option) -> str:
+    """The names of a flag, and what stands for its value."""
+    return " ".join([*one.names, *([one.metavar] if one.metavar else [])])
 
 
 def _examples(examples: Iterable[Example]) -> Iterator[str]:

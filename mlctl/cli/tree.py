@@ -20,6 +20,11 @@ SWITCH = "{false, true}"  # the metavar of a flag that stands for `true` where n
 SEVERAL = "..."  # the end of the metavar of a flag that several values follow
 
 
+_TRUTHS = ("false", "true")
+# What stands among az's flags and is not az's.
+_OURS = ("--dry-run", "--replace", "--backend", "--auth", "--cloud", "--timeout")
+
+
 class Takes(Enum):
     """What follows a flag."""
 
@@ -52,11 +57,17 @@ class Option:
     choices: tuple[str, ...] = ()
     default: str = ""
     slot: Slot = Slot()
+    metavar: str = ""
 
     @property
     def long(self) -> str:
         """The name that messages use."""
         return next((name for name in self.names if name.startswith("--")), self.names[0])
+
+    @property
+    def of_az(self) -> bool:
+        """Whether az has it too; az's scripts cut only its own flags short."""
+        return self.panel != SIMULATED and self.long not in _OURS
 
     @property
     def spelt(self) -> str:
@@ -160,9 +171,10 @@ def _options(declared: Iterable[inspect.Parameter]) -> Iterator[Option]:
                 info.help or "",
                 info.rich_help_panel or ARGUMENTS,
                 one.default is inspect.Parameter.empty,
-                _choices(base),
+                _TRUTHS if info.metavar == SWITCH else _choices(base),
                 _default(one.default),
                 _slot(one.name, base, info),
+                "" if info.metavar == SWITCH else info.metavar or "",
             )
 
 

@@ -23,12 +23,17 @@ ROOT = tree.read(build())
 COMMANDS = [node.path for node in ROOT.commands()]
 STAGE = (
     "mlctl apply samples/low-priority-batch --yes",
-    "mlctl compute create -n spot -t amlcompute",
+    "mlctl compute create -n spot -t amlcompute --tier low_priority --min-instances 1",
+    "mlctl local advance 10m",
     "mlctl model create -n old --path azureml://datastores/x/paths/old",
     "mlctl environment create -n base -i ubuntu:22.04",
     "mlctl environment archive -n base",
     "mlctl batch-pool create -f samples/batch-pool/scoring-pool.yml",
     "mlctl batch-deployment create -f samples/low-priority-batch/deployment.yml -n old-one",
+    "mlctl batch-endpoint invoke -n heart-classifier-batch --input azureml://datastores/d/paths/new"
+    " --files 4 --job-name nightly",
+    "mlctl apply samples/training/cluster.yml --yes",
+    "mlctl job create -f samples/training/job.yml -n train --steps 20",
 )
 FOREVER = ("emulator",)  # `emulator start` runs until it is stopped
 EXAMPLES = [

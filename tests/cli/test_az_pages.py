@@ -72,7 +72,7 @@ def test_no_note_is_stale() -> None:
 
 @pytest.mark.skipif(not REFERENCE.is_file(), reason="no ../shared/reference beside the checkout")
 def test_the_data_has_every_command_and_flag_of_the_reference() -> None:
-    groups = ("compute", "batch-endpoint", "batch-deployment", "model", "environment")
+    groups = ("compute", "batch-endpoint", "batch-deployment", "model", "environment", "job")
     known: Counter[str] = Counter()
     for line in REFERENCE.read_text().splitlines():
         command, bold, flags = line.removeprefix("- **").partition("**")
