@@ -5,12 +5,13 @@ VENV   := .venv
 READY  := $(VENV)/.ready
 BIN    := $(VENV)/bin
 PYTHON ?=
+EXTRAS ?=
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
 .PHONY: help setup check lint types contracts test fix docs coverage bench demo clean
 
 help:
-	@echo "make setup     build .venv with everything that the checks need"
+	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
 	@echo "make check     format, lint, types, import contracts and tests: all that a change must pass"
 	@echo "make test      the tests alone"
 	@echo "make fix       format, and repair what the linter can repair"
@@ -38,7 +39,7 @@ $(READY): pyproject.toml
 	  echo "Building $(VENV) with $$($$found --version)"; \
 	  $$found -m venv --clear $(VENV); \
 	fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev$(EXTRAS:%=,%)]'
 	@touch $@
 
 check: lint types contracts test
