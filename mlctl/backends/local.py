@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,7 @@ from mlctl.pointer import Data
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local_runs import LocalEngine, LocalJobs
+    from mlctl.backends.metrics import Series
 
 LOCATION = "eastus"
 
@@ -168,6 +169,25 @@ class LocalBackend:
 
         with translated():
             return nodes(self._place, cluster)
+
+    def metrics(
+        self,
+        cluster: Address,
+        names: Sequence[str],
+        *,
+        interval: float | None = None,
+        span: float | None = None,
+    ) -> builtins.list[Series]:
+        """Metrics of a cluster, as Azure Monitor has them.
+
+        Raises:
+            NotFound: there is no such cluster.
+            BackendError: there is no such metric, or the interval makes no sense.
+        """
+        from mlctl.backends.local_runs import metrics
+
+        with translated():
+            return metrics(self._place, cluster, names, interval, span)
 
     @property
     def jobs(self) -> LocalJobs:

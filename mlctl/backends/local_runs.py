@@ -10,12 +10,16 @@ from pathlib import PurePosixPath
 from mlctl.backends.base import Node
 from mlctl.backends.jobs import Happening, Job, Point, Progress
 from mlctl.backends.local import translated
-from mlctl.cloud import artifacts, classic, fleet, jobs, runs, telling, training, weather
+from mlctl.backends.metrics import Interval, Series
+from mlctl.cloud import artifacts, billing, classic, fleet, jobs, runs, telling, training, weather
+from mlctl.cloud import metrics as measured
+from mlctl.cloud.billing import Used
 from mlctl.cloud.jobs import Known
 from mlctl.cloud.load import Load
 from mlctl.cloud.runs import Invocation
 from mlctl.cloud.service import Place
 from mlctl.cloud.sim.log import LoggedEvent
+from mlctl.cloud.sim.metrics import Bucket
 from mlctl.cloud.sim.model import Parameter, Tenancy, Tier
 from mlctl.cloud.sim.processes import Capacity, Preemption
 from mlctl.cloud.training import Asked
@@ -33,6 +37,29 @@ def nodes(place: Place, cluster: Address) -> list[Node]:
         Node(each.id, each.state, each.private_ip, each.public_ip, each.port, each.job)
         for each in fleet.nodes(place, cluster)
     ]
+
+
+def metrics(
+    place: Place,
+    cluster: Address,
+    names: Sequence[str],
+    interval: float | None,
+    span: float | None,
+) -> list[Series]:
+    """Metrics of a cluster.
+
+    Raises:
+        Refusal: there is no such cluster (404) or metric.
+    """
+    found = measured.of_cluster(place, cluster, names, interval=interval, span=span)
+    return [
+        Series(each.name, each.interval, tuple(_interval(one) for one in each.buckets))
+        for each in found
+    ]
+
+
+def _interval(one: Bucket) -> Interval:
+    return Interval(measured.moment(one), one.average, one.minimum, one.maximum, one.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +249,15 @@ class LocalEngine:
         """
         with translated():
             classic.set_tenancy(self.place, Tenancy(slots, arrivals, mean_s))
+
+    def used(self, ratio: float) -> list[Used]:
+        """Node-hours and cost of everything; `ratio`: of a low-priority price to a dedicated one.
+
+        Raises:
+            BackendError: the ratio makes no sense.
+        """
+        with translated():
+            return billing.of_workspace(self.place, ratio)
 
     def workloads(self) -> dict[str, Load]:
         """Every workload by its name."""

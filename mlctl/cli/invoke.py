@@ -14,6 +14,7 @@ from mlctl.cli import flags, invocation, jobs, loads
 from mlctl.cli.command import add
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import option
+from mlctl.cli.output import checked
 from mlctl.cli.session import Session
 from mlctl.cli.tree import SIMULATED
 from mlctl.cloud.load import DEFAULT
@@ -125,6 +126,10 @@ def register(app: typer.Typer, kind: str) -> None:
         add(app, "invoke", invoke, [*_INVOKE, *_PRINTING], text)
         listing = [_ENDPOINT, *flags.POLICY, *_PRINTING]
         add(app, "list-jobs", of_endpoint, listing, "List the jobs of a batch endpoint.")
+    if kind == "compute":
+        from mlctl.cli import metrics
+
+        metrics.register(app)
     if kind == "batch-pool":
         from mlctl.cli import submit
 
@@ -136,7 +141,7 @@ def register(app: typer.Typer, kind: str) -> None:
 
 def invoke(session: Session, **words: Any) -> Exit:
     """Submit a batch job, and print it."""
-    jobs.checked(words["query"])
+    checked(words["query"])
     load = loads.load(words)
     data = invocation.document(words)
     counted = invocation.files(data)
@@ -166,7 +171,7 @@ def of_deployment(session: Session, **words: Any) -> Exit:
 def _list(
     session: Session, words: Mapping[str, Any], endpoint: str, deployment: str | None
 ) -> Exit:
-    jobs.checked(words["query"])
+    checked(words["query"])
     with jobs.opened(session) as runs:
         found = runs.list(endpoint, deployment)
         jobs.print_jobs(session, found, words["output"], words["query"])

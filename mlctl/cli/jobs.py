@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -15,7 +14,7 @@ from mlctl.backends.jobs import Job, Jobs, Progress, SupportsJobs
 from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import duration
-from mlctl.cli.output import OutputFormat, Query, compiled, print_data
+from mlctl.cli.output import Drawn, OutputFormat, Query, checked, print_data
 from mlctl.cli.session import Session
 
 app = typer.Typer(help="Manage jobs.", no_args_is_help=True)
@@ -141,16 +140,6 @@ def download(
     return Exit.OK
 
 
-class Drawn(StrEnum):
-    """Output formats of what can be drawn."""
-
-    TABLE = "table"
-    JSON = "json"
-    CHART = "chart"
-    TSV = "tsv"
-    YAML = "yaml"
-
-
 def metrics(
     session: Session,
     name: Name,
@@ -182,16 +171,6 @@ def cancel(session: Session, name: Name, output: Output = None, query: Query = N
     with opened(session) as jobs:
         print_job(session, jobs.cancel(name), output, query)
     return Exit.OK
-
-
-def checked(query: str | None) -> None:
-    """Find out that a query is none before anything happens.
-
-    Raises:
-        typer.BadParameter: it is no JMESPath.
-    """
-    if query is not None:
-        compiled(query)
 
 
 def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:

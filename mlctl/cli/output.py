@@ -28,6 +28,16 @@ class OutputFormat(StrEnum):
     NONE = "none"
 
 
+class Drawn(StrEnum):
+    """Output formats of what can be drawn."""
+
+    TABLE = "table"
+    JSON = "json"
+    CHART = "chart"
+    TSV = "tsv"
+    YAML = "yaml"
+
+
 Output = Annotated[
     OutputFormat, typer.Option("--output", "-o", help="Output format.", rich_help_panel=_GLOBAL)
 ]
@@ -81,6 +91,16 @@ def configured(session: Session) -> OutputFormat:
         return OutputFormat(session.settings.core("output") or "json")
     except ValueError:
         return OutputFormat.JSON
+
+
+def checked(query: str | None) -> None:
+    """Find out that a query is none before anything happens.
+
+    Raises:
+        typer.BadParameter: it is no JMESPath.
+    """
+    if query is not None:
+        compiled(query)
 
 
 def compiled(query: str) -> Any:

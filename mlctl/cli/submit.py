@@ -17,7 +17,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.flags import option, switch
 from mlctl.cli.jobs import Output
 from mlctl.cli.local import duration
-from mlctl.cli.output import Query
+from mlctl.cli.output import Query, checked
 from mlctl.cli.session import Session
 from mlctl.cli.stream import stream
 from mlctl.cli.tree import SIMULATED
@@ -74,7 +74,7 @@ def register_pool(app: typer.Typer) -> None:
 
 def create(session: Session, **words: Any) -> Exit:
     """Submit a command job, and print it."""
-    jobs.checked(words["query"])
+    checked(words["query"])
     load = loads.load(words)
     with session.backend() as backend:
         found = _resources(session, backend.scope, words)
@@ -117,7 +117,7 @@ def submit(
     It starts at once where the pool has a free VM, and waits its turn otherwise. Without a pool it
     goes to the queue that all share.
     """
-    jobs.checked(query)
+    checked(query)
     length = duration(time)
     with session.backend() as backend:
         if not isinstance(backend, LocalBackend):

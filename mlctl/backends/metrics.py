@@ -1,0 +1,54 @@
+"""The further ability of a backend to know metrics, as Azure Monitor has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from mlctl.kinds.address import Address
+
+USUAL = ("Preempted Nodes", "Preempted Cores")
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A metric over an interval that begins at `start` (ISO 8601).
+
+    `total` adds up over intervals: of preempted nodes it is how many were lost.
+    """
+
+    start: str
+    average: float
+    minimum: float
+    maximum: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One metric, by intervals of so many seconds."""
+
+    name: str
+    seconds: float
+    intervals: tuple[Interval, ...]
+
+
+@runtime_checkable
+class SupportsMetrics(Protocol):
+    """Knows the metrics of its clusters."""
+
+    def metrics(
+        self,
+        cluster: Address,
+        names: Sequence[str],
+        *,
+        interval: float | None = None,
+        span: float | None = None,
+    ) -> list[Series]:
+        """Metrics of the last `span` seconds (of the whole time), in intervals that suit that.
+
+        Raises:
+            NotFound: there is no such cluster.
+            BackendError: there is no such metric, or the interval makes no sense.
+        """

@@ -1,0 +1,138 @@
+"""`mlctl compute metrics` and `mlctl local usage`: what nodes did, and what that costs."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from mlctl import catalog
+from mlctl.backends.base import Permanent
+from mlctl.backends.metrics import USUAL, SupportsMetrics
+from mlctl.cli.arguments import UsageError
+from mlctl.cli.command import add, command
+from mlctl.cli.exits import Exit
+from mlctl.cli.flags import QUERY, option, words_of
+from mlctl.cli.local import duration, opened
+from mlctl.cli.output import Drawn, Output, OutputFormat, Query, checked, print_data
+from mlctl.cli.session import Session
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+
+_RATIO = 0.20
+_RATIO_SOURCE = "around 20% of the original price, as hi-ml's page on low-priority VMs says"
+_METRICS = (
+    inspect.Parameter(
+        "cluster",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[
+            str | None, typer.Argument(metavar="CLUSTER", help="Name of the cluster.")
+        ],
+    ),
+    option("name", "--name", "-n", metavar="NAME", help="Name of the cluster, as a flag."),
+    option(
+        "metric",
+        "--metric",
+        kind=list[str] | None,
+        metavar="NAME ...",
+        help="Active, Idle, Leaving, Preempted, Unusable or Total, each of Nodes or Cores; several"
+        " with commas between. Preempted Nodes and Preempted Cores unless given.",
+    ),
+    option(
+        "interval", "--interval", metavar="DURATION", help="Length of an interval: 1m, 5m, PT1H."
+    ),
+    option(
+        "span", "--span", metavar="DURATION", help="How far back; to the first node unless given."
+    ),
+    option("output", "--output", "-o", kind=Drawn, help="Output format.", default=Drawn.TABLE),
+    QUERY,
+)
+_METRICS_TEXT = (
+    "Show what the nodes of a cluster did, as Azure Monitor counts it.\n\n"
+    "In tables and charts a number is the total of an interval: of preempted nodes how many were"
+    " lost, of the others what is measured every minute, summed up. JSON has averages, too."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add `metrics` to the commands of clusters."""
+    add(app, "metrics", metrics, _METRICS, _METRICS_TEXT)
+
+
+def register_local(app: typer.Typer) -> None:
+    """Add `usage` to the commands of the simulated cloud."""
+    command(app, "usage")(usage)
+
+
+def metrics(session: Session, **words: Any) -> Exit:
+    """Print the metrics of a cluster."""
+    from mlctl.render import metrics as render
+
+    checked(words["query"])
+    cluster = words["cluster"] or words["name"]
+    if cluster is None or (words["cluster"] and words["name"]):
+        raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")
+    said = [one.strip() for word in words_of(words["metric"] or []) for one in word.split(",")]
+    times = {
+        name: None if words[name] is None else duration(words[name])
+        for name in ("interval", "span")
+    }
+    with session.backend() as backend:
+        if not isinstance(backend, SupportsMetrics):
+            raise Permanent("NoMetrics", f"mlctl reads no metrics on the {backend.name} backend")
+        names = [one for one in said if one] or USUAL
+        found = backend.metrics(Address("compute", cluster), names, **times)
+    match words["output"]:
+        case Drawn.CHART:
+            encoding = sys.stdout.encoding or ""
+            plain = not encoding.casefold().startswith("utf")
+            session.out(render.chart(found, width=session.width, plain=plain))
+        case Drawn.TABLE if words["query"] is None:
+            print_data(session, render.rows(found), OutputFormat.TABLE, None)
+        case other:
+            print_data(session, render.document(found), OutputFormat(other.value), words["query"])
+    return Exit.OK
+
+
+def usage(
+    session: Session,
+    ratio: Annotated[
+        float,
+        typer.Option(
+            "--low-priority-ratio",
+            min=0,
+            max=1,
+            metavar="R",
+            help="Price of a low-priority node to that of a dedicated one (0.20: hi-ml).",
+        ),
+    ] = _RATIO,
+    output: Output = OutputFormat.TABLE,
+    query: Query = None,
+) -> Exit:
+    """List node-hours and cost by tier of every cluster, pool and job.
+
+    A job's are part of its cluster's. Prices are those of the catalog, dedicated, pay as you go; a
+    price that is not known is "unknown", never 0.
+    """
+    checked(query)
+    with opened(session) as cloud:
+        data: list[Data] = [
+            {
+                "kind": one.kind,
+                "name": one.name,
+                "tier": one.tier,
+                "node_hours": round(one.node_hours, 6),
+                "cost": "unknown" if one.cost is None else round(one.cost, 6),
+                "gone": one.gone,
+            }
+            for one in cloud.engine.used(ratio)
+        ]
+    session.note(
+        f"USD, of {catalog.PRICES_AS_OF.isoformat()}, eastus; low priority at {ratio:g} of that"
+        + (f": {_RATIO_SOURCE}" if ratio == _RATIO else "")
+    )
+    print_data(session, data, output, query)
+    return Exit.OK

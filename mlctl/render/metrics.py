@@ -1,0 +1,56 @@
+"""Metrics as rows, as JSON and as charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlctl.backends.metrics import Series
+from mlctl.pointer import Data
+from mlctl.render import charts
+
+
+def document(series: Sequence[Series]) -> list[dict[str, Data]]:
+    """Every number there is."""
+    return [
+        {
+            "metric": one.name,
+            "interval_s": one.seconds,
+            "data": [
+                {
+                    "time_stamp": each.start,
+                    "average": round(each.average, 6),
+                    "minimum": each.minimum,
+                    "maximum": each.maximum,
+                    "total": round(each.total, 6),
+                }
+                for each in one.intervals
+            ],
+        }
+        for one in series
+    ]
+
+
+def rows(series: Sequence[Series]) -> list[dict[str, Data]]:
+    """A row for each interval, with the total of each metric."""
+    starts = [each.start for each in series[0].intervals] if series else []
+    return [
+        {
+            "time": start,
+            **{one.name: round(one.intervals[number].total, 6) for one in series},
+        }
+        for number, start in enumerate(starts)
+    ]
+
+
+def chart(series: Sequence[Series], *, width: int, plain: bool) -> str:
+    """The totals as bars, one metric after the other."""
+    parts = [
+        f"{one.name}\n"
+        + charts.bars(
+            [(each.start[:16].replace("T", " "), each.total) for each in one.intervals],
+            width=width,
+            plain=plain,
+        )
+        for one in series
+    ]
+    return "\n".join(parts)
