@@ -42,7 +42,7 @@ def az_shim(session: Session) -> Exit:
     root = tree.read(build())
     lines = [
         "|".join(f'"{kind} {verb}"' for verb in root.nodes[kind].nodes) + " | \\"
-        for kind in AZ_KINDS
+        for kind in (*AZ_KINDS, "job")
     ]
     lines = [f"      {line}" for line in lines]
     lines[-1] = lines[-1].removesuffix(" | \\") + ")"
