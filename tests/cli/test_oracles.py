@@ -173,7 +173,9 @@ def test_the_least_nodes_bill_while_nobody_uses_them(
     mlctl: Run, tmp_path: Path, least: int, expected: int
 ) -> None:
     edit(
-        cluster(tmp_path / "cpu.yml"), "max_instances: 2", f"max_instances: 2\nmin_instances: {least}"
+        cluster(tmp_path / "cpu.yml"),
+        "max_instances: 2",
+        f"max_instances: 2\nmin_instances: {least}",
     )
     mlctl("local", "delays", "set", *AT_ONCE)
     mlctl("apply", "cpu.yml", "--yes")
