@@ -90,7 +90,10 @@ def reset(place: Place, seed: str) -> None:
     with place.store.change() as db:
         for table in TABLES:
             db.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own tables
-        db.execute("UPDATE engine SET life = life + 1, awake = 0, now = 0, seen = 0, state = ''")
+        db.execute(
+            "UPDATE engine SET life = life + 1, awake = 0, now = 0, done_at = 0, done = 0,"
+            " state = ''"
+        )
         db.execute("UPDATE world SET now = 0, seed = ?, settings = '{}'", (seed,))
 
 

@@ -44,12 +44,13 @@ _STRIDE = 60.0  # seconds: the first stride through a job's time
 class _Memo:
     """The engine as this process knows it: valid as long as the cloud lives the same life.
 
-    `seen` is the last order that it knows of, `saved` the count of events at the last checkpoint.
+    `done` is the last order that was carried out, by its moment and number; `saved` the count of
+    events at the last checkpoint.
     """
 
     life: int
     world: World
-    seen: int
+    done: tuple[float, int]
     saved: int
 
 
@@ -58,7 +59,12 @@ class Turn:
     """One transaction with the engine at the clock's moment."""
 
     db: Connection
-    world: World
+    memo: _Memo
+
+    @property
+    def world(self) -> World:
+        """The engine."""
+        return self.memo.world
 
 
 @contextmanager
@@ -85,7 +91,7 @@ def turn(store: Store) -> Iterator[Turn]:
             memo = _recalled(store, db)
             while not _follow(db, memo, _clock(db)):
                 pass
-            yield Turn(db, memo.world)
+            yield Turn(db, memo)
     except BaseException:
         store.memo = None  # it may know what has not happened
         raise
@@ -99,14 +105,16 @@ def command(it: Turn, wanted: Command) -> list[LoggedEvent]:
     """
     engine.run(it.world, it.world.now)
     happened = engine.apply(it.world, wanted)
-    orders.write(it.db, it.world.now, persist.dump_command(wanted))
+    now = it.world.now
+    it.memo.done = (now, orders.write(it.db, now, persist.dump_command(wanted)))
     return happened
 
 
 def carry(it: Turn, order: Order) -> None:
     """Write an order down and carry it out now."""
     engine.run(it.world, it.world.now)
-    orders.write(it.db, it.world.now, order)
+    now = it.world.now
+    it.memo.done = (now, orders.write(it.db, now, order))
     _carry_out(it.world, persist.load_command(dict(order)))
 
 
@@ -136,7 +144,7 @@ def strides(store: Store, job: str, limit: float, *, grain: int, detail: bool) -
                 return
             events = tuple(engine.wait(it.world, job, until, detail=detail))
             ended = engine.job_of(it.world, job).ended is not None
-            _move(store, it)
+            _move(it)
             stride = Stride(it.world.now, events, ended)
             done = ended or it.world.now >= limit
         length *= 2 if len(events) < grain / 2 else 0.5 if len(events) > 2 * grain else 1
@@ -147,22 +155,22 @@ def story(store: Store, *, detail: bool) -> Iterator[LoggedEvent]:
     """Everything that has happened since the cloud was made, told again."""
     with store.look() as db:
         world, now = _new(db), _clock(db)
-        written = _orders(db, -1, -1.0)
-    for _, at, wanted in written:
-        if at <= now:
-            yield from engine.advance(world, at, detail=detail)
-            yield from _carry_out(world, wanted)
+        written = _orders(db, (-1.0, 0), now)
+    for at, _, wanted in written:
+        yield from engine.advance(world, at, detail=detail)
+        yield from _carry_out(world, wanted)
     yield from engine.advance(world, now, detail=detail)
 
 
 def _recalled(store: Store, db: Connection) -> _Memo:
     """What this process knows, else the last checkpoint."""
-    life, seen, text = db.execute("SELECT life, seen, state FROM engine").fetchone()
+    row = db.execute("SELECT life, done_at, done, state FROM engine").fetchone()
+    life, done_at, done, text = row
     memo = store.memo
     if isinstance(memo, _Memo) and memo.life == life:
         return memo
     world = persist.load(json.loads(text)) if text else _new(db)
-    memo = store.memo = _Memo(life, world, seen, world.number)
+    memo = store.memo = _Memo(life, world, (done_at, done), world.number)
     return memo
 
 
@@ -178,13 +186,11 @@ def _clock(db: Connection) -> float:
 
 def _follow(db: Connection, memo: _Memo, now: float) -> bool:
     """Bring the engine up to `now`, or some way there; whether it has arrived."""
-    world = memo.world
-    for number, at, wanted in _orders(db, memo.seen, world.now):
-        if at <= now:
-            if not _run(memo, at):
-                return False
-            _carry_out(world, wanted)
-        memo.seen = max(memo.seen, number)
+    for at, number, wanted in _orders(db, memo.done, now):
+        if not _run(memo, at):
+            return False
+        _carry_out(memo.world, wanted)
+        memo.done = (at, number)
     return _run(memo, now)
 
 
@@ -202,14 +208,20 @@ def _run(memo: _Memo, to: float) -> bool:
     return True
 
 
-def _orders(db: Connection, seen: int, now: float) -> list[tuple[int, float, Command]]:
-    """Those that have not been carried out where all up to `seen` and `now` have been."""
+def _orders(
+    db: Connection, done: tuple[float, int], now: float
+) -> list[tuple[float, int, Command]]:
+    """Those after the last one that was carried out, up to `now`, in their order.
+
+    A new one is never before it: orders are for a moment that has not passed.
+    """
     rows = db.execute(
-        "SELECT id, at, command FROM orders WHERE id > ? OR at > ? ORDER BY at, id", (seen, now)
+        "SELECT at, id, command FROM orders WHERE (at, id) > (?, ?) AND at <= ? ORDER BY at, id",
+        (*done, now),
     )
     return [
-        (int(number), float(at), persist.load_command(json.loads(text)))
-        for number, at, text in rows.fetchall()
+        (float(at), int(number), persist.load_command(json.loads(text)))
+        for at, number, text in rows.fetchall()
     ]
 
 
@@ -231,8 +243,13 @@ def _carry_out(world: World, wanted: Command) -> list[LoggedEvent]:
             return []
     try:
         return engine.apply(world, wanted)
-    except Refused:  # given for a later moment, and it does not fit the world any more
-        return []
+    except Refused:
+        if isinstance(wanted, _LATER):
+            return []  # given for a later moment, and it does not fit the world any more
+        raise
+
+
+_LATER = (AddCluster, ResizeCluster, DeleteCluster, AddPool, ResizePool, DeletePool)
 
 
 def _priced(spec: ClusterSpec) -> ClusterSpec:
@@ -251,8 +268,8 @@ def _save(db: Connection, memo: _Memo) -> None:
     memo.saved = memo.world.number
     state = json.dumps(persist.dump(memo.world), separators=(",", ":"))
     db.execute(
-        "UPDATE engine SET now = ?, seen = ?, state = ? WHERE life = ? AND now <= ?",
-        (memo.world.now, memo.seen, state, memo.life, memo.world.now),
+        "UPDATE engine SET now = ?, done_at = ?, done = ?, state = ? WHERE life = ? AND now <= ?",
+        (memo.world.now, *memo.done, state, memo.life, memo.world.now),
     )
 
 
@@ -265,9 +282,8 @@ def _until(it: Turn, limit: float, length: float) -> float | None:
     return max(now, min(limit, *stops)) if stops else None
 
 
-def _move(store: Store, it: Turn) -> None:
+def _move(it: Turn) -> None:
     """Let the clock stand where the engine stands."""
     operations.advance(it.db, it.world.now)
-    memo = store.memo
-    if isinstance(memo, _Memo) and _is_worth_saving(memo):
-        _save(it.db, memo)
+    if _is_worth_saving(it.memo):
+        _save(it.db, it.memo)

@@ -29,14 +29,15 @@ def plain(name: str) -> str:
     return name.partition("/")[2]
 
 
-def write(db: Connection, at: float, order: Order, *, quiet: bool = False) -> None:
-    """Write down what the engine is to do at a moment that has not passed.
+def write(db: Connection, at: float, order: Order, *, quiet: bool = False) -> int:
+    """Write down what the engine is to do at a moment that has not passed; the order's number.
 
     As long as all orders are `quiet`, nobody needs to look at the engine to show a cluster.
     """
-    db.execute("INSERT INTO orders (at, command) VALUES (?, ?)", (at, _encode(order)))
+    made = db.execute("INSERT INTO orders (at, command) VALUES (?, ?)", (at, _encode(order)))
     if not quiet:
         db.execute("UPDATE engine SET awake = 1 WHERE awake = 0")
+    return int(made.lastrowid or 0)
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode

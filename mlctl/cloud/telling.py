@@ -11,6 +11,7 @@ from mlctl.cloud.refusal import bad
 from mlctl.cloud.service import Place
 from mlctl.cloud.sim import views
 from mlctl.cloud.sim.log import LoggedEvent
+from mlctl.cloud.sim.views import JobView
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,9 @@ class Progress:
 def follow(place: Place, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
     """Let time pass until the job has ended, but no longer than `seconds`; tell as it goes.
 
-    With `detail` it goes in small strides, and every mini-batch is told of. The clock stands still
-    where nothing will ever happen.
+    With `detail` it goes in small strides, and tells what has happened already, too; every
+    mini-batch is told of, but those past that went well. The clock stands still where nothing will
+    ever happen.
 
     Raises:
         Refusal: there is no such job (404).
@@ -37,7 +39,7 @@ def follow(place: Place, name: str, seconds: float, *, detail: bool) -> Iterator
         row = jobs.row_of(db, world, name)
     there = world.workspace
     limit = min(world.now + seconds, clock.END)
-    yield _progress(place, there, row, ())
+    yield _progress(place, there, row, tuple(_past(place, name)) if detail else ())
     job, grain = orders.name_of(there, row.name), journal.FINE if detail else journal.COARSE
     for stride in journal.strides(place.store, job, limit, grain=grain, detail=detail):
         yield _progress(place, there, row, stride.events)
@@ -53,12 +55,23 @@ def story(place: Place, name: str) -> Iterator[str]:
         Refusal: there is no such job (404).
     """
     view = jobs.find(place, name).view
+    for event in _story(place, view):
+        yield _since(view.submitted, plainly(event)).line()
+
+
+def _past(place: Place, name: str) -> Iterator[LoggedEvent]:
+    view = jobs.find(place, name).view
+    quiet = ("MB_START", "MB_DONE")  # as many as there are mini-batches, when all is well
+    return (event for event in _story(place, view) if event.event not in quiet)
+
+
+def _story(place: Place, view: JobView) -> Iterator[LoggedEvent]:
     begun = False
     for event in journal.story(place.store, detail=True):
         mine = event.facts.get("job") == view.name
         begun = begun or mine
         if begun and _concerns(event, view):
-            yield _since(view.submitted, plainly(event)).line()
+            yield event
         if mine and event.event == "JOB_ENDED":
             return
 
@@ -93,7 +106,7 @@ def _progress(place: Place, workspace: int, row: Row, events: tuple[LoggedEvent,
         return Progress(now.now, found, counts, tuple(near))
 
 
-def _concerns(event: LoggedEvent, view: views.JobView) -> bool:
+def _concerns(event: LoggedEvent, view: JobView) -> bool:
     """Whether an event is about the job, its cluster, or the capacity of every region."""
     facts = event.facts
     if "job" in facts:
