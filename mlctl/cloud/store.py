@@ -183,18 +183,17 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _check_ours(connection: sqlite3.Connection, path: str) -> None:
-    version, application = (
-        _number(connection, name) for name in ("user_version", "application_id")
-    )
-    if (version or application) and application != APPLICATION:
-        raise StoreError(f"`{path}` is a database of another program: name another file.")
-    if version > VERSION:
+    """All three numbers at once: somebody else may be making the tables."""
+    version, application, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
+    if version > VERSION and application == APPLICATION:
         raise StoreError(
             f"`{path}` was written by a newer mlctl (state version {version}, this one knows "
             f"{VERSION}): upgrade mlctl, or name another file."
         )
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if version == 0 and tables:
+    if application != APPLICATION and (version or application or tables):
         raise StoreError(f"`{path}` is a database of another program: name another file.")
 
 
