@@ -114,8 +114,12 @@ def test_a_node_that_idles_while_others_run_goes_as_well() -> None:
     assert billed(made, EVER) == (300 + 120) + (600 + 120)
 
 
-def test_a_node_that_still_waits_when_its_work_is_done_is_not_wanted_any_more() -> None:
-    made = world(SetCapacity(Constant(1)), *of(cluster(2), batch(2, 60, 2)))
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_node_that_still_waits_when_its_work_is_done_is_not_wanted_any_more(
+    watched: bool,
+) -> None:
+    job = of(cluster(2), batch(2, 60, 2))
+    made = world(SetCapacity(Constant(1)), *job, watched=watched)
     assert (states(made, 59), states(made, 60)) == (["RUNNING", "ALLOCATING"], ["RUNNING"])
 
 

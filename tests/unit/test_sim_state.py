@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.cloud.sim import engine, orders, persist, traces, views
+from mlctl.cloud.sim import engine, persist, traces, views
 from mlctl.cloud.sim.commands import (
     AddCluster,
     AddPool,
@@ -78,14 +78,14 @@ def test_a_state_that_was_read_back_is_written_down_the_same() -> None:
     assert text_of(persist.load(json.loads(text_of(made)))) == text_of(made)
 
 
-def test_nodes_stay_in_the_order_in_which_they_became_idle() -> None:
-    job = batch(2, 0, 2, workload=Workload(trace=(80.0, 40.0)))
-    made = world(*of(cluster(2), job))
-    engine.run(made, 100)
+def test_nodes_stay_in_the_order_in_which_they_were_lost() -> None:
+    losses = Script(((10, 2), (20, 0)))
+    slow = replace(AT_ONCE, replacement_s=1000.0)
+    made = world(*of(cluster(3, low=True), batch(3, 60, 3), losses), settings=slow)
+    engine.run(made, 30)
     again = persist.load(json.loads(text_of(made)))
-    orders.carry_out(again, SubmitBatch(batch(1, 60, 1, name="k")))
-    engine.run(again, 101)
-    assert [node.number for node in views.nodes(again, "c") if node.job == "k"] == [1]
+    engine.run(again, 61)
+    assert [node.number for node in views.nodes(again, "c")] == [1, 2]  # who was lost last, goes
 
 
 def test_a_million_mini_batches_take_no_more_room_than_those_that_run() -> None:

@@ -38,12 +38,22 @@ def is_hungry(job: BatchJob) -> bool:
     return job.fresh < job.total or bool(job.head or job.tail)
 
 
+def may_have_more(job: BatchJob) -> bool:
+    """The job is still on, and can use more nodes than it has."""
+    return job.ended is None and job.members < job.spec.instance_count
+
+
+def adopt(world: World, job: BatchJob, node: Node) -> None:
+    """A node is one of those that the job can use, whether it has work for it or not."""
+    node.job = job.name
+    job.members += 1
+    job.epoch = world.new_epoch()  # whatever R7 was waiting for has come
+
+
 def join(world: World, job: BatchJob, node: Node) -> None:
     """An idle node begins to work for the job, on all its slots."""
     if node.job != job.name:
-        node.job = job.name
-        job.members += 1
-        job.epoch = world.new_epoch()  # whatever R7 was waiting for has come
+        adopt(world, job, node)
     if job.status is Status.QUEUED:
         job.status = Status.RUNNING
         job.started = world.now
@@ -59,7 +69,7 @@ def join(world: World, job: BatchJob, node: Node) -> None:
 def refill(world: World, job: BatchJob) -> None:
     """Begin mini-batches that have come back on the spare slots of working nodes."""
     work.draw(world.seed, job)
-    for slot in tuple(job.spare):
+    for slot in sorted(job.spare):
         if not (job.head or job.tail):
             break
         del job.spare[slot]

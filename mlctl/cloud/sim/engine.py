@@ -192,11 +192,11 @@ def _node_event(world: World, event: Event) -> None:
     match kind:
         case Kind.ALLOCATED:
             nodes.allocated(world, cluster, node)
-            scale.employ(world, cluster)
+            scale.employ(world, cluster, node)
             return
         case Kind.READY:
             nodes.ready(world, cluster, node)
-            scale.employ(world, cluster)
+            scale.employ(world, cluster, node)
             return
         case Kind.PREEMPT:
             losses.preempt(world, cluster, node)

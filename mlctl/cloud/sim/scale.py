@@ -32,8 +32,16 @@ def follow(world: World, cluster: Cluster) -> None:
     settle(world, cluster)
 
 
-def employ(world: World, cluster: Cluster) -> None:
-    """`follow` where nothing but a node has become idle: no other number of nodes is sought."""
+def employ(world: World, cluster: Cluster, node: Node) -> None:
+    """`follow` where nothing but a node has come: no other number of nodes is sought.
+
+    A node that is ready is usable for the job that it was brought up for, from before its first
+    mini-batch there.
+    """
+    if node.state is _IDLE:
+        job = world.jobs.get(node.account)
+        if isinstance(job, BatchJob) and batch.may_have_more(job):
+            batch.adopt(world, job, node)
     _assign(world, cluster)
     settle(world, cluster)
 
@@ -82,18 +90,26 @@ def _assign(world: World, cluster: Cluster) -> None:
         if isinstance(job, BatchJob):
             if job.spare:
                 batch.refill(world, job)
-            while idle and batch.is_hungry(job):
-                node = next(iter(idle.values()))
-                _take(world, cluster, node, name)
-                batch.join(world, job, node)
+            if idle and batch.is_hungry(job):
+                _give_idle(world, cluster, job)
         elif isinstance(job, TrainingJob) and not job.nodes:
             need = training.wanted(job, cluster.spec.max_instances)
             if len(idle) < need:
                 return  # it waits for all its nodes, and those behind it wait for it
-            taken = list(islice(idle.values(), need))
+            taken = [idle[number] for number in sorted(idle)[:need]]
             for node in taken:
                 _take(world, cluster, node, name)
             training.start(world, job, taken)
+
+
+def _give_idle(world: World, cluster: Cluster, job: BatchJob) -> None:
+    """Let idle nodes work for a job, by their numbers, as long as it is hungry."""
+    idle = cluster.shelves[_IDLE]
+    for number in sorted(idle):
+        if batch.is_hungry(job):
+            node = idle[number]
+            _take(world, cluster, node, job.name)
+            batch.join(world, job, node)
 
 
 def _take(world: World, cluster: Cluster, node: Node, job: str) -> None:
