@@ -1,4 +1,4 @@
-"""`mlctl local delays | settings | workload`: how the simulated cloud and its jobs behave."""
+"""`mlctl local delays | settings | tenancy | workload`: how the simulated cloud behaves."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ def register(app: typer.Typer) -> None:
     command(settings, "set")(settings_set)
     command(settings, "list")(settings_list)
     app.add_typer(settings, name="settings")
+    tenancy = typer.Typer(help="The queue that classic jobs share.", no_args_is_help=True)
+    command(tenancy, "set")(tenancy_set)
+    app.add_typer(tenancy, name="tenancy")
     workload = typer.Typer(help="How long jobs take.", no_args_is_help=True)
     add(workload, "set", workload_set, [*loads.BATCH, *loads.TRAINING, _NAME], _WORKLOAD_TEXT)
     command(workload, "list")(workload_list)
@@ -108,6 +111,29 @@ def settings_list(
             for one in cloud.engine.parameters()
         ]
         print_data(session, data, output, query)
+    return Exit.OK
+
+
+def tenancy_set(
+    session: Session,
+    slots: Annotated[
+        int, typer.Option("--slots", min=1, metavar="N", help="Jobs that run at once.")
+    ] = 4,
+    arrivals: Annotated[
+        float,
+        typer.Option("--arrivals", min=0, metavar="PER_HOUR", help="Jobs of others, at random."),
+    ] = 0.0,
+    mean: Annotated[
+        str, typer.Option("--mean", metavar="DURATION", help="How long those take on average.")
+    ] = "1h",
+) -> Exit:
+    """Set how the queue behaves that classic jobs without a pool share with other people's.
+
+    No figure of it was ever published: all of them are assumptions.
+    """
+    length = duration(mean)
+    with opened(session) as cloud:
+        cloud.engine.set_tenancy(slots, arrivals, length)
     return Exit.OK
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mlctl.cloud import jobs, journal, orders, rows, runs
+from mlctl.cloud import jobs, journal, orders, runs
 from mlctl.cloud.jobs import Known, Row
-from mlctl.cloud.service import Place
+from mlctl.cloud.service import Place, opened
 from mlctl.cloud.sim.commands import SetTenancy, SubmitPoolJob
 from mlctl.cloud.sim.model import Tenancy
 from mlctl.kinds.address import Address
@@ -17,7 +17,7 @@ def submit(place: Place, pool: str | None, duration: float, name: str | None) ->
         Refusal: there is no such pool (404), or it asks for what cannot be.
     """
     with journal.turn(place.store) as it:
-        world = rows.world(it.db, place.scope, place.location)
+        world = opened(it.db, place)
         name = name or jobs.new_name(it.db, world, "pooljob")
         there, note = None, {}
         if pool is not None:

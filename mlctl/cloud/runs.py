@@ -8,13 +8,13 @@ from typing import Any
 
 from mlctl import pointer
 from mlctl.cloud import body as part
-from mlctl.cloud import jobs, journal, load, orders, rows
+from mlctl.cloud import jobs, journal, load, orders
 from mlctl.cloud.ask import Found
 from mlctl.cloud.jobs import Known, Row
 from mlctl.cloud.load import DEFAULT, Load
 from mlctl.cloud.refusal import Refusal
 from mlctl.cloud.rows import World
-from mlctl.cloud.service import Place
+from mlctl.cloud.service import Place, opened
 from mlctl.cloud.sim.commands import SubmitBatch
 from mlctl.cloud.sim.model import BatchSpec, Workload
 from mlctl.kinds.address import Address, Reference
@@ -48,7 +48,7 @@ def invoke(place: Place, wanted: Invocation) -> Known:
         Refusal: something that it names is not there (404), or it asks for what cannot be.
     """
     with journal.turn(place.store) as it:
-        world = rows.world(it.db, place.scope, place.location)
+        world = opened(it.db, place)
         deployment = _deployment(it, world, wanted)
         cluster = jobs.found(it.db, world, _compute(deployment, world))
         ensure(it, place, world, cluster)

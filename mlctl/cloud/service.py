@@ -138,6 +138,20 @@ def _show_nodes(place: Place, db: Connection, workspace: int, found: Collection[
         fleet.show(place.store, workspace, found)
 
 
+def opened(db: Connection, place: Place) -> World:
+    """The world, with the workspace made on its first use.
+
+    Raises:
+        Refusal: the scope is none.
+    """
+    world = rows.world(db, place.scope, place.location)
+    if world.workspace != rows.NOWHERE:
+        return world
+    _check_scope(place.scope)
+    made = rows.make_workspace(db, place.scope, place.location)
+    return replace(world, workspace=made)
+
+
 def _struck(place: Place, verb: str, addresses: Collection[Address]) -> tuple[Fault, ...]:
     """Count the call, carry out what keeps it from being done, and leave the rest to the verb."""
     with place.store.look() as db:
@@ -183,12 +197,8 @@ class _Turn:
 
 
 def _made(db: Connection, place: Place, struck: tuple[Fault, ...]) -> World:
-    """The world, with the workspace made on its first use."""
-    world = rows.world(db, place.scope, place.location)
-    if world.workspace == rows.NOWHERE:
-        _check_scope(place.scope)
-        made = rows.make_workspace(db, place.scope, place.location)
-        world = replace(world, workspace=made)
+    """The world, with the workspace made on its first use, and what faults make of its settings."""
+    world = opened(db, place)
     if any(each.trouble is Trouble.IGNORE for each in struck):
         return replace(world, settings=replace(world.settings, immutable=Immutable.IGNORE))
     return world

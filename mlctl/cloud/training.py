@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlctl.cloud import body as part
-from mlctl.cloud import jobs, journal, load, orders, rows, runs
+from mlctl.cloud import jobs, journal, load, orders, runs
 from mlctl.cloud.ask import Catalog
 from mlctl.cloud.jobs import Known, Row
 from mlctl.cloud.load import DEFAULT, Load
 from mlctl.cloud.refusal import Refusal, bad
 from mlctl.cloud.rows import World
-from mlctl.cloud.service import Place
+from mlctl.cloud.service import Place, opened
 from mlctl.cloud.sim.commands import SubmitTraining
 from mlctl.cloud.sim.model import LOW_PRIORITY_PRICE_RATIO, ClusterSpec, Tier, TrainingSpec
 from mlctl.cloud.sizes import size_of
@@ -43,7 +43,7 @@ def create(place: Place, asked: Asked) -> Known:
     """
     load.check(asked.load)
     with journal.turn(place.store) as it:
-        world = rows.world(it.db, place.scope, place.location)
+        world = opened(it.db, place)
         name = asked.name or jobs.new_name(it.db, world, "job")
         _check_environment(it, world, asked.properties)
         spec = _spec(it, place, world, orders.name_of(world.workspace, name), asked)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.shell import SAMPLES, Done, Run
+from tests.shell import SAMPLES, Done, Run, edit
 
 ENDPOINT = ("-n", "heart-classifier-batch")
 DEPLOYMENT = ("-n", "classifier-xgboost", "-e", "heart-classifier-batch")
@@ -371,3 +371,56 @@ def test_the_predictions_of_a_batch_job_can_be_downloaded(cloud: Run) -> None:
     cloud("job", "download", "-n", job, "--output-name", "score")
     assert len(Path("named-outputs/score/predictions.csv").read_text().splitlines()) == 20
     assert cloud("job", "download", "-n", job, "--output-name", "nothing").code == 3
+
+
+def test_a_cluster_waits_for_capacity_and_takes_what_there_is(cloud: Run) -> None:
+    cloud("local", "capacity", "set", "--nodes", "1", "--tier", "low_priority")
+    assert wait(cloud, invoke(cloud))["makespan_s"] == 2000
+
+
+def test_dedicated_nodes_are_never_preempted(mlctl: Run, sample: Path) -> None:
+    edit(sample / "low-pri-cluster.yml", "tier: low_priority", "tier: dedicated")
+    mlctl("apply", sample, "--yes")
+    mlctl("local", "preemption", "set", "--poisson", "50", "--shock", "10,1")
+    assert wait(mlctl, invoke(mlctl))["preempted_nodes"] == 0
+    refused = mlctl("local", "preempt", "low-pri-cluster")
+    assert (refused.code, "dedicated" in refused.err) == (1, True)
+
+
+def test_what_takes_nodes_away_combines_and_ends(cloud: Run) -> None:
+    cloud("local", "preemption", "set", "--hyper-exponential", "8,2", "--shock", "8,0.5")
+    cloud("local", "settings", "set", "cancel_when_preempted=no")
+    assert wait(cloud, invoke(cloud))["preempted_nodes"] > 0
+    cloud("local", "preemption", "set", "--none")
+    assert wait(cloud, invoke(cloud))["preempted_nodes"] == 0
+
+
+def test_no_losses_at_a_rate_of_nothing(cloud: Run) -> None:
+    assert cloud("local", "preemption", "set", "--poisson", "0").code == 0
+    assert wait(cloud, invoke(cloud))["preempted_nodes"] == 0
+
+
+def test_classic_jobs_without_a_pool_share_a_queue(mlctl: Run) -> None:
+    mlctl("local", "tenancy", "set", "--slots", "1")
+    line = ("batch-pool", "submit", "--duration", "1h", "--query", "name", "-o", "tsv")
+    names = [mlctl(*line).out.strip() for _ in range(3)]
+    assert [wait(mlctl, name)["makespan_s"] for name in names] == [3600, 7200, 10_800]
+
+
+def test_a_pool_that_is_not_there_takes_no_jobs(mlctl: Run) -> None:
+    assert mlctl("batch-pool", "submit", "-n", "nothing", "--duration", "1h").code == 3
+
+
+def test_a_pipeline_deployment_takes_its_input_as_a_whole(mlctl: Run) -> None:
+    mlctl("apply", SAMPLES / "pipeline-batch", "--yes")
+    line = (
+        "batch-endpoint",
+        "invoke",
+        "-n",
+        "word-count-batch",
+        "--inputs",
+        "texts=https://host/a",
+    )
+    job = mlctl(*line, "--files", "50", "--seconds-per-file", "2").json
+    assert (job["mini_batches"]["total"], job["compute"]) == (1, "pipeline-cluster")
+    assert wait(mlctl, job["name"])["status"] == "Completed"
