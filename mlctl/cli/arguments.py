@@ -25,10 +25,9 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Flagged:
-    """A flag where it stands on a line, under the name as typed, and the values after it."""
+    """A flag where it stands on a line, and the values after it."""
 
     option: Option
-    name: str
     words: tuple[str, ...]
     place: int
 
@@ -127,8 +126,7 @@ class _Reader:
         name, given = _split(word)
         option = self._find(name)
         values = self._after(option, given, long=word.startswith("--"))
-        full = name if name in option.names else option.long
-        self.flags.append(Flagged(option, full, tuple(values), len(self.flags)))
+        self.flags.append(Flagged(option, tuple(values), len(self.flags)))
 
     def _after(self, option: Option, given: str | None, *, long: bool) -> Iterator[str]:
         """The values of a flag: `given` with it, or the words that follow."""

@@ -224,9 +224,8 @@ class _Editor:
     def _path(self, text: str) -> list[Step]:
         """The steps of a path; what stands under `settings` may be named alone, as az shows it."""
         steps = path(text)
-        first = _snake(steps[0]) if isinstance(steps[0], str) else ""
-        fields = self._schema.get("properties", {})
-        alone = first not in fields and first in fields.get("settings", {}).get("properties", {})
+        settings = self._schema.get("properties", {}).get("settings", {}).get("properties", {})
+        alone = isinstance(steps[0], str) and _snake(steps[0]) in settings
         return ["settings", *steps] if alone else steps
 
     def _walk(

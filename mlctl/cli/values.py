@@ -92,11 +92,7 @@ def _open(level: Schema) -> bool:
 
 
 def _word(text: str, schema: Schema) -> str | None:
-    spellings = {_bare(one): one for one in reversed(enumerated(schema))}
-    for word, wire in schema.get("x-mlctl-enum", {}).items():
-        if wire is not None:
-            spellings.setdefault(_bare(wire), word)
-    return spellings.get(_bare(text)) if enumerated(schema) else None
+    return next((one for one in enumerated(schema) if _bare(one) == _bare(text)), None)
 
 
 def _bare(word: Data) -> str:

@@ -239,6 +239,12 @@ def test_values_have_the_types_of_their_parameters() -> None:
     assert bound["output"].value == "json"
 
 
+@pytest.mark.parametrize("number", [1, 64])
+def test_bounds_are_allowed(number: int) -> None:
+    line = read(["apply", "x", "--parallelism", str(number)], ROOT)
+    assert bind(line)["parallelism"] == number
+
+
 def test_a_path_is_a_path() -> None:
     assert bind(read(["plan", "x", "--out", "p.json"], ROOT))["out"] == Path("p.json")
 

@@ -70,7 +70,10 @@ def test_every_flag_of_a_cluster_reaches_the_wire(mlctl: Run) -> None:
     assert inner["scaleSettings"]["nodeIdleTimeBeforeScaleDown"] == "PT300S"
 
 
-def test_a_secret_of_the_command_line_is_never_printed(mlctl: Run) -> None:
+def test_a_secret_of_the_command_line_is_never_printed(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")  # so that no line is cut before it
     secret = "Sesame-open-1"
     given = (*SPOT, "--admin-username", "me", "--admin-password", secret)
     lines = [
@@ -100,6 +103,13 @@ def test_an_error_points_at_the_flag_or_at_the_file(mlctl: Run, sample: Path) ->
     assert "--> <command line>:1:17" in said
     assert "1 | --min-instances 9" in said
     assert f"--> {file}:" in said
+
+
+def test_an_error_inside_of_a_value_points_at_its_flag(mlctl: Run) -> None:
+    done = mlctl(*SPOT, "--tags", "team=ds", "cost=")
+    line = "--name spot --type amlcompute --tags 'team=ds cost='"
+    assert (done.code, f"1 | {line}\n" in done.err) == (1, True)
+    assert f"--> <command line>:1:{line.index(chr(39)) + 1}\n" in done.err
 
 
 def test_a_path_on_the_command_line_starts_here(mlctl: Run, tmp_path: Path) -> None:
@@ -209,6 +219,7 @@ def test_what_cannot_be_changed_in_place_is_replaced_only_where_asked(mlctl: Run
         ("max_instance=3", "Did you mean 'max_instances'?"),
         ("name=other", "`name` cannot be changed"),
         ("provisioning_state=x", "is set by the service alone"),
+        ("provisionin=x", "Couldn't find 'provisionin' in ''. Available options: ['description', "),
     ],
 )
 def test_an_update_that_makes_no_sense_exits_with_1(full: Run, pair: str, said: str) -> None:
@@ -314,6 +325,13 @@ def test_no_wait_returns_once_the_write_is_accepted(mlctl: Run) -> None:
     assert (done.code, done.out, mlctl(*state).out) == (0, "", "Creating\n")
     mlctl("local", "advance", "1h")
     assert mlctl(*state).out == "Succeeded\n"
+
+
+def test_what_another_step_needs_is_waited_for_all_the_same(mlctl: Run) -> None:
+    mlctl(*SPOT)
+    line = ("compute", "update", "-n", "spot", "--set", "size=Standard_D4ds_v5", "--replace")
+    assert mlctl(*line, "--no-wait").code == 0
+    assert mlctl("compute", "show", "-n", "spot").json["provisioning_state"] == "Creating"
 
 
 def test_a_delete_need_not_be_waited_for(mlctl: Run) -> None:

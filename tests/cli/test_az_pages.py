@@ -62,6 +62,18 @@ def test_a_flag_that_is_neither_here_nor_explained_is_an_error() -> None:
         list(verdicts(ROOT, [compatibility.AzFlag("compute create", ("--zones",), required=False)]))
 
 
+def test_a_flag_under_half_of_its_names_is_not_the_same() -> None:
+    half = compatibility.AzFlag("compute show", ("--name", "-z"), required=True)
+    with pytest.raises(ValueError, match="has --name -z"):
+        list(verdicts(ROOT, [half]))
+
+
+def test_a_flag_that_we_require_and_az_does_not_is_not_the_same() -> None:
+    strict = compatibility.AzFlag("compute show", ("--name", "-n"), required=False)
+    with pytest.raises(ValueError, match="has --name -n"):
+        list(verdicts(ROOT, [strict]))
+
+
 def test_no_note_is_stale() -> None:
     noted = {one.why for one in VERDICTS}
     assert set(BETTER.values()) <= noted

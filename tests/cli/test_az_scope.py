@@ -105,6 +105,7 @@ def test_an_empty_value_removes_a_default(mlctl: Run, tmp_path: Path) -> None:
     ini(tmp_path / ".azure" / "config", "[defaults]\ngroup = of-az\n")
     mlctl("configure", "--defaults", "group=G", "workspace=W")
     mlctl("configure", "-d", "group=")
+    assert "group" not in (tmp_path / ".config" / "mlctl" / "config").read_text()
     listed = mlctl("configure", "-l").json
     assert [(one["name"], one["value"], one["source"] == "az configure") for one in listed] == [
         *(("group", "of-az", True), ("workspace", "W", False))

@@ -25,6 +25,7 @@ CLUSTER: dict[str, Data] = {
         "user_assigned_identities": [{"resource_id": "/one"}, {"resource_id": "/two"}],
     },
 }
+DEPLOYMENT = KINDS["batch-deployment"]
 ENDPOINT: dict[str, Data] = {"name": "e", "tags": {"n": "1"}}
 
 
@@ -223,6 +224,26 @@ def test_what_stands_under_settings_may_be_named_alone() -> None:
     known = form_schema(KINDS["batch-deployment"], data)
     update(data, [Update(Verb.SET, ("miniBatchSize=7", "retry_settings.timeout=60"))], known)
     assert data["settings"] == {"mini_batch_size": 7, "retry_settings": {"timeout": 60}}
+
+
+def test_a_setting_goes_under_settings_where_the_top_level_takes_it_too() -> None:
+    data: dict[str, Data] = {"name": "d", "type": "model", "settings": {}}
+    update(data, [Update(Verb.SET, ("error_threshold=5",))], form_schema(DEPLOYMENT, data))
+    assert data["settings"] == {"error_threshold": 5}
+
+
+def test_a_flat_deployment_has_its_settings_at_the_top() -> None:
+    data: dict[str, Data] = {"name": "d"}
+    update(data, [Update(Verb.SET, ("error_threshold=5",))], form_schema(DEPLOYMENT, data))
+    assert data["error_threshold"] == 5
+
+
+def test_a_tag_that_looks_like_a_truth_stays_text() -> None:
+    assert changed(("set", "tags.x=true tags.y=1"), of=ENDPOINT)["tags"] == {
+        "n": "1",
+        "x": "true",
+        "y": "1",
+    }
 
 
 def test_settings_of_a_pipeline_are_free_and_read_as_json() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from mlctl.changes import FieldChange
 from mlctl.render import markdown
 from tests.planning import CLUSTER, ENDPOINT, plan, workspace
 
@@ -34,8 +36,9 @@ def test_a_row_says_what_changes_and_which_line_asks_for_it() -> None:
 
 
 def test_what_forces_a_replacement_stands_first() -> None:
-    after = f"{CLUSTER}max_instances: 7\nsize: Standard_D4ds_v5\n"
-    assert rows(comment(after, before=(CLUSTER,)))[0][2].startswith("**replace**: `size` ")
+    after = f"{CLUSTER}max_instances: 7\nenable_node_public_ip: false\n"
+    row = rows(comment(after, before=(CLUSTER,)))[0]
+    assert row[2].startswith("**replace**: `enable_node_public_ip` ")
 
 
 def test_what_is_destroyed_stands_out() -> None:
@@ -56,6 +59,16 @@ def test_a_refusal_is_said_first() -> None:
 def test_a_secret_is_not_in_it() -> None:
     ssh = "ssh_settings: {admin_username: me, admin_password: Sesame-1}\n"
     assert "Sesame-1" not in comment(CLUSTER + ssh)
+
+
+def test_of_a_secret_that_changes_only_the_name_is_shown() -> None:
+    made = plan(CLUSTER + "max_instances: 7\n", backend=workspace(CLUSTER)).plan
+    (change,) = made.changes
+    secret = FieldChange(
+        ("ssh_settings", "admin_password"), before=True, after=True, sensitive=True
+    )
+    text = markdown.plan(replace(made, changes=(replace(change, fields=(secret,)),)))
+    assert rows(text)[0][2] == "change: `ssh_settings.admin_password`"
 
 
 def test_text_cannot_break_out_of_the_table_or_the_fence() -> None:
