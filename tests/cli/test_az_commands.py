@@ -71,7 +71,7 @@ def test_every_flag_of_a_cluster_reaches_the_wire(mlctl: Run) -> None:
 
 
 def test_a_secret_of_the_command_line_is_never_printed(
-    mlctl: Run, monkeypatch: pytest.MonkeyPatch
+    mlctl: Run, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")  # so that no line is cut before it
     secret = "Sesame-open-1"
@@ -81,6 +81,11 @@ def test_a_secret_of_the_command_line_is_never_printed(
         mlctl(*given, "--dry-run", "-o", "json"),
         mlctl(*given, "--min-instances", "9", "--max-instances", "1"),
         mlctl(*SPOT, "--set", f"ssh_settings.admin_password={secret}", "min_instances=9"),
+        mlctl(*given, "-f", sample / "low-pri-cluster.yml", "--min-instances", "9"),
+        mlctl(
+            *("compute", "create", "-f", sample / "low-pri-cluster.yml", "--set"),
+            *(f"ssh_settings.admin_password={secret}", "min_instances=9"),
+        ),
         mlctl(*given, "--debug", "--verbose"),
         mlctl("compute", "show", "-n", "spot"),
     ]
