@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 import requests
@@ -48,7 +48,7 @@ class Arm:
             _Home(self.base),
             ARMChallengeAuthenticationPolicy(credential, f"{self.base}/.default"),
         ]
-        self._pipeline: Any = Pipeline(self.transport, policies)
+        self._pipeline: Any = Pipeline(cast("Any", self.transport), policies)  # quacks like one
         self._client: Any = ARMPipelineClient(self.base, policies=policies, pipeline=self._pipeline)
         self._options: dict[str, Any] = {} if _secure(self.base) else {"enforce_https": False}
 

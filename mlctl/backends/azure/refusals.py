@@ -127,7 +127,7 @@ def _of_response(error: HttpResponseError) -> BackendError:
             return _unknown_caller(error)
         return _lost(error)
     found = refused(error.response)
-    if error.response.status_code >= _FIRST_NO or _told(error.response):
+    if (error.response.status_code or 0) >= _FIRST_NO or _told(error.response):
         return found
     return garbled(clean(str(error.message)))
 
