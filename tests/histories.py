@@ -11,6 +11,7 @@ from mlctl.cloud.sim import engine, invariants, orders, views
 from mlctl.cloud.sim.commands import (
     AddCluster,
     Command,
+    Preempt,
     SetPreemption,
     SubmitBatch,
     SubmitTraining,
@@ -20,7 +21,7 @@ from mlctl.cloud.sim.model import BatchSpec, ClusterSpec, Settings, Tier, Traini
 from mlctl.cloud.sim.processes import Preemption
 from mlctl.cloud.sim.state import World
 from mlctl.cloud.sim.usage import usage
-from mlctl.cloud.sim.views import JobView, MiniBatches, Training
+from mlctl.cloud.sim.views import Counts, JobView, MiniBatches, Training
 
 AT_ONCE = Settings(allocation_s=0.0, preparation_s=0.0, replacement_s=0.0, provisioning_s=0.0)
 NO_CANCEL = replace(AT_ONCE, cancel_when_preempted=False)
@@ -83,6 +84,26 @@ def ended(made: World, job: str = "j", limit: float = EVER) -> JobView:
     """
     assert engine.finish(made, job, limit), views.job(made, job)
     return views.job(made, job)
+
+
+def counts(made: World, at: float) -> Counts:
+    """The nodes of `c` at a later moment."""
+    engine.run(made, at)
+    return views.counts(made, "c")
+
+
+def states(made: World, at: float) -> list[str]:
+    """The state of every node of `c` at a later moment."""
+    engine.run(made, at)
+    return [node.state.name for node in views.nodes(made, "c")]
+
+
+def lost_at(at: float, nodes: tuple[int, ...], made: World) -> JobView:
+    """The job after these nodes were lost."""
+    engine.run(made, at)
+    engine.apply(made, Preempt("c", nodes))
+    engine.run(made, at)  # what follows at once
+    return views.job(made, "j")
 
 
 def mini_batches(view: JobView) -> MiniBatches:

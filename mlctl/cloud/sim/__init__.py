@@ -12,5 +12,6 @@ Pure: a `state.World` holds everything, time and chance are arguments, and the s
 
 `orders.carry_out`, `engine.run` and `engine.finish` do the same without telling, much faster. Every
 command is in `commands`, what it specifies in `model` and `processes`, and every setting with its
-source in `model.parameters`. What comes from files is read by `traces`.
+source in `model.parameters`. What comes from files is read by `traces`. Rules (R7, T5, B1) are told
+with their sources in `docs/simulated-cloud.md`.
 """

@@ -53,7 +53,7 @@ def take_from_job(world: World, cluster: Cluster, node: Node) -> BatchJob | Trai
 def strike(world: World, place: Market, index: int) -> list[Cluster]:
     """A source of a market has its turn; the clusters that may have changed."""
     source = place.sources[index]
-    near = list(clusters(world, place))
+    near, name = list(clusters(world, place)), market.name_of(place.region, place.tier)
     match source.process:
         case Script(losses):
             _, which = losses[source.tick]
@@ -63,7 +63,8 @@ def strike(world: World, place: Market, index: int) -> list[Cluster]:
             market.turn(world, place, source)
         case Shock(_, fraction):
             tell(world, "SHOCK", region=place.region, tier=place.tier.value)
-            chance = streams.stream(f"{world.seed}/shock/{source.serial}/{source.tick}").random
+            key = f"{world.seed}/shock/{name}/{source.serial}/{source.tick}"
+            chance = streams.stream(key).random
             for cluster, node in list(up(near)):
                 if chance() < fraction:
                     preempt(world, cluster, node)
@@ -100,6 +101,7 @@ def enforce(world: World, place: Market, near: list[Cluster]) -> None:
 
 
 def clusters(world: World, place: Market) -> Iterator[Cluster]:
+    """The clusters that share a market."""
     name = market.name_of(place.region, place.tier)
     return (cluster for cluster in world.clusters.values() if cluster.market == name)
 

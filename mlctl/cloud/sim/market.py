@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlctl.cloud.sim import streams
-from mlctl.cloud.sim.model import Tier
+from mlctl.cloud.sim.model import HOUR, Tier
 from mlctl.cloud.sim.processes import (
     Capacity,
     Constant,
@@ -132,7 +132,7 @@ def _next(world: World, market: Market, source: Source) -> float | None:
         case Shock(rate):
             return before + exponential(rate, streams.uniform(key))
         case OnOff(rate, mean):
-            often = 3600.0 / mean if source.tick % 2 else rate
+            often = HOUR / mean if source.tick % 2 else rate
             return before + exponential(often, streams.uniform(key))
         case _:
             return None
@@ -166,6 +166,16 @@ def revoke(world: World, market: Market, cluster: Cluster, node: Node) -> None:
         cluster.to_seek.append(node.number)
     else:
         market.waiting[cluster.spec.name, node.number] = None
+    if node.state is NodeState.PREEMPTED:
+        expect_end(world, cluster, node)
+
+
+def expect_end(world: World, cluster: Cluster, node: Node) -> None:
+    """Plan when the platform gives up to bring a preempted node back."""
+    if world.settings.replace:
+        at = max(world.now, node.since + world.settings.restore_window_h * HOUR)
+        name = cluster.spec.name
+        schedule(world, at, Kind.RESTORE_EXPIRED, name, node.number, node.epoch)
 
 
 def serve(world: World, market: Market) -> None:

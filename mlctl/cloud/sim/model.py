@@ -71,7 +71,7 @@ class Settings:
         why="refuse instance_count > max_instances, not run with max (R3)",
     )
     bill_allocating: bool = _known(
-        default=False, source="A", why="bill a node from asking for it (R5 of the pool: it is not)"
+        default=False, source="A", why="bill a node from asking for it (a pool is not, B1)"
     )
     min_bill_s: float = _known(0.0, "A", "the least that a node bills each time it is up")
     billing_granularity_s: float = _known(1.0, "A", "only whole units are billed; 0: exactly")
@@ -89,10 +89,29 @@ class Parameter:
 
 
 def parameters(settings: Settings) -> Iterator[Parameter]:
-    """Every setting with its value, where that comes from and what it means."""
+    """Every assumption: the settings as they are, then what holds where a resource is silent."""
     for slot in fields(settings):
         known = slot.metadata
         yield Parameter(slot.name, getattr(settings, slot.name), known["source"], known["why"])
+    yield from _SILENCE
+
+
+_SILENCE = (
+    Parameter("tier", "dedicated", "D", "AmlCompute YAML reference"),
+    Parameter("min_instances", 0, "D", "AmlCompute YAML reference"),
+    Parameter("max_instances", 1, "D", "AmlCompute YAML reference; the Python SDK's is 4"),
+    Parameter("idle_time_before_scale_down", 120, "D", "AmlCompute YAML reference, seconds"),
+    Parameter("instance_count", 1, "D", "batch deployment YAML reference"),
+    Parameter("max_concurrency_per_instance", 1, "D", "batch deployment YAML reference"),
+    Parameter("mini_batch_size", 10, "D", "batch deployment YAML reference"),
+    Parameter("max_retries", 3, "D", "batch deployment YAML reference"),
+    Parameter("timeout", 30, "D", "batch deployment YAML reference, seconds; SDK v1 has 60"),
+    Parameter("error_threshold", -1, "D", "batch deployment YAML reference; -1 ignores failures"),
+    Parameter("preemption", "none", "A", "what takes low-priority nodes, until it is set"),
+    Parameter("capacity", "unlimited", "A", "the nodes of a region and tier, until it is set"),
+    Parameter("low_priority_price_ratio", LOW_PRIORITY_PRICE_RATIO, "S", "hi-ml: around 20%"),
+    Parameter("price", None, "A", "never guessed: without a price a cost is unknown"),
+)
 
 
 @dataclass(frozen=True, slots=True)

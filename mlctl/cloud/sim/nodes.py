@@ -9,7 +9,6 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from mlctl.cloud.sim import market, meter, processes, streams
-from mlctl.cloud.sim.model import HOUR
 from mlctl.cloud.sim.processes import Bathtub, HyperExponential, Poisson, Weibull
 from mlctl.cloud.sim.state import Cluster, Kind, Node, NodeState, World, schedule, tell
 
@@ -115,10 +114,7 @@ def lose(world: World, cluster: Cluster, node: Node) -> None:
     cluster.preempted_nodes += 1
     cluster.to_seek.append(node.number)
     market.release(world, world.markets[cluster.market], cluster, node)
-    if world.settings.replace:
-        at = world.now + world.settings.restore_window_h * HOUR
-        name = cluster.spec.name
-        schedule(world, at, Kind.RESTORE_EXPIRED, name, node.number, node.epoch)
+    market.expect_end(world, cluster, node)
 
 
 def leave(world: World, cluster: Cluster, node: Node) -> None:

@@ -85,21 +85,29 @@ def have(cluster: Cluster) -> int:
 def _assign(world: World, cluster: Cluster) -> None:
     """Give idle nodes to jobs, first come, first served."""
     idle = cluster.shelves[_IDLE]
+    reserved = False  # by a job that waits for several nodes at once; those behind it wait too
     for name in cluster.jobs:
         job = world.jobs[name]
         if isinstance(job, BatchJob):
             if job.spare:
                 batch.refill(world, job)
-            if idle and batch.is_hungry(job):
+            if idle and not reserved and batch.is_hungry(job):
                 _give_idle(world, cluster, job)
-        elif isinstance(job, TrainingJob) and not job.nodes:
-            need = training.wanted(job, cluster.spec.max_instances)
-            if len(idle) < need:
-                return  # it waits for all its nodes, and those behind it wait for it
-            taken = [idle[number] for number in sorted(idle)[:need]]
-            for node in taken:
-                _take(world, cluster, node, name)
-            training.start(world, job, taken)
+        elif isinstance(job, TrainingJob) and not (job.nodes or reserved):
+            reserved = not _start(world, cluster, job)
+
+
+def _start(world: World, cluster: Cluster, job: TrainingJob) -> bool:
+    """Start a training job, if all the nodes that it needs are idle."""
+    idle = cluster.shelves[_IDLE]
+    need = training.wanted(job, cluster.spec.max_instances)
+    if len(idle) < need:
+        return False
+    taken = [idle[number] for number in sorted(idle)[:need]]
+    for node in taken:
+        _take(world, cluster, node, job.name)
+    training.start(world, job, taken)
+    return True
 
 
 def _give_idle(world: World, cluster: Cluster, job: BatchJob) -> None:

@@ -1,4 +1,4 @@
-"""Batch and training jobs, pools: what happens to their work."""
+"""Batch jobs: mini-batches lost, failed, retried and done."""
 
 from __future__ import annotations
 
@@ -11,33 +11,18 @@ import pytest
 from mlctl.cloud.sim import engine, views
 from mlctl.cloud.sim import work as drawn
 from mlctl.cloud.sim.commands import (
-    AddPool,
     CancelJob,
-    Command,
-    DeletePool,
-    Preempt,
     Refused,
-    ResizePool,
-    SetTenancy,
     SubmitBatch,
-    SubmitPoolJob,
-    SubmitTraining,
 )
 from mlctl.cloud.sim.jobs import Status
 from mlctl.cloud.sim.model import (
     PREEMPTION_WARNING,
-    ClusterSpec,
     Place,
-    PoolSpec,
-    Tenancy,
-    Tier,
     Workload,
 )
 from mlctl.cloud.sim.processes import ALL, HyperExponential, Poisson, Script, Shock, Weibull
 from mlctl.cloud.sim.retry import NO_CAPACITY
-from mlctl.cloud.sim.state import World
-from mlctl.cloud.sim.usage import usage
-from mlctl.cloud.sim.views import JobView
 from tests.histories import (
     AT_ONCE,
     EVER,
@@ -47,24 +32,14 @@ from tests.histories import (
     cluster,
     ended,
     lines,
+    lost_at,
     mini_batches,
     of,
     repeated,
-    steps,
-    training,
     world,
-    z,
 )
 
 SLOW = replace(AT_ONCE, allocation_s=100.0, preparation_s=100.0)
-
-
-def lost_at(at: float, nodes: tuple[int, ...], made: World) -> JobView:
-    """The job after these nodes were lost."""
-    engine.run(made, at)
-    engine.apply(made, Preempt("c", nodes))
-    engine.run(made, at)  # what follows at once
-    return views.job(made, "j")
 
 
 def test_a_lost_node_costs_what_was_in_flight_on_it_and_nothing_else() -> None:
@@ -289,137 +264,7 @@ def test_the_same_seed_gives_the_same_log_and_another_one_another() -> None:
     assert log("one") != log("two")
 
 
-def test_a_training_job_goes_on_from_its_last_complete_checkpoint() -> None:
-    job = training(100, 10, checkpoint_every=10, checkpoint_s=5.0, restore_s=20.0)
-    view = ended(world(*of(cluster(1, low=True), job, Script(((255, 0),)))))
-    # Two checkpoints by 210, 4 steps and a half lost; then 20 to restore, 80 steps, 7 checkpoints.
-    assert (view.makespan_s, view.lost_node_s) == (255 + 20 + 800 + 35, 45)
-    assert (steps(view).restarts, steps(view).points) == (1, 104)
-
-
-def test_a_checkpoint_that_is_cut_off_is_ignored() -> None:
-    job = training(30, 10, checkpoint_every=10, checkpoint_s=50.0)
-    view = ended(world(*of(cluster(1, low=True), job, Script(((280, 0),)))))
-    assert (steps(view).partial, steps(view).points) == ((20,), 40)
-    assert view.makespan_s == 280 + 200 + 50
-
-
-def test_without_checkpoints_a_restarted_job_begins_at_nothing() -> None:
-    view = ended(world(*of(cluster(1, low=True), training(5, 10), Script(((25, 0),)))))
-    seen = [step for _, step in steps(view).metrics]
-    assert seen == [1, 2, 1, 2, 3, 4, 5]
-
-
-def test_a_step_that_ends_with_the_node_has_ended() -> None:
-    made = world(*of(cluster(1, low=True), training(5, 10), Script(((20, 0),))))
-    engine.run(made, 20)
-    assert steps(views.job(made, "j")).points == 2
-
-
-def test_a_training_job_on_several_nodes_waits_for_all_and_stops_with_any() -> None:
-    late = replace(AT_ONCE, replacement_s=100.0)
-    made = world(*of(cluster(2, low=True), training(10, 10, instance_count=2)), settings=late)
-    view = lost_at(55, (1,), made)
-    assert (view.status, view.lost_node_s) == (Status.QUEUED, 110)
-    assert ended(made).makespan_s == 55 + 100 + 100
-
-
-def test_a_training_job_is_restarted_any_number_of_times_or_not_at_all() -> None:
-    often = Script(tuple((at, 0) for at in range(50, 500, 50)))
-    made = of(cluster(1, low=True), training(9, 10), often)
-    assert steps(ended(world(*made))).restarts == 9
-    never = replace(AT_ONCE, training_auto_restart=False)
-    view = ended(world(*made, settings=never))
-    assert (view.status, view.makespan_s) == (Status.CANCELED, 50)
-
-
-def test_a_training_job_is_cancelled_when_its_time_is_over() -> None:
-    view = ended(world(*of(cluster(1), training(100, 10, max_runtime_s=125.0))))
-    assert (view.status, view.makespan_s, steps(view).points) == (Status.CANCELED, 125, 12)
-
-
-def test_a_serverless_job_has_a_cluster_of_its_own_while_it_runs() -> None:
-    own = ClusterSpec("own", Tier.LOW_PRIORITY, price=1.0)
-    job = training(60, 60, cluster="", serverless=own, checkpoint_every=1)
-    made = world(SubmitTraining(job))
-    engine.run(made, 0)
-    assert views.counts(made, "own").running == 1
-    engine.apply(made, Preempt("own"))
-    view = ended(made)
-    assert (view.status, view.cost, list(made.clusters)) == (Status.COMPLETED, 1.0, [])
-
-
-def pool(*jobs: Command, vms: int = 1) -> World:
-    """A pool `p` and what was submitted."""
-    return world(AddPool(PoolSpec("p", vms)), *jobs)
-
-
-def test_a_pool_bills_from_provisioned_to_deleted() -> None:
-    slow = replace(AT_ONCE, provisioning_s=300.0)
-    made = world(AddPool(PoolSpec("p", 2, price=1.0)), settings=slow)
-    engine.run(made, HOUR)
-    assert views.pool(made, "p").provisioned == 2
-    assert next(usage(made)).node_s == 2 * (HOUR - 300)
-
-
-def test_a_job_of_a_busy_vm_that_is_deleted_is_the_first_to_start_again() -> None:
-    made = pool(*(SubmitPoolJob(f"j{number}", 100, "p") for number in range(3)), vms=2)
-    engine.run(made, 50)
-    engine.apply(made, ResizePool("p", 1))
-    assert views.pool(made, "p").queue == ("j1", "j2")
-    assert [ended(made, name).ended for name in ("j0", "j1", "j2")] == [100, 200, 300]
-
-
-def test_a_pool_that_shrinks_gives_its_free_vms_back_first() -> None:
-    made = pool(*(SubmitPoolJob(f"j{number}", 100 + number, "p") for number in range(3)), vms=3)
-    engine.run(made, 101.5)
-    engine.apply(made, ResizePool("p", 1))
-    assert (views.pool(made, "p").busy, ended(made, "j2").ended) == (1, 102)
-
-
-def test_a_deleted_pool_fails_its_jobs() -> None:
-    made = pool(*(SubmitPoolJob(f"j{number}", 100, "p") for number in range(3)))
-    engine.apply(made, DeletePool("p"))
-    assert {views.job(made, f"j{number}").status for number in range(3)} == {Status.FAILED}
-
-
-def test_a_queued_pool_job_can_be_cancelled() -> None:
-    made = pool(SubmitPoolJob("j0", 100, "p"), SubmitPoolJob("j1", 100, "p"), CancelJob("j1"))
-    engine.run(made, 0)
-    assert (views.pool(made, "p").queue, ended(made, "j0").ended) == ((), 100)
-
-
-def test_jobs_without_a_pool_share_a_queue_with_a_limit() -> None:
-    jobs = [SubmitPoolJob(f"j{number}", 100) for number in range(5)]
-    made = world(SetTenancy(Tenancy(slots=2)), *jobs)
-    assert [ended(made, f"j{number}").started for number in range(5)] == [0, 0, 100, 100, 200]
-
-
-def test_other_people_make_the_shared_queue_uncertain_as_queueing_theory_says() -> None:
-    # M/M/1 with 0.5 of its capacity used by others: a job waits for 1 of their mean jobs.
-    waits = []
-    for seed in range(1500):
-        made = world(SetTenancy(Tenancy(1, 1.0, HOUR / 2)), seed=f"commons/{seed}", watched=False)
-        engine.run(made, 40 * HOUR)
-        engine.apply(made, SubmitPoolJob("j", 60))
-        waits.append((ended(made).started or 0) - 40 * HOUR)
-    assert abs(fmean(waits) - HOUR / 2) < 4 * stdev(waits) / sqrt(len(waits))
-
-
 def test_a_script_for_all_nodes_cancels_once() -> None:
     job = of(cluster(3, low=True), batch(9, 100, 3), Script(((50, ALL),)))
     events = lines(engine.advance(world(*job), EVER))
     assert len([line for line in events if "JOB_ENDED" in line]) == 1
-
-
-def test_checkpoints_that_cost_nothing_never_lengthen_a_job() -> None:
-    chance = Poisson(1.0)
-    runs = [
-        repeated(
-            300, "free", of(cluster(1, low=True), training(60, 60, checkpoint_every=k), chance)
-        )
-        for k in (0, 10)
-    ]
-    for without, with_checkpoints in zip(*runs, strict=True):
-        assert (with_checkpoints.makespan_s or 0) <= (without.makespan_s or 0)
-    assert z(runs[0], lambda view: view.makespan_s or 0, (2.718281828 - 1) * HOUR) < 4
