@@ -19,6 +19,7 @@ CREATE = "ml compute create -n batch-cluster --type amlcompute --min-instances 0
 UPDATE = "ml batch-endpoint update --name $E --set defaults.deployment_name=$D"
 DEPLOY = "ml batch-deployment create --f sample/deployment.yml"
 MODEL = "model=azureml://registries/r/models/m/versions/1"
+INPUT = "azureml://datastores/workspaceblobstore/paths/new"
 IDIOMS = f"""
 az configure --defaults workspace=W group=G location=eastus
 az {CREATE}
@@ -31,11 +32,20 @@ az {DEPLOY} --endpoint $E --set-default --set compute=azureml:batch-cluster
 az {DEPLOY} --name other --set endpoint_name=$E {MODEL} compute=azureml:batch-cluster
 az {UPDATE}
 echo "default $(az ml batch-endpoint show --name $E --query defaults.deployment_name -o tsv)"
+JOB=$(az ml batch-endpoint invoke -n $E --input {INPUT} --input-type uri_folder --query name -o tsv)
+NAMES=$(az ml batch-deployment list-jobs --name $D --endpoint-name $E --query [].name)
+echo "jobs $(echo "$NAMES" | grep -c "$JOB")"
 echo "states $(az ml compute list --query "[].{{Name:name,State:provisioning_state}}" -o tsv)"
 az ml batch-endpoint delete --name $E --yes
 az ml batch-endpoint list --query '[].name' -o tsv
 """
-SAID = ["exists", "missing 3", "default classifier-xgboost", "states batch-cluster\tSucceeded"]
+SAID = [
+    "exists",
+    "missing 3",
+    "default classifier-xgboost",
+    "jobs 1",
+    "states batch-cluster\tSucceeded",
+]
 
 
 def run(script: str, folder: Path, program: str = "bash") -> subprocess.CompletedProcess[str]:
@@ -60,7 +70,7 @@ def run(script: str, folder: Path, program: str = "bash") -> subprocess.Complete
 
 def own_words(out: str) -> list[str]:
     """The lines that the script itself prints."""
-    begins = ("exists", "missing", "wrong", "default ", "states ")
+    begins = ("exists", "missing", "wrong", "default ", "jobs ", "states ")
     return [line for line in out.splitlines() if line.startswith(begins)]
 
 
