@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import typer
 
-from mlctl.cli import flags, invoke, reads, write
+from mlctl.cli import flags, reads
 from mlctl.cli.command import add
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import option, switch
@@ -38,7 +37,10 @@ def group(kind_name: str) -> typer.Typer:
     app = typer.Typer(help=f"Manage {_plural(kind)}.", no_args_is_help=True)
     for verb in _verbs(kind):
         add(app, verb.name, _bound(verb, kind), _ordered(verb.own), verb.text)
-    invoke.register(app, kind_name)
+    if not kind.versioned:  # nothing runs on an asset
+        from mlctl.cli import invoke
+
+        invoke.register(app, kind_name)
     return app
 
 
@@ -47,6 +49,17 @@ def _bound(verb: Verb, kind: Kind) -> Callable[..., Exit]:
         if words["query"] is not None:
             compiled(words["query"])
         return verb.body(session, kind, words)
+
+    return body
+
+
+def _written(name: str) -> Body:
+    """A verb that writes; what that takes is imported when it is done, not when it is known."""
+
+    def body(session: Session, kind: Kind, words: Mapping[str, Any]) -> Exit:
+        from mlctl.cli import write
+
+        return write.VERBS[name](session, kind, words)
 
     return body
 
@@ -69,10 +82,8 @@ def _verbs(kind: Kind) -> Iterator[Verb]:
     yield Verb("list", reads.list_, tuple(_listing(kind)), f"List the {_plural(kind)}.")
     yield _delete(kind)
     if kind.versioned:
-        yield _archive(
-            kind, "archive", "They stay usable, and are left out of lists.", archived=True
-        )
-        yield _archive(kind, "restore", "They are in lists again.", archived=False)
+        yield _archive(kind, "archive", "They stay usable, and are left out of lists.")
+        yield _archive(kind, "restore", "They are in lists again.")
     if kind.name == "compute":
         yield from _of_clusters(kind)
 
@@ -89,7 +100,7 @@ def _create(kind: Kind) -> Verb:
     ]
     return Verb(
         "create",
-        write.create,
+        _written("create"),
         tuple(own),
         f"Create {_a(kind)} from a YAML file, from flags, or from both, flags over the file.\n\n"
         f"Where the {_name(kind)} exists, it is brought to what is said here. What changes is shown"
@@ -109,7 +120,7 @@ def _update(kind: Kind) -> Verb:
     over_file = " A file is laid over the live one." if by_file else ""
     return Verb(
         "update",
-        write.update,
+        _written("update"),
         tuple(own),
         f"Change {_a(kind)} that exists. What is not said stays as it is.{over_file}",
     )
@@ -124,18 +135,20 @@ def _resize(kind: Kind) -> Verb:
         default=...,
     )
     own = (*_identity(kind), vms, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
-    return Verb("resize", write.update, own, f"Change how many virtual machines {_a(kind)} has.")
+    return Verb(
+        "resize", _written("update"), own, f"Change how many virtual machines {_a(kind)} has."
+    )
 
 
 def _delete(kind: Kind) -> Verb:
     own = (*_identity(kind, label=False), flags.YES, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
-    return Verb("delete", write.delete, own, f"Delete {_a(kind)}.")
+    return Verb("delete", _written("delete"), own, f"Delete {_a(kind)}.")
 
 
-def _archive(kind: Kind, name: str, what: str, *, archived: bool) -> Verb:
+def _archive(kind: Kind, name: str, what: str) -> Verb:
     own = (*_identity(kind), flags.DRY_RUN, *flags.POLICY)
     text = f"{name.capitalize()} a version of {_a(kind)}, or all of them. {what}"
-    return Verb(name, partial(write.archive, archived=archived), own, text)
+    return Verb(name, _written(name), own, text)
 
 
 def _of_clusters(kind: Kind) -> Iterator[Verb]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -70,23 +70,14 @@ def update(session: Session, kind: Kind, words: Words) -> Exit:
         return _finish(session, backend, _load(loader, words), words)
 
 
-def archive(session: Session, kind: Kind, words: Words, *, archived: bool = True) -> Exit:
+def archive(session: Session, kind: Kind, words: Words) -> Exit:
     """Archive a version of an asset, or all of them; they stay usable by name and version."""
-    verb = "archive" if archived else "restore"
-    with session.backend() as backend:
-        report = Novelties()
-        read = []
-        for live in _versions(backend, kind, words):
-            report.known |= _said_of(live, session, backend)
-            read.append(documents.as_document(live, backend.scope))
+    return _archive(session, kind, words, archived=True)
 
-        def edit(document: Document, _kind: Kind) -> Document:
-            value = Value(("is_archived",), archived, verb, str(document.data["name"]))
-            return lay({**document.data, "is_archived": archived}, [value], document)
 
-        loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=edit)
-        loaded = loader.check([(Found(one.source.name, explicit=True), one) for one in read])
-        return _finish(session, backend, loaded, {**words, "silent": True})
+def restore(session: Session, kind: Kind, words: Words) -> Exit:
+    """Undo what `archive` did."""
+    return _archive(session, kind, words, archived=False)
 
 
 def delete(session: Session, kind: Kind, words: Words) -> Exit:
@@ -107,6 +98,33 @@ def delete(session: Session, kind: Kind, words: Words) -> Exit:
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR
         return _perform(session, backend, made, Graph({}, ()), words)
+
+
+VERBS: Mapping[str, Callable[[Session, Kind, Words], Exit]] = {
+    "create": create,
+    "update": update,
+    "archive": archive,
+    "restore": restore,
+    "delete": delete,
+}
+
+
+def _archive(session: Session, kind: Kind, words: Words, *, archived: bool) -> Exit:
+    verb = "archive" if archived else "restore"
+    with session.backend() as backend:
+        report = Novelties()
+        read = []
+        for live in _versions(backend, kind, words):
+            report.known |= _said_of(live, session, backend)
+            read.append(documents.as_document(live, backend.scope))
+
+        def edit(document: Document, _kind: Kind) -> Document:
+            value = Value(("is_archived",), archived, verb, str(document.data["name"]))
+            return lay({**document.data, "is_archived": archived}, [value], document)
+
+        loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=edit)
+        loaded = loader.check([(Found(one.source.name, explicit=True), one) for one in read])
+        return _finish(session, backend, loaded, {**words, "silent": True})
 
 
 def _refuse_what_excludes(kind: Kind, words: Words) -> None:
