@@ -11,7 +11,7 @@ from typing import Any
 
 from mlctl import pointer, schema, source
 from mlctl.backends.base import Live
-from mlctl.cli.flags import Flag, field_of, values
+from mlctl.cli.fields import Flag, field_of, values
 from mlctl.cli.given import COMMAND_LINE, Given, Value, lay, over
 from mlctl.cli.update import Touched, Update, UpdateError, Verb, update
 from mlctl.cli.values import read_only

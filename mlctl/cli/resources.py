@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import typer
 
-from mlctl.cli import flags, reads
+from mlctl.cli import fields, flags, reads
 from mlctl.cli.command import add
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import option, switch
@@ -92,7 +92,7 @@ def _create(kind: Kind) -> Verb:
     own = [
         _file(required=bool(kind.parent)),
         *_new_identity(kind),
-        *flags.parameters(flags.CREATE[kind.name], kind, defaults=True),
+        *fields.parameters(fields.CREATE[kind.name], kind, defaults=True),
         *(flags.INSTANCE_ONLY if kind.name == "compute" else ()),
         flags.SET,
         *(_SET_DEFAULT if kind.parent else ()),
@@ -113,7 +113,7 @@ def _update(kind: Kind) -> Verb:
     own = [
         *([_file(required=False)] if by_file else ()),
         *(_new_identity(kind) if by_file else _identity(kind)),
-        *flags.parameters(flags.UPDATE[kind.name], kind, defaults=False),
+        *fields.parameters(fields.UPDATE[kind.name], kind, defaults=False),
         *flags.GENERIC,
         *_writing(),
     ]

@@ -14,7 +14,7 @@ from mlctl.cli.apply import Run, actions_of, perform
 from mlctl.cli.arguments import UsageError
 from mlctl.cli.documents import Novelties, Typed
 from mlctl.cli.exits import Exit
-from mlctl.cli.flags import CREATE, UPDATE, WITHOUT_FILE
+from mlctl.cli.fields import CREATE, UPDATE, WITHOUT_FILE
 from mlctl.cli.given import Value, lay
 from mlctl.cli.output import print_data, print_plan
 from mlctl.cli.reads import address_of, found, missing

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mlctl.cli.arguments import UsageError
 from mlctl.cli.documents import form_schema
-from mlctl.cli.update import Filter, Update, UpdateError, Verb, path, split, update
+from mlctl.cli.paths import Filter, path, split
+from mlctl.cli.update import Update, UpdateError, Verb, update
 from mlctl.kinds import KINDS
 from mlctl.pointer import Data, dotted
 
