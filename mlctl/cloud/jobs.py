@@ -17,7 +17,7 @@ from mlctl.cloud.refusal import CONFLICT, NOT_FOUND, Refusal, bad, conflict
 from mlctl.cloud.rows import World
 from mlctl.cloud.service import Place
 from mlctl.cloud.sim import views
-from mlctl.cloud.sim.commands import CancelJob, Command, Refused, Unknown
+from mlctl.cloud.sim.commands import CancelJob, Command, Refused
 from mlctl.cloud.sim.model import HOUR
 from mlctl.cloud.sim.state import World as Cloud
 from mlctl.cloud.sim.views import JobView
@@ -189,8 +189,6 @@ def said(workspace: int, status: int = 400) -> Iterator[None]:
         text = str(refused).replace(f"`{workspace}/", "`")
         first = text.partition(" ")[0]
         text = text + "." if "_" in first else f"{text[:1].upper()}{text[1:]}."  # `p_unusable`
-        if isinstance(refused, Unknown):
-            raise Refusal("ResourceNotFound", text, status=NOT_FOUND) from None
         code = "Conflict" if status == CONFLICT else "BadArgument"
         raise Refusal(code, text, status=status) from None
 

@@ -173,6 +173,21 @@ def test_a_flag_goes_over_the_workload_and_the_workload_over_nothing(cloud: Run)
     assert wait(cloud, invoke(cloud, "--seconds-per-file", "10"))["makespan_s"] == 100
 
 
+def test_what_a_job_does_not_say_of_retries_the_deployment_says(cloud: Run) -> None:
+    slow = ("--seconds-per-mini-batch", "400", "--set", "retry_settings.max_retries=0")
+    line = ("batch-endpoint", "invoke", *ENDPOINT, "--files", "8", "-m", "2", *slow)
+    ended = wait(cloud, cloud(*line).json["name"])
+    assert (ended["mini_batches"]["attempts"], ended["makespan_s"]) == (4, 300)
+
+
+def test_nodes_are_taken_away_one_by_one(cloud: Run) -> None:
+    cloud("local", "delays", "set", "--replacement", "1h")
+    invoke(cloud)
+    cloud("local", "preempt", "low-pri-cluster")
+    counts = cloud("compute", "show", "-n", "low-pri-cluster", "--query", "node_counts").json
+    assert (counts["running"], counts["preempted"]) == (1, 1)
+
+
 def test_service_times_can_come_from_a_file(cloud: Run, tmp_path: Path) -> None:
     (tmp_path / "times.json").write_text("[10, 20, 30, 40]")
     assert wait(cloud, invoke(cloud, "--trace", "times.json", files=4))["makespan_s"] == 60
@@ -324,13 +339,27 @@ def test_the_metrics_of_a_restarted_job_repeat_its_steps(mlctl: Run) -> None:
     assert "run 2" in mlctl("job", "metrics", "-n", job, "-o", "chart").out
 
 
+def test_a_run_that_logs_one_step_is_a_run(mlctl: Run) -> None:
+    job = train(mlctl, "--steps", "2")["name"]
+    mlctl("local", "preemption", "set", "--script", script(61, 0))
+    wait(mlctl, job)
+    points = mlctl("job", "metrics", "-n", job, "-o", "json").json
+    assert [(point["run"], point["step"]) for point in points] == [(1, 1), (2, 1), (2, 2)]
+
+
+def test_a_training_job_is_cancelled_when_its_time_is_over(mlctl: Run) -> None:
+    ended = wait(mlctl, train(mlctl, "--set", "limits.timeout=600")["name"])
+    assert (ended["status"], ended["makespan_s"]) == ("Canceled", 600)
+
+
 def test_outputs_are_kept_and_logs_are_those_of_the_last_run(mlctl: Run) -> None:
     job = train(mlctl, "--checkpoint-every", "10", "--seconds-per-checkpoint", "60")["name"]
     mlctl("local", "preemption", "set", "--script", script(22 * 60 - 30, 0))
     wait(mlctl, job)
     mlctl("job", "download", "-n", job, "--all", "-p", "down")
-    names = sorted(file.name for file in Path("down/artifacts/outputs/checkpoints").iterdir())
-    assert names[:3] == ["step-000010.ckpt", "step-000020.ckpt", "step-000020.ckpt.partial"]
+    names = {file.name for file in Path("down/artifacts/outputs/checkpoints").iterdir()}
+    complete = {f"step-{step:06}.ckpt" for step in range(10, 91, 10)}
+    assert names == {*complete, "step-000020.ckpt.partial"}
     log = Path("down/artifacts/user_logs/std_log.txt").read_text().splitlines()
     assert [log[0].split()[-1], log[-1].split()[-1]] == ["11", "100"]
 

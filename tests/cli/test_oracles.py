@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mlctl import catalog
 from tests.shell import Run, cluster, edit
 
 ENDPOINT = ("-n", "heart-classifier-batch")
@@ -204,5 +205,8 @@ def test_the_price_of_low_priority_is_a_share_of_the_dedicated_one(cloud: Run) -
     ended(cloud, *one_slot(2, 20, 100))
     query = ("-o", "json", "--query", "[?kind=='cluster'] | [0].cost")
     usual = cloud("local", "usage", *query).json
+    hour = catalog.sizes()["standard_ds3_v2"].usd_per_hour
+    assert usual == pytest.approx(hours(cloud, "cluster") * hour * 0.2, abs=1e-6)
+    assert hours(cloud, "total") == hours(cloud, "cluster") > 0
     half = cloud("local", "usage", "--low-priority-ratio", "0.5", *query).json
     assert half == pytest.approx(usual * 2.5, rel=1e-4)

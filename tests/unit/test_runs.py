@@ -22,6 +22,7 @@ from mlctl.backends.local import LocalBackend
 from mlctl.cloud import journal
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.cloud.load import Load
+from mlctl.cloud.sim.commands import Preempt
 from mlctl.cloud.sim.processes import Poisson, Script
 from mlctl.kinds.address import Address
 from tests.simulated import (
@@ -129,10 +130,12 @@ def test_two_processes_share_one_cloud(tmp_path: Path) -> None:
 def test_a_cloud_that_another_process_made_anew_is_new(tmp_path: Path) -> None:
     here = cloud(tmp_path / "a.db")
     job = submitted(here)
+    assert len(here.nodes(CPU)) == 2
     LocalBackend(tmp_path / "a.db", SCOPE).reset()
+    cloud(tmp_path / "a.db").advance(1000)
     with pytest.raises(NotFound):
         here.jobs.show(job.name)
-    assert here.engine.used(0.2) == []
+    assert here.nodes(CPU) == []
 
 
 def test_the_story_that_is_told_again_is_the_one_that_happened() -> None:
@@ -174,6 +177,20 @@ def test_a_command_that_is_refused_changes_nothing() -> None:
     assert len(local.jobs.list()) == 1
 
 
+def _preempt_and_fail(local: LocalBackend) -> None:
+    with journal.turn(local._place.store) as it:
+        journal.command(it, Preempt("1/cpu-cluster"))
+        raise ZeroDivisionError
+
+
+def test_what_is_rolled_back_has_not_happened() -> None:
+    local = cloud()
+    submitted(local)
+    with pytest.raises(ZeroDivisionError):
+        _preempt_and_fail(local)
+    assert {node.state for node in local.nodes(CPU)} == {"running"}
+
+
 def test_waiting_leads_past_what_was_ordered_for_later() -> None:
     local = cloud(tier="Dedicated")
     local.put(CPU, cluster(1))  # takes effect in ten seconds, while the job runs on two nodes
@@ -188,6 +205,17 @@ def test_an_operation_that_fails_moves_no_nodes() -> None:
     local.put(CPU, cluster(1))
     local.settle()
     assert ended(local, submitted(local, files=2))["makespan_s"] == 100
+
+
+def test_a_cluster_that_was_not_made_has_no_nodes() -> None:
+    local = LocalBackend(":memory:", SCOPE)
+    local.add_fault(Fault(Trouble.FAIL_OPERATION, "put", "compute/*"))
+    local.put(CPU, cluster(2, least=2))
+    local.advance(1000)
+    assert local.nodes(CPU) == []
+    local.put(CPU, cluster(2, least=2)).wait()
+    local.advance(1000)
+    assert len(local.nodes(CPU)) == 2
 
 
 def test_a_cluster_is_resized_deleted_and_made_again_with_its_nodes() -> None:
