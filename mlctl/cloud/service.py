@@ -54,7 +54,7 @@ def read(place: Place, addresses: Collection[Address]) -> dict[Address, Found]:
     with place.store.look() as db:
         world = rows.world(db, place.scope, place.location)
         found = rows.find_all(db, world.workspace, addresses)
-        _show_nodes(place, db, world.workspace, found.values())
+        show_nodes(place, db, world.workspace, found.values())
     _lose(struck)
     return found
 
@@ -74,7 +74,7 @@ def siblings(place: Place, kind: str, parent: str | None) -> list[Found]:
             if rows.find(db, workspace, holder) is None:
                 raise missing(holder)
         found = list(rows.siblings(db, workspace, kind, parent))
-        _show_nodes(place, db, workspace, found)
+        show_nodes(place, db, workspace, found)
     _lose(struck)
     return found
 
@@ -130,7 +130,7 @@ def finish(place: Place, number: int) -> Running | None:
         return operations.find(db, number)
 
 
-def _show_nodes(place: Place, db: Connection, workspace: int, found: Collection[Found]) -> None:
+def show_nodes(place: Place, db: Connection, workspace: int, found: Collection[Found]) -> None:
     """Put into the bodies of clusters what their nodes are doing."""
     if any(each.address.kind == "compute" for each in found) and orders.is_awake(db):
         from mlctl.cloud import fleet  # noqa: PLC0415  # most clusters never have a node

@@ -1,28 +1,31 @@
-"""Batch jobs: invoked, listed, shown and cancelled. They are written down here and not run."""
+"""Jobs: invoked or created, listed, shown and cancelled; they run on the simulated cloud."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
 
-from mlctl.cloud import clock
-from mlctl.cloud.refusal import missing
+from mlctl.cloud import clock, jobs, runs, telling, training
+from mlctl.cloud.jobs import Known
+from mlctl.cloud.refusal import NOT_FOUND, Refusal, missing
+from mlctl.cloud.runs import Invocation
+from mlctl.cloud.training import Asked
 from mlctl.emulator import bodies, listing
 from mlctl.emulator.call import Call
 from mlctl.emulator.http import ArmError, Response, reply
 from mlctl.emulator.http import missing as nothing
-from mlctl.emulator.shelf import Item, Sort
+from mlctl.emulator.settings import VIRTUAL
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import Data, get
 
 _DEPLOYMENT = "azureml-model-deployment"
-_RUNNING = ("NotStarted", "Preparing", "Running")
+_POLL = 60.0  # virtual seconds that pass between two looks at a job where time is virtual
 
 
 def invoke(call: Call) -> Response:
     """POST to a scoring URI: a job on the deployment that the header names, or the default one.
 
     Raises:
-        Refusal: there is no such endpoint (404).
+        Refusal: there is no such endpoint (404), or the job asks for what cannot be.
         ArmError: 404, there is no such deployment; 400, none is named and none is the default.
     """
     endpoint = call.peek(Address("batch-endpoint", call.names["parent"]))
@@ -33,86 +36,97 @@ def invoke(call: Call) -> Response:
     if not wanted:
         text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
         raise ArmError(400, "NoDefaultDeployment", text)
-    deployment = call.peek(Address("batch-deployment", wanted, endpoint.address.name))
-    if deployment is None:
+    if call.peek(Address("batch-deployment", wanted, endpoint.address.name)) is None:
         text = f"There is no deployment `{wanted}` in endpoint `{endpoint.address.name}`."
         raise ArmError(404, "DeploymentNotFound", text, target=wanted)
     asked = bodies.read(call.request.body).get("properties") or {}
-    name = str(asked.get("jobName") or f"batchjob-{call.settings.new_id()}")
-    note: dict[str, Data] = {
-        "endpoint": endpoint.address.name,
-        "deployment": deployment.address.name,
-        "created": clock.iso(call.world.now),
-        "status": "Preparing",
-        "properties": {key: held for key, held in asked.items() if key != "status"},
-    }
-    call.shelf.put(Sort.JOB, _id(call, name), note)
-    return reply(_body(call, Item(_id(call, name), note)), 201)
+    said = {**asked, "name": asked.get("jobName") or asked.get("name")}
+    made = runs.invoke(call.place, Invocation(endpoint.address.name, wanted, said))
+    return reply(_body(call, made), 201)
+
+
+def create(call: Call) -> Response:
+    """PUT of a command job; one that is there already stays what it is.
+
+    Raises:
+        Refusal: something that it names is not there (404), or it asks for what cannot be.
+        ArmError: 400, it is no command job.
+    """
+    name = call.names["name"]
+    there = _known(call, name)
+    if there is not None:
+        return reply(_body(call, there))
+    properties = call.data.get("properties") or {}
+    if properties.get("jobType") != "Command":
+        text = f"The emulator runs command jobs, not `{properties.get('jobType')}`."
+        raise ArmError(400, "UnsupportedJobType", text, target="jobType")
+    return reply(_body(call, training.create(call.place, Asked(name, properties))), 201)
 
 
 def show_all(call: Call) -> Response:
     """GET of the jobs of an endpoint, of a deployment, or of the workspace, oldest first."""
-    found = sorted(_jobs(call), key=_key)
-    page = listing.cut(call, found, _key)
+    page = listing.cut(call, sorted(_jobs(call), key=_key), _key)
     return listing.answer(call, page, (_body(call, each) for each in page.items))
 
 
 def show(call: Call) -> Response:
-    """GET of one job."""
-    return reply(_body(call, _found(call)))
+    """GET of one job; in virtual time, who looks waits for it."""
+    known = _found(call)
+    if call.settings.pace is VIRTUAL and known.view.ended is None:
+        deque(telling.follow(call.place, known.row.name, _POLL, detail=False), maxlen=0)
+        known = _found(call)
+    return reply(_body(call, known))
 
 
 def cancel(call: Call) -> Response:
     """POST of the wish to cancel a job; one that has ended stays what it is."""
-    item = _found(call)
-    if item.note["status"] in _RUNNING:
-        call.shelf.put(Sort.JOB, item.name, {**item.note, "status": "Canceled"})
+    known = _found(call)
+    if known.view.ended is None:
+        jobs.cancel(call.place, known.row.name)
     return Response(200)
 
 
-def _found(call: Call) -> Item:
-    item = call.shelf.find(Sort.JOB, _id(call, call.names["name"]))
-    if item is None:
+def _found(call: Call) -> Known:
+    known = _known(call, call.names["name"])
+    if known is None:
         what = f"{PROVIDER}/workspaces/jobs/{call.names['name']}"
         raise nothing(what, f"workspace '{call.scope.workspace}'")
-    return item
+    return known
 
 
-def _jobs(call: Call) -> Iterator[Item]:
-    wanted = {
-        key: call.names[name].casefold()
-        for key, name in (("endpoint", "parent"), ("deployment", "deployment"))
-        if name in call.names
-    }
-    for item in call.shelf.list(Sort.JOB, _id(call, "")):
-        if all(item.note[key].casefold() == name for key, name in wanted.items()):
-            yield item
+def _known(call: Call, name: str) -> Known | None:
+    try:
+        return jobs.find(call.place, name)
+    except Refusal as refusal:
+        if refusal.status != NOT_FOUND:
+            raise
+        return None
 
 
-def _key(job: Item) -> str:
-    return f"{job.note['created']} {job.name.casefold()}"
+def _jobs(call: Call) -> list[Known]:
+    endpoint, deployment = call.names.get("parent"), call.names.get("deployment")
+    there = [Address("batch-endpoint", endpoint)] if endpoint else []
+    there += [Address("batch-deployment", deployment, endpoint)] if deployment else []
+    if any(call.peek(each) is None for each in there):
+        return []
+    return jobs.list_(call.place, endpoint, deployment)
 
 
-def _id(call: Call, name: str) -> str:
-    return f"{call.scope.id}/jobs/{name}"
+def _key(job: Known) -> str:
+    return f"{clock.iso(job.row.created)} {job.row.name.casefold()}"
 
 
-def _body(call: Call, job: Item) -> dict[str, Data]:
-    note = job.note
-    deployment = Address("batch-deployment", note["deployment"], note["endpoint"]).id(call.scope)
-    return {
-        "id": job.name,
-        "name": job.name.rsplit("/", 1)[-1],
-        "type": f"{PROVIDER}/workspaces/batchEndpoints/jobs",
-        "systemData": {"createdAt": note["created"], "createdByType": "User"},
-        "properties": {
-            **note["properties"],
-            "jobType": "Batch",
-            "status": note["status"],
-            "provisioningState": "Succeeded",
-            "endpointName": note["endpoint"],
-            "deploymentName": note["deployment"],
-            "deploymentId": deployment,
-            "startTime": note["created"],
-        },
-    }
+def _body(call: Call, job: Known) -> dict[str, Data]:
+    """ARM's body; what only the simulated cloud knows stays out of it."""
+    body, row = job.body(call.scope), job.row
+    properties = {key: held for key, held in body["properties"].items() if key not in _OURS}
+    properties["provisioningState"] = "Succeeded"
+    if row.endpoint is None or row.deployment is None:
+        return {**body, "properties": properties}
+    deployment = Address("batch-deployment", row.deployment, row.endpoint)
+    properties["deploymentId"] = deployment.id(call.scope)
+    kind = f"{PROVIDER}/workspaces/batchEndpoints/jobs"
+    return {**body, "type": kind, "properties": properties}
+
+
+_OURS = ("run", "checkpointEvery")

@@ -108,11 +108,14 @@ def _archived(call: Call) -> str:
 
 def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[Found]:
     with call.store.look() as db:
-        found = db.execute(_COLUMNS + where, (call.world.workspace, *arguments)).fetchall()
-    return [
-        Found(number, Address(kind, name, parent, version), state, operation, json.loads(text))
-        for number, kind, name, parent, version, state, operation, text in found
-    ]
+        workspace = call.world.workspace
+        read = db.execute(_COLUMNS + where, (workspace, *arguments)).fetchall()
+        found = [
+            Found(number, Address(kind, name, parent, version), state, operation, json.loads(text))
+            for number, kind, name, parent, version, state, operation, text in read
+        ]
+        service.show_nodes(call.place, db, workspace, found)
+    return found
 
 
 def _key(found: Found) -> list[Data]:

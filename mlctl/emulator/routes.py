@@ -107,6 +107,7 @@ ROUTES = (
     Route("GET", _DEPLOYMENTS + "/{deployment}/jobs", jobs.show_all),
     Route("GET", _WS + "/jobs", jobs.show_all),
     Route("GET", _WS + "/jobs/{name}", jobs.show),
+    Route("PUT", _WS + "/jobs/{name}", jobs.create),
     Route("POST", _WS + "/jobs/{name}/cancel", jobs.cancel),
     Route("GET", _STORES, uploads.datastores),
     Route("GET", _STORES + "/{name}", uploads.datastore),

@@ -28,7 +28,6 @@ class Sort(Enum):
     LOCK = "lock"
     DATASTORE = "datastore"
     CONTAINER = "container"  # what was said of all versions of an asset together
-    JOB = "job"
     BLOB = "blob"
     BLOCK = "block"  # a part of a blob to come
     FAULT = "fault"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mlctl.emulator.capacity import family
-from mlctl.emulator.shelf import Shelf, Sort
 from tests.emulator.asking import CLUSTER, WS, World, deployment, with_deployment, world
 
 ENDPOINT = f"{WS}/batchEndpoints/scoring"
@@ -24,8 +23,8 @@ def test_a_scoring_uri_needs_no_api_version_and_begins_a_job() -> None:
     url = here.get(ENDPOINT).data["properties"]["scoringUri"]
     body = {"properties": {"inputData": {"UriFolder": {"uri": "https://x"}}}}
     job = here.ask("POST", url + "?", body, headers=NAMED).data
-    assert job["properties"]["status"] == "Preparing"
-    assert here.get(job["id"]).data == job
+    assert job["properties"]["status"] == "Queued"
+    assert here.get(job["id"]).data["properties"]["deploymentName"] == "blue"
 
 
 def test_jobs_are_listed_by_endpoint_deployment_and_workspace_and_paged() -> None:
@@ -62,14 +61,41 @@ def test_a_job_is_cancelled_once() -> None:
     assert here.get(job).data["properties"]["status"] == "Canceled"
 
 
+def test_a_job_runs_while_somebody_asks_for_it() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["id"]
+    seen = [here.get(job).data["properties"]["status"] for _ in range(60)]
+    assert list(dict.fromkeys(seen)) == ["Queued", "Running", "Completed"]
+
+
 def test_a_job_that_has_ended_stays_what_it_is() -> None:
     here = invoked()
     job = here.get(f"{WS}/jobs").data["value"][0]["id"]
-    ended = Shelf(here.store).find(Sort.JOB, job)
-    assert ended
-    Shelf(here.store).put(Sort.JOB, job, {**ended.note, "status": "Completed"})
+    while here.get(job).data["properties"]["status"] != "Completed":
+        pass
     here.ask("POST", f"{job}/cancel")
     assert here.get(job).data["properties"]["status"] == "Completed"
+
+
+def test_a_cluster_shows_its_nodes_while_a_job_runs() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["id"]
+    while here.get(job).data["properties"]["status"] != "Running":
+        pass
+    (cluster,) = here.get(f"{WS}/computes").data["value"]
+    assert cluster["properties"]["properties"]["nodeStateCounts"]["runningNodeCount"] == 1
+    nodes = here.ask("POST", f"{WS}/computes/cpu/listNodes").data["nodes"]
+    assert [node["nodeState"] for node in nodes] == ["running"]
+
+
+def test_a_command_job_is_created_once() -> None:
+    here = with_deployment()
+    asked = {"jobType": "Command", "command": "x", "computeId": f"{WS}/computes/cpu"}
+    body = {"properties": {**asked, "environmentId": "azureml://registries/r/environments/e"}}
+    answers = [here.put(f"{WS}/jobs/mine", body) for _ in range(2)]
+    assert [answer.status for answer in answers] == [201, 200]
+    assert here.put(f"{WS}/jobs/other", {"properties": {"jobType": "Sweep"}}).status == 400
+    assert here.get(f"{WS}/jobs").names == ["mine"]
 
 
 def test_nodes_are_listed_under_nodes_on_one_page() -> None:
