@@ -308,3 +308,26 @@ def test_a_lock_is_a_conflict() -> None:
     here.world.put(where, {"properties": {"level": "CanNotDelete"}})
     with pytest.raises(ResourceExistsError, match="remove the lock"):
         here.ml.compute.begin_delete("cpu-cluster")
+
+
+def test_a_training_job_runs_to_its_end_and_is_found_in_every_list() -> None:
+    from azure.ai.ml import command
+
+    here = sdk()
+    here.ml.compute.begin_create_or_update(cluster()).result()
+    asked = command(command="echo 1", environment=environment(None), compute="cpu-cluster")
+    made = here.ml.jobs.create_or_update(asked)
+    seen = {here.ml.jobs.get(made.name).status for _ in range(200)}
+    assert seen == {"Queued", "Running", "Completed"}
+    assert [each.name for each in here.ml.jobs.list()] == [made.name]
+
+
+def test_a_training_job_is_cancelled() -> None:
+    from azure.ai.ml import command
+
+    here = sdk()
+    here.ml.compute.begin_create_or_update(cluster()).result()
+    asked = command(command="echo 1", environment=environment(None), compute="cpu-cluster")
+    made = here.ml.jobs.create_or_update(asked)
+    here.ml.jobs.begin_cancel(made.name).result()
+    assert here.ml.jobs.get(made.name).status == "Canceled"
