@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 
-from mlctl.backends.azure import capacity
+from mlctl.backends.azure import capacity, metrics
 from mlctl.backends.azure.arm import Arm, LongRunning
 from mlctl.backends.azure.capacity import Neighbours, region
 from mlctl.backends.azure.checkup import Checkup
@@ -15,6 +15,7 @@ from mlctl.backends.azure.reading import Reader, path, together, workspace
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.base import Live, Node, Permanent, Usage
 from mlctl.backends.checkup import Check
+from mlctl.backends.metrics import Series
 from mlctl.content import Upload
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Scope
@@ -135,6 +136,24 @@ class AzureBackend:
         """
         answer = self.arm.post(path(cluster, self.scope) + "/listNodes", None)
         return [_node(one) for one in answer.get("nodes") or ()]
+
+    def metrics(
+        self,
+        cluster: Address,
+        names: Sequence[str],
+        *,
+        interval: float | None = None,
+        span: float | None = None,
+    ) -> builtins.list[Series]:
+        """Metrics of a cluster from Azure Monitor: of the last hour, unless a span is given.
+
+        Raises:
+            NotFound: there is no such workspace.
+            BackendError: there is no such metric, or the interval is none that Monitor knows.
+        """
+        return metrics.of_cluster(
+            self.arm, self.scope, cluster, names, interval=interval, span=span
+        )
 
     def checkup(self, now: float) -> Iterator[Check]:
         """Look at what can be wrong between the caller and the workspace."""

@@ -1,0 +1,70 @@
+"""Metrics of clusters from Azure Monitor (Metrics - List, 2018-01-01)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+from mlctl.backends.azure.arm import Arm, path_of
+from mlctl.backends.azure.reading import workspace
+from mlctl.backends.base import Permanent
+from mlctl.backends.metrics import Interval, Series
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.codec import iso, seconds
+from mlctl.pointer import Data, get
+
+VERSION = "2018-01-01"
+_AGGREGATIONS = "Total,Average,Minimum,Maximum"
+
+
+def of_cluster(
+    arm: Arm,
+    scope: Scope,
+    cluster: Address,
+    names: Sequence[str],
+    *,
+    interval: float | None,
+    span: float | None,
+) -> list[Series]:
+    """Metrics of the last `span` seconds; the service answers with the last hour where it is None.
+
+    Raises:
+        NotFound: there is no such workspace.
+        BackendError: there is no such metric, or the interval is none that the service knows.
+    """
+    path = workspace(scope) + path_of("providers", "Microsoft.Insights", "metrics")
+    name = cluster.name.replace("'", "''")
+    query = {
+        "metricnames": ",".join(names),
+        "aggregation": _AGGREGATIONS,
+        "$filter": f"ClusterName eq '{name}'",
+        **({} if interval is None else {"interval": iso(interval)}),
+        **({} if span is None else {"timespan": _span(arm, scope, span)}),
+    }
+    data = arm.get(path, VERSION, **query)
+    return [_series(one, str(data.get("interval", "PT1M"))) for one in data.get("value", [])]
+
+
+def _span(arm: Arm, scope: Scope, length: float) -> str:
+    """From then until now, by the service's own clock."""
+    said = arm.date(workspace(scope))
+    now = parsedate_to_datetime(said) if said else datetime.now(UTC)
+    begun = now - timedelta(seconds=length)
+    return "/".join(each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in (begun, now))
+
+
+def _series(metric: Mapping[str, Data], interval: str) -> Series:
+    if metric.get("errorCode", "Success") != "Success":
+        text = str(metric.get("errorMessage") or "Azure Monitor has no such metric.")
+        raise Permanent(str(metric["errorCode"]), text)
+    name = str(get(metric, ("name", "localizedValue")) or get(metric, ("name", "value")))
+    points = [point for one in metric.get("timeseries", []) for point in one.get("data", [])]
+    return Series(name, seconds(interval), tuple(_intervals(points)))
+
+
+def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[Interval]:
+    """What was not measured counts as nothing."""
+    for one in points:
+        numbers = (float(one.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
+        yield Interval(str(one["timeStamp"]), *numbers)
