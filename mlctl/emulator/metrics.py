@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 from mlctl.backends.metrics import Interval, Series
+from mlctl.emulator import guard
 from mlctl.emulator.call import Call
 from mlctl.emulator.http import ArmError, Response, reply
 from mlctl.kinds.address import Address
@@ -17,19 +18,21 @@ _AGGREGATIONS = ("total", "average", "minimum", "maximum")
 
 
 def show(call: Call) -> Response:
-    """GET of metrics of one cluster.
+    """GET of metrics of one cluster; of the workspace as a whole there are none.
 
     Of a time span its length counts, back from now: the emulator's time is its own. Without one it
     is the last hour, as the service has it.
 
     Raises:
         Refusal: there is no such cluster (404) or metric.
-        ArmError: 400, no cluster is named, or a span or interval is none.
+        ArmError: 400, the filter is of something else, or a span or interval is none.
     """
     asked = call.request.asked
+    if not asked("$filter"):
+        return guard.metrics(call)
     named = _CLUSTER.fullmatch(asked("$filter"))
     if named is None:
-        text = "The emulator answers for one cluster: $filter=ClusterName eq 'NAME'."
+        text = "The emulator knows one filter: ClusterName eq 'NAME'."
         raise ArmError(400, "BadRequest", text, target="$filter")
     cluster = Address("compute", named[1].replace("''", "'"))
     names = [one for one in asked("metricnames", "Preempted Nodes").split(",") if one]
