@@ -94,7 +94,7 @@ def permissions(_: Call) -> Response:
 
 def metrics(call: Call) -> Response:
     """GET of Azure Monitor's metrics of a workspace: the names asked for, each without a series."""
-    scope = _scope(call)
+    scope = _scope(call) if "scope" in call.names else call.scope.id
     asked = call.request.asked("metricnames", "Preempted Nodes,Preempted Cores")
     now = clock.iso(call.world.now) if "workspace" in call.names else clock.iso(0.0)
     value = [
