@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,8 @@ def test_a_checkpoint_is_as_good_as_the_whole_story(
         local.nodes(CPU)
         local.close()
         local = LocalBackend(tmp_path / "a.db", SCOPE)
-    found = sqlite3.connect(tmp_path / "a.db").execute("SELECT now, state FROM engine").fetchone()
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db:
+        found = db.execute("SELECT now, state FROM engine").fetchone()
     assert found[0] > 0
     assert found[1]
     assert ended(local, job) == ended(whole, other)
@@ -232,7 +234,8 @@ def test_clusters_without_work_need_no_engine(tmp_path: Path) -> None:
     local.put(CPU, cluster(2)).wait()
     local.put(CPU, cluster(3)).wait()
     local.read([CPU])
-    awake = sqlite3.connect(tmp_path / "a.db").execute("SELECT awake FROM engine").fetchone()
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db:
+        awake = db.execute("SELECT awake FROM engine").fetchone()
     assert awake == (0,)
 
 
