@@ -10,22 +10,33 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.session import Session
 
 _SHIM = """\
-# bash and zsh; put it into a script or a profile:  eval "$(mlctl az-shim)"
+# sh, bash and zsh; put it into a script or a profile:  eval "$(mlctl az-shim)"
 # What mlctl has of `az ml` goes to mlctl; everything else goes to the real az, if there is one.
 az() {{
-  if [ "$1" = ml ]; then
-    case "$2 $3" in
+  if [ "${{1-}}" = ml ]; then
+    case "${{2-}} ${{3-}}" in
 {cases}
         shift
         mlctl "$@"
         return
         ;;
     esac
-  elif [ "$1" = configure ] && ! (unset -f az; command -v az) >/dev/null 2>&1; then
-    mlctl "$@"
+  fi
+  if (unset -f az; command -v az) >/dev/null 2>&1; then
+    command az "$@"
     return
   fi
-  command az "$@"
+  case "${{1-}} ${{2-}}" in
+    configure*) mlctl "$@" ;;
+    ml*)
+      shift
+      mlctl "$@"
+      ;;
+    *)
+      echo "az ${{1-}}: mlctl stands for 'az ml' only, and there is no az on the path." >&2
+      return 127
+      ;;
+  esac
 }}
 """
 

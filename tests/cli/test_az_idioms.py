@@ -13,7 +13,7 @@ import pytest
 from tests import shell
 from tests.shell import LOW_PRIORITY
 
-SHELLS = [name for name in ("bash", "zsh") if shutil.which(name)]
+SHELLS = [name for name in ("bash", "dash", "zsh") if shutil.which(name)]
 # The canonical lines of the endpoint and compute scripts in Azure/azureml-examples (cli/).
 CREATE = "ml compute create -n batch-cluster --type amlcompute --min-instances 0 --max-instances 5"
 UPDATE = "ml batch-endpoint update --name $E --set defaults.deployment_name=$D"
@@ -57,8 +57,9 @@ def run(script: str, folder: Path, program: str = "bash") -> subprocess.Complete
     mlctl.chmod(0o755)
     known = shell.environment(folder)
     path = os.pathsep.join([str(mlctl.parent), "/usr/bin", "/bin"])
+    globs = ["-o", "nonomatch"] if program == "zsh" else []  # `[].name` is no pattern to az's users
     return subprocess.run(
-        [str(shutil.which(program)), "-eu", "-c", script],
+        [str(shutil.which(program)), *globs, "-eu", "-c", script],
         cwd=folder,
         env=known | {"PATH": path},
         stdin=subprocess.DEVNULL,
@@ -99,3 +100,20 @@ def test_the_shim_gives_the_rest_to_the_real_az(tmp_path: Path) -> None:
         "real configure --defaults group=g",
         "[]",
     ]
+
+
+@pytest.mark.parametrize("program", SHELLS)
+def test_the_shim_bears_lines_of_any_length_where_there_is_no_az(
+    tmp_path: Path, program: str
+) -> None:
+    lines = ("az", "az ml", "az ml compute", "az ml compute -h", "az ml workspace show", "az login")
+    script = "\n".join(f"{line} >/dev/null || echo states {line}: $?" for line in lines)
+    done = run(f'eval "$(mlctl az-shim)"\n{script}', tmp_path, program)
+    assert own_words(done.stdout) == [
+        "states az: 127",
+        "states az ml compute: 2",
+        "states az ml workspace show: 2",
+        "states az login: 127",
+    ]
+    assert "az login: mlctl stands for 'az ml' only" in done.stderr
+    assert "'workspace' is misspelled or not recognized" in done.stderr
