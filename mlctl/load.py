@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -13,11 +13,12 @@ from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.graph import Graph
 from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
 from mlctl.kinds.address import Scope
-from mlctl.kinds.infer import infer
+from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.resource import Resource, build
 from mlctl.localize import localize
 from mlctl.pointer import Data
-from mlctl.source import Document, Found
+from mlctl.schema.words import nearest
+from mlctl.source import UNREADABLE_RULES, Document, Found
 
 UNKNOWN_KIND = Rule(
     "MLC120",
@@ -100,7 +101,16 @@ class Loader:
     def _read(self, found: Found) -> list[Document]:
         if found.path == "-":
             return source.load("<stdin>", sys.stdin.buffer.read(), self.report)
-        return source.read(found.path, self.report, explicit=found.explicit)
+        report = Report()
+        documents = source.read(found.path, report, explicit=found.explicit)
+        ours = found.explicit or any(_kind_told(one.data) for one in documents)
+        # Some other tool's file may be anything that is YAML at all.
+        said = [one for one in report if ours or one.rule in UNREADABLE_RULES]
+        self.report.extend(said)
+        if report and not (said or documents):
+            self.notes.append(f"{found.path}: left out, it holds no mapping")
+            self.others.add(found.path)
+        return documents
 
     def _resource(self, found: Found, document: Document) -> Resource | None:
         kind = self._kind(found, document)
@@ -114,8 +124,7 @@ class Loader:
 
     def _kind(self, found: Found, document: Document) -> Kind | None:
         """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
-        given = document.data.get("$schema")
-        named = kind_of_schema(given) if isinstance(given, str) else None
+        named = by_schema(document.data)
         guessed = infer(document.data)
         told = named if isinstance(named, Kind) else None
         if self.kind is not None:
@@ -127,15 +136,16 @@ class Loader:
             return None
         meant = told or (guessed if named is None else None)
         if meant is None:
-            self._left_out(found, document, named, given)
+            self._left_out(found, document, named)
             return None
         if meant is JOB and self.planning:
             self._passed_over(found, document)
             return None
         if told is None:
-            self.notes.append(
-                f"{document.source.name}: read as a {meant.name} (it has no `$schema`)"
-            )
+            given = document.data.get("$schema")
+            article = "an" if meant.name[0] in "aeiou" else "a"
+            why = "its `$schema` is none of Azure ML's" if given else "it has no `$schema`"
+            self.notes.append(f"{document.source.name}: read as {article} {meant.name} ({why})")
         return meant
 
     def _passed_over(self, found: Found, document: Document) -> None:
@@ -154,10 +164,12 @@ class Loader:
             )
         )
 
-    def _left_out(self, found: Found, document: Document, named: Data, given: Data) -> None:
+    def _left_out(self, found: Found, document: Document, named: Kind | str | None) -> None:
+        given = document.data.get("$schema")
+        name = named or (kind_of_schema(given) if isinstance(given, str) else None)
         what = (
-            f"`{named}` is no kind that mlctl knows"
-            if named
+            f"`{name}` is no kind that mlctl knows"
+            if name
             else "it has no `$schema`, and its content fits no kind"
         )
         if not found.explicit:
@@ -165,7 +177,9 @@ class Loader:
             self.others.add(found.path)
             return
         at = ("$schema",) if given is not None else ()
-        hint = f"kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
+        near = nearest(str(name), (one for kind in KINDS.values() for one in kind.documents))
+        meant = f"did you mean `{near}`? " if name and near else ""
+        hint = f"{meant}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
         self.report.add(
             Diagnostic(
                 UNKNOWN_KIND,
@@ -174,6 +188,13 @@ class Loader:
                 hint,
             )
         )
+
+
+def _kind_told(data: Mapping[str, Data]) -> bool:
+    """Whether a document is of some kind, by its `$schema` or by its content."""
+    return isinstance(by_schema(data), Kind) or (
+        by_schema(data) is None and infer(data) is not None
+    )
 
 
 def _hide_secrets(document: Document, kind: Kind) -> None:

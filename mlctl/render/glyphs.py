@@ -1,7 +1,8 @@
-"""The user's characters on a terminal: how wide they are, and none that could steer it."""
+"""The user's characters on a screen: how wide they are, and none that could steer what reads it."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -9,18 +10,31 @@ _TAB = 4
 _JOINERS = "\u200c\u200d"  # parts of emoji and of scripts; harmless
 _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format (bidi), surrogates, separators
 
+# What build agents obey in any program's output. Azure Pipelines looks for `##vso[` and GitHub's
+# runner for `##[` anywhere in a line, and for `::` at its begin (actions/runner, ActionCommand.cs).
+_ORDER = re.compile(r"#(?P<last>#)(?=(?:vso)?\[)", re.IGNORECASE)
+
 
 def clean(text: str) -> str:
-    """`text` on one line, with what could steer a terminal spelt out: `\\x1b`, `\\u202e`."""
-    return text if text.isascii() and text.isprintable() else "".join(map(_visible, text))
+    """`text` on one line, with what could steer a terminal or an agent spelt out: `\\x1b`."""
+    safe = text if text.isascii() and text.isprintable() else "".join(map(_visible, text))
+    safe = _ORDER.sub(r"#\\x23", safe) if orders(safe) else safe
+    return f"\\x3a{safe.lstrip()[1:]}" if safe.lstrip().startswith("::") else safe
+
+
+def orders(text: str) -> bool:
+    """Whether a build agent would take a part of `text` for an order."""
+    return "##" in text and _ORDER.search(text) is not None
 
 
 def cells(text: str) -> list[tuple[str, int]]:
     """Each character of a line as it is shown, and how many columns it takes."""
     column = 0
     shown: list[tuple[str, int]] = []
-    for character in text:
+    spelt_out = {found.start("last") for found in _ORDER.finditer(text)} if "##" in text else set()
+    for index, character in enumerate(text):
         glyph = " " * (_TAB - column % _TAB) if character == "\t" else _visible(character)
+        glyph = r"\x23" if index in spelt_out else glyph
         width = _width(glyph)
         shown.append((glyph, width))
         column += width

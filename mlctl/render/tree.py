@@ -11,11 +11,11 @@ from enum import Enum
 from typing import TypeAlias
 
 from mlctl.pointer import Data, Pointer
-from mlctl.render.glyphs import clean
+from mlctl.render.glyphs import clean, orders
 
 # What YAML 1.1 reads as text without quotes: a word or a path at first, no `: `, no ` #`.
 _PLAIN = re.compile(r"[^\W\d_][^\n]*|\.{0,2}/[^\n]*")
-_BROKEN = re.compile(r": | #|:$|\s$")
+_BROKEN = re.compile(r": | #|##|:$|\s$")
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
 
 _STEP = 4  # columns from a key to those beneath it
@@ -174,6 +174,8 @@ def _string(value: str) -> str:
 def _quoted(value: Data) -> str:
     """As JSON, which is YAML too; what cannot be seen is spelt in YAML's longer escapes."""
     text = json.dumps(value, ensure_ascii=False)
+    if orders(text):
+        text = text.replace("##", r"#\u0023")
     return text if text.isprintable() else "".join(map(_visible, text))
 
 

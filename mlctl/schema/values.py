@@ -10,6 +10,11 @@ from mlctl.schema import rules
 from mlctl.schema.fault import Fault
 from mlctl.schema.words import enumerated, example, is_a, listed, nearest, seconds, typed
 
+# What pipelines and templates replace: `${{ x }}`, `{{ x }}`, `$(x)`, `${x}`, `#{x}#`, `<x>`.
+_PLACEHOLDER = re.compile(
+    r"\$?\{\{[^{}]*\}\}|\$\([\w.-]+\)|\$\{[\w.-]+\}|\$[A-Z_]{2,}|#\{[\w.-]+\}#?|<[^<>]+>"
+)
+
 
 def wrong_type(fault: Fault, types: list[str]) -> Diagnostic:
     """The value has none of the types; null is a value that was forgotten."""
@@ -20,7 +25,7 @@ def wrong_type(fault: Fault, types: list[str]) -> Diagnostic:
     return fault.say(
         rules.WRONG_TYPE,
         f"{fault.name} takes {typed(types)}, not {given}",
-        _type_hint(fault, types),
+        _placeholder(fault) or _type_hint(fault, types),
     )
 
 
@@ -30,7 +35,8 @@ def not_allowed(fault: Fault) -> Diagnostic:
     retired = fault.schema.get("x-mlctl-retired", {}).get(fault.value)
     near = nearest(fault.value, allowed)
     hint = retired or (f"did you mean `{near}`?" if near else f"write {listed(allowed)}")
-    return fault.say(rules.VALUE_NOT_ALLOWED, f"{fault.name} does not take {fault.shown}", hint)
+    message = f"{fault.name} does not take {fault.shown}"
+    return fault.say(rules.VALUE_NOT_ALLOWED, message, _placeholder(fault) or hint)
 
 
 def out_of_bounds(fault: Fault, bound: str) -> Diagnostic:
@@ -45,15 +51,14 @@ def bad_text(fault: Fault) -> Diagnostic:
         return _empty(fault, f"{fault.name} is empty")
     rule = fault.schema.get("x-mlctl-name")
     if rule:
-        return fault.say(
-            rules.BAD_NAME, f"{fault.shown} is no valid name: {_breach(fault)}", str(rule)
-        )
+        message = f"{fault.shown} is no valid name: {_breach(fault)}"
+        return fault.say(rules.BAD_NAME, message, _placeholder(fault) or str(rule))
     if "x-mlctl-reference" in fault.schema:
         return bad_reference(fault, [str(fault.schema["x-mlctl-reference"])], [])
     return fault.say(
         rules.VALUE_NOT_ALLOWED,
         f"{fault.name} does not take {fault.shown}",
-        fault.schema.get("description"),
+        _placeholder(fault) or fault.schema.get("description"),
     )
 
 
@@ -64,7 +69,9 @@ def bad_reference(fault: Fault, grammar: list[str], patterns: list[str]) -> Diag
     prefixed = f"azureml:{fault.value}"
     local = "/" in fault.value or re.search(r"\.[a-z]{1,5}$", fault.value)
     inline = _inline(fault)
-    if local and inline:
+    if _placeholder(fault):
+        hint = _placeholder(fault)
+    elif local and inline:
         hint = f"for a local file write a mapping: `{fault.at[-1]}: {{{inline}: ...}}`"
     elif any(re.search(one, prefixed) for one in patterns):
         hint = f"did you mean `{prefixed}`?"
@@ -78,6 +85,14 @@ def bad_reference(fault: Fault, grammar: list[str], patterns: list[str]) -> Diag
 def empty_list(fault: Fault) -> Diagnostic:
     """A list needs items and has none."""
     return _empty(fault, f"{fault.name} is an empty list")
+
+
+def _placeholder(fault: Fault) -> str | None:
+    """What to do about a text that was to be replaced by a value, and was not."""
+    found = _PLACEHOLDER.search(fault.value) if isinstance(fault.value, str) else None
+    if found is None or fault.secret:
+        return None
+    return f"`{found[0]}` looks like a placeholder that nothing has replaced: put the value there"
 
 
 def _inline(fault: Fault) -> str | None:

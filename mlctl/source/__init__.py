@@ -2,6 +2,16 @@
 
 from mlctl.source.document import Document, dump, load, plain
 from mlctl.source.files import Found, discover, read
-from mlctl.source.rules import SOURCE_RULES
+from mlctl.source.rules import SOURCE_RULES, UNREADABLE_RULES
 
-__all__ = ["SOURCE_RULES", "Document", "Found", "discover", "dump", "load", "plain", "read"]
+__all__ = [
+    "SOURCE_RULES",
+    "UNREADABLE_RULES",
+    "Document",
+    "Found",
+    "discover",
+    "dump",
+    "load",
+    "plain",
+    "read",
+]

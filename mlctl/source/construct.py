@@ -46,7 +46,9 @@ class Builder:
         for key_node, value_node in key_values(branch):
             key = resolved(key_node)
             if isinstance(key, Branch):
-                self._complain(rules.BAD_KEY, "a list or a mapping cannot be a key", key_node)
+                template = key.is_mapping  # `{{ name }}` is a mapping in a mapping
+                hint = "replace `{{ ... }}` by its value first" if template else None
+                self._complain(rules.BAD_KEY, "a list or a mapping cannot be a key", key_node, hint)
                 continue
             tag = scalars.tag_of(key)
             name = self._key(tag, key)

@@ -129,6 +129,8 @@ BAD_VALUE = Rule(
     origin="https://www.rfc-editor.org/rfc/rfc8259#section-6",
 )
 
+# What follows such a finding in the same text is not known.
+UNREADABLE_RULES = (SYNTAX, TOO_BIG, UNREADABLE, EMPTY)
 SOURCE_RULES = (
     SYNTAX,
     REPEATED_KEY,

@@ -152,3 +152,31 @@ def test_what_is_no_resource_is_noted_and_not_counted(mlctl: Run, tmp_path: Path
     assert [line.partition(",")[0] for line in done.err.splitlines()] == [
         "note: conda.yml: left out"
     ]
+
+
+def test_another_tools_files_in_a_folder_are_nobodys_faults(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    (tmp_path / "workflow.yml").write_text("name: ci\non: [push]\njobs: {}\n")
+    (tmp_path / "playbook.yml").write_text("- hosts: all\n")
+    (tmp_path / "stack.yml").write_text("Resources:\n  a: !Ref b\n")
+    done = mlctl("validate", ".")
+    assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
+    assert done.err.count("left out") == 3
+    assert mlctl("validate", "playbook.yml", "workflow.yml").code == 1
+
+
+def test_a_file_that_cannot_be_read_is_an_error_wherever_it_lies(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    cluster(tmp_path / "cpu.yml")
+    (tmp_path / "chart.yml").write_text("{{- if .x }}\na: 1\n{{- end }}\n")
+    assert "error[MLC001]" in mlctl("validate", ".").out
+
+
+def test_a_misspelt_schema_leaves_no_cluster_out(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    text = (tmp_path / "cpu.yml").read_text()
+    (tmp_path / "cpu.yml").write_text(text.replace("amlCompute.", "amlCompte."))
+    done = mlctl("validate", ".")
+    assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
+    assert "cpu.yml: read as a compute (its `$schema` is none of Azure ML's)" in done.err

@@ -11,7 +11,7 @@ from mlctl import pointer
 from mlctl.compare import differences
 from mlctl.kinds import KINDS, kind_of_schema
 from mlctl.kinds.field import Form, Mutability
-from mlctl.kinds.infer import infer
+from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.internal import CODE, COMPONENT
 from mlctl.kinds.kind import complete, decode, encode, fingerprint, overlay, renewed, state, written
 from mlctl.pointer import Data
@@ -413,6 +413,21 @@ def test_a_schema_of_another_kind_is_told_by_its_name_and_no_file_is_none() -> N
     assert kind_of_schema("https://x/") is None
 
 
+def test_a_name_that_is_no_schema_of_azure_ml_says_nothing() -> None:
+    assert by_schema({"$schema": "https://x/latest/amlCompte.schema.json"}) is None
+    assert by_schema({"$schema": 5}) is None
+    assert by_schema({"$schema": "https://x/sweepJob.schema.json"}) == "sweepJob"
+    assert by_schema({"$schema": "https://x/data.schema.json"}) == "data"
+
+
+def test_the_schema_of_every_sort_of_compute_leaves_it_to_the_type() -> None:
+    url = "https://azuremlschemas.azureedge.net/latest/compute.schema.json"
+    assert by_schema({"$schema": url, "type": "amlcompute"}) is KINDS["compute"]
+    assert by_schema({"$schema": url, "type": "computeInstance"}) == "computeinstance"
+    own = url.replace("compute.s", "amlCompute.s")
+    assert by_schema({"$schema": own, "type": "computeinstance"}) is KINDS["compute"]
+
+
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
@@ -420,14 +435,31 @@ def test_a_schema_of_another_kind_is_told_by_its_name_and_no_file_is_none() -> N
         ({"endpoint_name": "e"}, "batch-deployment"),
         ({"type": "mlflow_model"}, "model"),
         ({"image": "ubuntu"}, "environment"),
+        ({"build": {"path": "."}, "name": "e"}, "environment"),
         ({"auth_mode": "aad_token"}, "batch-endpoint"),
+        ({"type": "batch", "auth_mode": "AADToken", "traffic": {}}, "batch-endpoint"),
+        ({"defaults": {"deployment_name": "d"}}, "batch-endpoint"),
     ],
 )
 def test_a_document_without_a_schema_speaks_for_one_kind(data: dict[str, Data], kind: str) -> None:
     assert infer(data) is KINDS[kind]
 
 
-@pytest.mark.parametrize("data", [{}, {"name": "x"}, {"dependencies": [], "image": "x"}])
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"name": "x"},
+        {"dependencies": [], "image": "x"},
+        {"name": "web", "image": "nginx", "ports": [80]},
+        {"name": "ci", "build": {"steps": []}},
+        {"name": "e", "auth_mode": "key"},
+        {"name": "e", "auth_mode": "aad_token", "traffic": {"blue": 100}},
+        {"endpoint_name": "e", "instance_type": "Standard_DS3_v2"},
+        {"endpoint_name": "e", "type": "kubernetes"},
+        {"defaults": {"run": {"shell": "bash"}}},
+    ],
+)
 def test_a_document_that_could_be_anything_is_no_guess(data: dict[str, Data]) -> None:
     assert infer(data) is None
 

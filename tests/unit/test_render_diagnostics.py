@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,23 @@ def test_a_long_line_is_cut_to_the_width_around_its_fault(column: int, room: int
 def test_a_fault_longer_than_the_screen_is_underlined_as_far_as_it_is_seen() -> None:
     lines = human(typo(at=label("x" * 3000, 1, 1, 3000)), width=40).splitlines()
     assert lines[3:5] == ["1 | " + "x" * 34 + "…", "  | " + "^" * 34]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("a ##vso[task.setvariable variable=x]b", r"a #\x23vso[task.setvariable variable=x]b"),
+        ("###VSO[build.addbuildtag]x", r"##\x23VSO[build.addbuildtag]x"),
+        ("##[set-env name=x]y", r"#\x23[set-env name=x]y"),
+        ("  ::set-env name=x::y", r"\x3a:set-env name=x::y"),
+        ("## a heading [1]", "## a heading [1]"),
+        ("a::b", "a::b"),
+    ],
+)
+def test_what_a_build_agent_would_obey_is_spelt_out(said: str, shown: str) -> None:
+    assert clean(said) == shown
+    in_a_line = human(Diagnostic(UNKNOWN, said, label(f"x: {said}", 1, 4, len(said), said), said))
+    assert not re.search(r"(?im)##(vso)?\[|^\s*::", in_a_line)
 
 
 def test_what_could_steer_a_terminal_is_spelt_out() -> None:

@@ -122,10 +122,19 @@ def test_texts_differ_in_their_lines() -> None:
 
 
 @example("\U000e0020")
-@given(TEXT | st.sampled_from(["yes", "No", "~", "null", "1.0", "a: b", "a #b", "-", "./a", "x:"]))
+@given(
+    TEXT
+    | st.sampled_from(["yes", "No", "~", "null", "1.0", "a: b", "a #b", "-", "./a", "x:", "a##[b]"])
+)
 def test_a_text_on_one_line_is_yaml_for_itself(value: str) -> None:
     (document,) = source.load("x.yml", f"key: {scalar(value)}\n", Report())
     assert document.data == {"key": value}
+
+
+def test_nothing_that_is_drawn_is_an_order_to_a_build_agent() -> None:
+    values: Data = {"a": "b ##vso[x]", "b": ["##[x]"], "c": "::x\n##vso[x]\n", "##[d]": "e##[f]"}
+    for line in drawn(("value", None, values), ("other", values, "##[x]")):
+        assert not re.search(r"##(vso)?\[|^\s*::", line)
 
 
 @given(DATA, DATA)

@@ -413,3 +413,33 @@ def test_any_value_anywhere_is_answered_and_never_with_a_crash(
 
 def forms(name: str) -> list[schema.Schema]:
     return [form for _, form in schema.forms(schema.resolved(schema.load(name)))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("amlCompute", "name: $(NAME)\ntype: amlcompute\n"),
+        ("amlCompute", CLUSTER + "max_instances: ${{ parameters.most }}\n"),
+        ("amlCompute", CLUSTER + "tier: <TIER>\n"),
+        ("batchDeployment", FLAT.replace("azureml:m:1", '"#{model}#"')),
+        ("batchEndpoint", 'name: "{{ name }}"\n'),
+        ("batchEndpoint", "name: ${NAME}\n"),
+    ],
+)
+def test_a_placeholder_is_called_one(name: str, text: str) -> None:
+    assert "looks like a placeholder that nothing has replaced" in (the(name, text).hint or "")
+
+
+def test_an_arm_id_is_no_path_of_a_component() -> None:
+    arm = (
+        "/subscriptions/s/resourceGroups/r/providers/Microsoft.MachineLearningServices"
+        "/workspaces/w/components/c/versions/1"
+    )
+    found = the("batchDeployment", PIPELINE.replace("pipeline.yml", arm))
+    assert (found.rule.code, found.hint) == ("MLC107", f"did you mean `azureml:{arm}`?")
+
+
+@pytest.mark.parametrize("word", ["systemAssigned", "SystemAssigned", "SYSTEM_ASSIGNED"])
+def test_the_words_of_rest_are_taken_for_an_identity(word: str) -> None:
+    assert told("amlCompute", CLUSTER + f"identity: {{type: {word}}}\n") == []
+    assert told("batchEndpoint", ENDPOINT + f"identity: {{type: {word}}}\n") == []
