@@ -1,6 +1,6 @@
-"""Work to events: carries out the steps of a plan, in parallel. The only concurrency in mlctl.
+"""Work to events: carries out the steps of a plan, in parallel.
 
-One thread decides; workers touch nothing but the backend and answer through a queue. Before each
+One thread decides; workers, each of a `crew`, touch nothing but the backend. Before each
 write the target is read again: a world that moved is refused, a world that is already as wanted is
 left alone. After each write it is read back and compared with what was promised.
 """
@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
 from graphlib import TopologicalSorter
-from queue import SimpleQueue
+from typing import TypeVar
 
 from mlctl.backends.base import (
     TIMED_OUT,
     Backend,
     BackendError,
+    KeepsTime,
     Live,
     NotFound,
     Operation,
@@ -29,6 +30,7 @@ from mlctl.backends.base import (
 )
 from mlctl.changes import FieldChange
 from mlctl.compare import differences
+from mlctl.crew import Crew, Threads, Turns, Until
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.kind import decode, fingerprint, moving, said, state
@@ -134,11 +136,10 @@ def apply(
     Once `stop` is set nothing new starts: what runs is finished, the rest is cancelled. Without
     `wait`, the steps that no other needs are done once they are accepted, and not read back.
     """
-    inbox: SimpleQueue[_Answer] = SimpleQueue()
     state = _State(work)
     final = {step.target: step for step in work.steps}
     needed = {need for step in work.steps for need in step.needs}
-    with ThreadPoolExecutor(parallelism, thread_name_prefix="apply") as pool:
+    with closing(_crew(backend, parallelism)) as crew:
         running = 0
         while state.active:
             for step in state.ready():
@@ -149,13 +150,11 @@ def apply(
                     continue
                 waits = wait or step.id in needed
                 task = _Task(step, state.expected.get(step.target), final[step.target], waits)
-                worker = _Worker(task, backend, work.scope, retry or Retry(), stop, inbox)
-                pool.submit(worker.run)
+                worker = _Worker(task, backend, work.scope, retry or Retry(), stop)
+                crew.start(worker.run())
                 running += 1
             while running:
-                answer = inbox.get()
-                if isinstance(answer, Exception):
-                    raise answer
+                answer = crew.told()
                 yield answer
                 if answer.state not in (State.STARTED, State.RETRYING):
                     running -= 1
@@ -163,7 +162,11 @@ def apply(
                     break
 
 
-_Answer = Event | Exception
+def _crew(backend: Backend, parallelism: int) -> Crew[Event]:
+    """One history on a clock of the backend's own, whatever threads would make of it."""
+    if isinstance(backend, KeepsTime):
+        return Turns(parallelism, backend.now)
+    return Threads(parallelism)
 
 
 @dataclass(eq=False)
@@ -215,53 +218,54 @@ class _Task:
     waits: bool
 
 
+_T = TypeVar("_T")
+_Doing = Generator[Event | Until, None, _T]
+
+
 @dataclass(frozen=True, slots=True)
 class _Worker:
-    """Does one step; whatever happens ends as an answer in the inbox."""
+    """Does one step; whatever happens ends as its last event."""
 
     task: _Task
     backend: Backend
     scope: Scope
     retry: Retry
     stop: threading.Event
-    inbox: SimpleQueue[_Answer]
 
-    def run(self) -> None:
+    def run(self) -> Iterator[Event | Until]:
         """Report the start and the outcome."""
         step = self.task.step
         try:
             if self.stop.is_set():
-                self.inbox.put(Event(step, State.CANCELLED))
+                yield Event(step, State.CANCELLED)
                 return
-            self.inbox.put(Event(step, State.STARTED))
-            wrote = self._do(step)
-            self.inbox.put(Event(step, State.DONE, wrote=wrote, waited=self.task.waits))
+            yield Event(step, State.STARTED)
+            wrote = yield from self._do(step)
+            yield Event(step, State.DONE, wrote=wrote, waited=self.task.waits)
         except Transient as error:
             ended = State.CANCELLED if self.stop.is_set() else State.FAILED
-            self.inbox.put(Event(step, ended, error))
+            yield Event(step, ended, error)
         except BackendError as error:
-            self.inbox.put(Event(step, State.FAILED, error))
-        except Exception as error:  # noqa: BLE001  a bug is raised by the deciding thread
-            self.inbox.put(error)
+            yield Event(step, State.FAILED, error)
 
-    def _do(self, step: Step) -> bool:
+    def _do(self, step: Step) -> _Doing[bool]:
         """Whether something was written."""
-        live = self._read(step)
+        live = yield from self._read(step)
         if _settled(step, live, self.scope):
             return False
         if self.task.expected not in (_WRITTEN, _print(live, self.scope)):
             if _settled(self.task.final, live, self.scope):
                 return False  # this plan was carried out before
             raise Stale("Stale", f"{step.target} has changed since the plan was made")
-        self._write(step)
+        yield from self._write(step)
         if not self.task.waits:
             return True
-        after = self._read(step)
+        after = yield from self._read(step)
         if not _settled(step, after, self.scope):
             raise NotEffective(step.target, _wrong(step, after, self.scope))
         return True
 
-    def _read(self, step: Step) -> Live | None:
+    def _read(self, step: Step) -> _Doing[Live | None]:
         """The target, once nothing runs on it any more."""
         attempt, waited = 0, 0.0
         while True:
@@ -269,16 +273,16 @@ class _Worker:
                 live = self.backend.read([step.target]).get(step.target)
             except Transient as error:
                 attempt += 1
-                self._pause(step, attempt, error)
+                yield from self._pause(step, attempt, error)
                 continue
             if live is None or not moving(live.body):
                 return live
             if waited >= self.retry.patience:
                 raise Permanent(TIMED_OUT, f"{step.target} is still {state(live.body)}")
-            self.backend.wait(self.retry.poll)
+            yield from self._wait(self.retry.poll)
             waited += self.retry.poll
 
-    def _write(self, step: Step) -> None:
+    def _write(self, step: Step) -> _Doing[None]:
         """One write, asked again while the refusal is transient.
 
         A write whose answer was lost is settled by reading.
@@ -289,15 +293,18 @@ class _Worker:
             try:
                 asked = self._ask(step)
                 if self.task.waits:
+                    yield self._until(asked)
                     asked.wait()
             except NotFound:
                 if step.verb is Verb.DELETE:
                     return
                 raise
             except Transient as error:
-                if error.ambiguous and _settled(step, self._read(step), self.scope):
-                    return
-                self._pause(step, attempt, error)
+                if error.ambiguous:
+                    live = yield from self._read(step)
+                    if _settled(step, live, self.scope):
+                        return
+                yield from self._pause(step, attempt, error)
             else:
                 return
 
@@ -310,13 +317,25 @@ class _Worker:
                 body = self.backend.upload(step.target, body, upload)
         return self.backend.put(step.target, body)
 
-    def _pause(self, step: Step, attempt: int, error: Transient) -> None:
+    def _pause(self, step: Step, attempt: int, error: Transient) -> _Doing[None]:
         """Wait before asking again; raises `error` where it is time to give up."""
         delay = self.retry.delay(attempt, error)
         if delay is None or self.stop.is_set():
             raise error
-        self.inbox.put(Event(step, State.RETRYING, error, delay=delay))
-        self.backend.wait(delay)
+        yield Event(step, State.RETRYING, error, delay=delay)
+        yield from self._wait(delay)
+
+    def _wait(self, seconds: float) -> _Doing[None]:
+        """Let time pass; on a clock of the backend's own, others may have moved it meanwhile."""
+        if isinstance(self.backend, KeepsTime):
+            until = self.backend.now() + seconds
+            yield Until(until)
+            seconds = max(until - self.backend.now(), 0.0)
+        self.backend.wait(seconds)
+
+    def _until(self, asked: Operation) -> Until:
+        backend = self.backend
+        return Until(backend.due(asked) if isinstance(backend, KeepsTime) else None)
 
 
 def _print(live: Live | None, scope: Scope) -> str | None:

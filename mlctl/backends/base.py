@@ -150,6 +150,17 @@ class Backend(Protocol):
         """Give back connections and files."""
 
 
+@runtime_checkable
+class KeepsTime(Protocol):
+    """Has a clock of its own, which moves only when somebody waits."""
+
+    def now(self) -> float:
+        """The seconds since the clock's beginning."""
+
+    def due(self, asked: Operation) -> float | None:
+        """When a write will be done; None where it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Cores in use and allowed in one region (`limit` None: unlimited or unknown).

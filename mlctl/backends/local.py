@@ -14,6 +14,7 @@ from mlctl.backends.base import (
     Live,
     Node,
     NotFound,
+    Operation,
     Permanent,
     Transient,
     Usage,
@@ -21,7 +22,7 @@ from mlctl.backends.base import (
 from mlctl.cloud import control, operations, quota, rows, service
 from mlctl.cloud.ask import Catalog, Found
 from mlctl.cloud.control import Pool, Status
-from mlctl.cloud.faults import Fault, Planted
+from mlctl.cloud.faults import AnyFault, Planted
 from mlctl.cloud.operations import Running
 from mlctl.cloud.refusal import NOT_FOUND, Refusal
 from mlctl.cloud.service import Place
@@ -58,6 +59,14 @@ class LocalOperation:
             return None
         with translated():
             return operations.token(control.status(self._place).seed, self.number)
+
+    @property
+    def due(self) -> float | None:
+        """When the write will be done; None when all was done."""
+        if self.number is None:
+            return None
+        with translated():
+            return service.due(self._place, self.number)
 
     def wait(self) -> None:
         """Let time pass until the write is done.
@@ -146,6 +155,15 @@ class LocalBackend:
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""
         self.advance(seconds)
+
+    def now(self) -> float:
+        """The clock, in seconds since its epoch."""
+        with translated():
+            return control.now(self._place)
+
+    def due(self, asked: Operation) -> float | None:
+        """When a write of this backend will be done; None where it is."""
+        return asked.due if isinstance(asked, LocalOperation) else None
 
     def close(self) -> None:
         """Give the file back."""
@@ -294,7 +312,7 @@ class LocalBackend:
         with translated():
             control.set_caps(self._place, quota.EVERYWHERE, limits)
 
-    def add_fault(self, fault: Fault) -> int:
+    def add_fault(self, fault: AnyFault) -> int:
         """Set a fault for calls to come; its number."""
         with translated():
             return control.add_fault(self._place, fault)
@@ -303,10 +321,14 @@ class LocalBackend:
         """The faults that are set, and how many calls each has seen."""
         return self.status().faults
 
-    def clear_faults(self) -> int:
-        """Remove all faults; how many there were."""
+    def clear_faults(self, numbers: Collection[int] = ()) -> int:
+        """Remove faults, all where no number is named; how many there were.
+
+        Raises:
+            NotFound: there is none of a number.
+        """
         with translated():
-            return control.clear_faults(self._place)
+            return control.clear_faults(self._place, numbers)
 
 
 def _live(found: Found) -> Live:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from mlctl.cloud import claims, clock, faults, operations, quota, rows, settings
-from mlctl.cloud.faults import Fault, Planted
+from mlctl.cloud.faults import AnyFault, Planted
 from mlctl.cloud.operations import Running
+from mlctl.cloud.refusal import NOT_FOUND, Refusal
 from mlctl.cloud.service import Place
 from mlctl.cloud.settings import Settings
 from mlctl.cloud.store import TABLES
@@ -59,6 +60,12 @@ def status(place: Place) -> Status:
             tuple(operations.pending(db)),
             tuple(faults.planted(db)),
         )
+
+
+def now(place: Place) -> float:
+    """The clock."""
+    with place.store.look() as db:
+        return rows.world(db, place.scope, place.location).now
 
 
 def advance(place: Place, seconds: float) -> float:
@@ -142,14 +149,25 @@ def set_caps(place: Place, location: str, limits: Mapping[str, int]) -> None:
             claims.set_cap(db, place.scope.subscription, location, pool, limit)
 
 
-def add_fault(place: Place, fault: Fault) -> int:
+def add_fault(place: Place, fault: AnyFault) -> int:
     """Set a fault; its number."""
     with place.store.change() as db:
         row = db.execute("INSERT INTO faults (spec, seen) VALUES (?, 0)", (faults.dump(fault),))
         return int(row.lastrowid or 0)
 
 
-def clear_faults(place: Place) -> int:
-    """Remove all faults; how many there were."""
+def clear_faults(place: Place, numbers: Collection[int] = ()) -> int:
+    """Remove faults, all where no number is named; how many there were.
+
+    Raises:
+        Refusal: there is none of a number (404), and none was removed.
+    """
     with place.store.change() as db:
-        return db.execute("DELETE FROM faults").rowcount
+        if not numbers:
+            return db.execute("DELETE FROM faults").rowcount
+        for number in numbers:
+            gone = db.execute("DELETE FROM faults WHERE id = ?", (number,)).rowcount
+            if not gone:
+                text = f"There is no fault {number}: `mlctl local fault list` shows those there are."
+                raise Refusal("FaultNotFound", text, status=NOT_FOUND)
+        return len(numbers)

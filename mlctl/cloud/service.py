@@ -119,6 +119,13 @@ def delete(place: Place, address: Address) -> int | None:
     return number
 
 
+def due(place: Place, number: int) -> float | None:
+    """When an operation ends or has ended; None when there is no such operation."""
+    with place.store.look() as db:
+        running = operations.find(db, number)
+    return running.due if running else None
+
+
 def finish(place: Place, number: int) -> Running | None:
     """Let time pass until the operation has ended; None when there is no such operation."""
     with place.store.look() as db:
@@ -155,7 +162,7 @@ def opened(db: Connection, place: Place) -> World:
 def _struck(place: Place, verb: str, addresses: Collection[Address]) -> tuple[Fault, ...]:
     """Count the call, carry out what keeps it from being done, and leave the rest to the verb."""
     with place.store.look() as db:
-        if db.execute("SELECT 1 FROM faults LIMIT 1").fetchone() is None:
+        if not faults.are_planted(db):
             return ()
     with place.store.change() as db:
         struck = faults.count(db, verb, [str(each) for each in addresses])
