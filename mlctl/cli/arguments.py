@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from mlctl.cli.tree import COMPLETION, HELP, Node, Option, Takes
+from mlctl.cli.tree import BEFORE, COMPLETION, HELP, Node, Option, Takes
 from mlctl.schema.words import nearest
 
 _TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
@@ -96,6 +96,7 @@ class _Reader:
         self.positionals: list[str] = []
         self._words = words
         self._absent = absent
+        self._before = (*root.options, *BEFORE)
 
     def read(self) -> None:
         while self._words:
@@ -109,8 +110,15 @@ class _Reader:
                 self.node = self._below(word)
             else:
                 self.positionals.append(word)
+        if not self.node.nodes:
+            self.flags = [self._own(one) for one in self.flags]
         if not any(one.option is HELP for one in self.flags):
             self._demand()
+
+    def _own(self, flag: Flagged) -> Flagged:
+        """A flag that stood before the verb, as the command has it."""
+        known = flag.option in (*self.node.options, *COMPLETION)
+        return flag if known else replace(flag, option=self._find(flag.option.long))
 
     def _below(self, word: str) -> Node:
         found = self.node.nodes.get(word)
@@ -151,7 +159,7 @@ class _Reader:
 
     def _find(self, name: str) -> Option:
         """The option of that name, or the only one that a long name begins."""
-        options = self.node.options
+        options = self._before if self.node.nodes else self.node.options
         exact = next((one for one in options if name in one.names), None)
         if exact is not None:
             return exact

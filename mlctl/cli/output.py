@@ -103,7 +103,7 @@ def checked(query: str | None) -> None:
         compiled(query)
 
 
-def compiled(query: str) -> Any:
+def compiled(query: str, flag: str = "--query") -> Any:
     """The query, ready to search: asked for before anything is written.
 
     Raises:
@@ -115,4 +115,4 @@ def compiled(query: str) -> Any:
     try:
         return jmespath.compile(query)
     except JMESPathError as error:
-        raise typer.BadParameter(f"{error}", param_hint="--query") from None
+        raise typer.BadParameter(f"{error}", param_hint=flag) from None

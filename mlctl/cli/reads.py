@@ -14,6 +14,7 @@ from mlctl.cli.scope import LOCATION
 from mlctl.cli.session import Session
 from mlctl.kinds import Address, Kind
 from mlctl.kinds.address import LATEST, PROVIDER
+from mlctl.kinds.kind import moving, state
 from mlctl.pointer import Data
 from mlctl.render import resources, tables
 
@@ -27,6 +28,10 @@ def show(session: Session, kind: Kind, words: Words) -> Exit:
     with session.backend() as backend:
         live = found(backend, address_of(kind, words))
         data = resources.resource(live, backend.scope)
+    if moving(live.body):
+        above = f" -e {live.address.parent}" if live.address.parent else ""
+        until = "--deleted" if state(live.body) == "deleting" else "--updated"
+        session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {until}")
     _print(session, data, words, tables.OF_KIND[kind.name])
     return Exit.OK
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import typer
 
-from mlctl.cli import fields, flags, reads
+from mlctl.cli import fields, flags, reads, wait
 from mlctl.cli.command import add
 from mlctl.cli.exits import Exit
 from mlctl.cli.flags import option, switch
@@ -81,6 +81,8 @@ def _verbs(kind: Kind) -> Iterator[Verb]:
     )
     yield Verb("list", reads.list_, tuple(_listing(kind)), f"List the {_plural(kind)}.")
     yield _delete(kind)
+    if not kind.versioned:  # an asset is made at once
+        yield _wait(kind)
     if kind.versioned:
         yield _archive(kind, "archive", "They stay usable, and are left out of lists.")
         yield _archive(kind, "restore", "They are in lists again.")
@@ -143,6 +145,13 @@ def _resize(kind: Kind) -> Verb:
 def _delete(kind: Kind) -> Verb:
     own = (*_identity(kind, label=False), flags.YES, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
     return Verb("delete", _written("delete"), own, f"Delete {_a(kind)}.")
+
+
+def _wait(kind: Kind) -> Verb:
+    text = (
+        f"Wait until {_a(kind)} is made, changed or gone, after --no-wait or somebody else's write."
+    )
+    return Verb("wait", wait.wait, (*_identity(kind), *wait.FLAGS), text)
 
 
 def _archive(kind: Kind, name: str, what: str) -> Verb:

@@ -77,6 +77,8 @@ class Option:
 
 _GLOBAL = "Global Arguments"
 HELP = Option(("--help", "-h"), help="Show this message and exit.", panel=_GLOBAL)
+# What commands that print data take, and az takes before the verb too.
+BEFORE = (Option(("--output", "-o"), Takes.ONE), Option(("--query",), Takes.ONE))
 # What typer adds to the root.
 COMPLETION = (
     Option(("--install-completion",), help="Install completion for this shell.", panel=_GLOBAL),

@@ -45,8 +45,11 @@ def output(
     """`data` in one of az's formats: json, jsonc, yaml, yamlc, table, tsv or none.
 
     All but `none` end in a line break. `columns` are those of a table, in their order; without them
-    a table has all that is neither an object nor a list.
+    a table has all that is neither an object nor a list. Nothing is no line of a table or tsv, as
+    for az: scripts ask `[ -z "$(... -o tsv)" ]`.
     """
+    if data is None and fmt in ("table", "tsv"):
+        return ""
     match fmt:
         case "json" | "jsonc":
             text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"

@@ -157,6 +157,13 @@ def test_what_follows_two_dashes_is_no_flag() -> None:
 
 def test_flags_of_every_command_may_stand_before_the_verb() -> None:
     assert words("--back local plan x") == words("plan --backend local x")
+    assert words("compute --backend local list") == words("compute list --backend local")
+
+
+def test_the_output_and_its_query_may_stand_before_the_verb() -> None:
+    line = words("compute list -o tsv --query [].name")
+    assert words("-o tsv compute --query [].name list") == line
+    assert "unrecognized arguments: --query" in refused("--query x validate y")
 
 
 def test_every_required_flag_that_is_missing_is_named() -> None:

@@ -477,3 +477,11 @@ def test_az_can_be_told_not_to_ask(mlctl: Run, monkeypatch: pytest.MonkeyPatch) 
     mlctl(*SPOT)
     monkeypatch.setenv("AZURE_CORE_DISABLE_CONFIRM_PROMPT", "yes")
     assert mlctl("compute", "delete", "-n", "spot").code == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "out"), [("tsv", ""), ("table", ""), ("json", "null\n"), ("none", "")]
+)
+def test_a_query_that_finds_nothing_is_nothing(full: Run, form: str, out: str) -> None:
+    """As for az, whose scripts ask `[ -z "$(...)" ]`; JSON stays JSON."""
+    assert full("compute", "list", "--query", "[0].nope", "-o", form).out == out
