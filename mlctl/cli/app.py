@@ -104,10 +104,11 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
 @cache
 def _local() -> typer.Typer:
     """The commands of the simulated cloud, put together once."""
-    from mlctl.cli import behaviour, chance, local, metrics
+    from mlctl.cli import behaviour, chance, faults, local, metrics
 
     behaviour.register(local.app)
     chance.register(local.app)
+    faults.register(local.app)
     metrics.register_local(local.app)
     return local.app
 

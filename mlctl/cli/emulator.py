@@ -23,8 +23,9 @@ from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.session import Session
 
 if TYPE_CHECKING:
+    from mlctl.cloud.wire import Style
     from mlctl.emulator.running import Running
-    from mlctl.emulator.settings import Settings, Style
+    from mlctl.emulator.settings import Settings
 
 app = typer.Typer(
     help="The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs.",
@@ -185,7 +186,7 @@ def _settings(
 
 
 def _style(session: Session) -> Style:
-    from mlctl.emulator.settings import Style
+    from mlctl.cloud.wire import Style
 
     text = session.environment.get(STYLE_VARIABLE, Style.ASYNC.value)
     if text not in [each.value for each in Style]:

@@ -1,11 +1,10 @@
-"""`mlctl local`: the strings of the simulated cloud: its clock, quotas and faults."""
+"""`mlctl local`: the strings of the simulated cloud: its clock and quotas."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -18,19 +17,13 @@ from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.session import Session
-from mlctl.cloud.faults import ANY, Fault, Trouble
 from mlctl.kinds.codec import seconds as iso_seconds
 from mlctl.pointer import Data
 from mlctl.schema.words import nearest
 
 app = typer.Typer(help="The simulated cloud: its clock, quotas and faults.", no_args_is_help=True)
 _quota = typer.Typer(help="Core quotas of a region.", no_args_is_help=True)
-_fault = typer.Typer(
-    help="Faults: make calls fail, be throttled, take long or lose their answer.",
-    no_args_is_help=True,
-)
 app.add_typer(_quota, name="quota")
-app.add_typer(_fault, name="fault")
 
 Location = Annotated[
     str | None,
@@ -95,7 +88,7 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
                 for one in now.workspaces
             ],
             "running": len(now.pending),
-            "faults": [_fault_data(one.number, one.fault, one.seen) for one in now.faults],
+            "faults": [one.plain() for one in now.faults],
         }
         print_data(session, data, output, query)
     return Exit.OK
@@ -188,88 +181,6 @@ def quota_list(
     return Exit.OK
 
 
-class OperationVerb(StrEnum):
-    """The calls that a fault can strike."""
-
-    ANY = ANY
-    PUT = "put"
-    GET = "get"
-    LIST = "list"
-    DELETE = "delete"
-
-
-class TroubleName(StrEnum):
-    """What happens to the call."""
-
-    FAIL = "fail"
-    THROTTLE = "throttle"
-    DELAY = "delay"
-    DROP = "drop"
-    FAIL_OPERATION = "fail-operation"
-    IGNORE = "ignore"
-
-
-def fault_add(
-    session: Session,
-    trouble: Annotated[TroubleName, typer.Argument(help="What happens to the call.")],
-    operation: Annotated[
-        OperationVerb, typer.Option("--operation", help="Which calls.")
-    ] = OperationVerb.ANY,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target", metavar="ADDRESS", help="Calls about this resource; * and ? match any."
-        ),
-    ] = "*",
-    nth: Annotated[int, typer.Option("--nth", min=1, help="The first call that it strikes.")] = 1,
-    times: Annotated[
-        int, typer.Option("--times", min=0, help="How many calls in a row; 0 for all to come.")
-    ] = 1,
-    every: Annotated[bool, typer.Option("--every", help="Strike each n-th call instead.")] = False,
-    seconds: Annotated[
-        str, typer.Option("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")
-    ] = "1",
-    code: Annotated[str, typer.Option("--code", help="The service's error code.")] = "",
-    status: Annotated[int, typer.Option("--status", min=0, max=599, help="The HTTP status.")] = 0,
-    message: Annotated[str, typer.Option("--message", help="The service's error message.")] = "",
-) -> Exit:
-    """Make calls to come go wrong.
-
-    fail and throttle refuse them, delay makes them long, drop loses the answer of what was done,
-    fail-operation accepts them and fails later, ignore does not apply a changed create-only field.
-    """
-    wanted = Fault(
-        Trouble(trouble.value),
-        operation.value,
-        target,
-        nth,
-        times or None,
-        every,
-        duration(seconds),
-        code,
-        status,
-        message,
-    )
-    with opened(session) as local:
-        session.out(str(local.add_fault(wanted)))
-    return Exit.OK
-
-
-def fault_list(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
-    """List the faults, and how many calls each has seen."""
-    with opened(session) as local:
-        data = [_fault_data(one.number, one.fault, one.seen) for one in local.faults()]
-        print_data(session, data, output, query)
-    return Exit.OK
-
-
-def fault_clear(session: Session) -> Exit:
-    """Remove all faults."""
-    with opened(session) as local:
-        session.note(f"{local.clear_faults()} removed")
-    return Exit.OK
-
-
 def _family(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
     known = {size.family.casefold(): size.family for size in catalog.sizes().values()}
@@ -284,28 +195,8 @@ def _family(text: str) -> tuple[str, int]:
     return known[name.casefold()], int(number)
 
 
-def _fault_data(number: int, fault: Fault, seen: int) -> Data:
-    return {
-        "number": number,
-        "trouble": fault.trouble.value,
-        "operation": fault.verb,
-        "target": fault.target,
-        "nth": fault.nth,
-        "times": fault.times,
-        "every": fault.every,
-        "seconds": fault.seconds,
-        "code": fault.code,
-        "status": fault.status,
-        "message": fault.message,
-        "seen": seen,
-    }
-
-
 command(app, "status")(status)
 command(app, "advance")(advance)
 command(app, "reset")(reset)
 command(_quota, "set")(quota_set)
 command(_quota, "list")(quota_list)
-command(_fault, "add")(fault_add)
-command(_fault, "list")(fault_list)
-command(_fault, "clear")(fault_clear)

@@ -168,6 +168,8 @@ def clear_faults(place: Place, numbers: Collection[int] = ()) -> int:
         for number in numbers:
             gone = db.execute("DELETE FROM faults WHERE id = ?", (number,)).rowcount
             if not gone:
-                text = f"There is no fault {number}: `mlctl local fault list` shows those there are."
+                text = (
+                    f"There is no fault {number}: `mlctl local fault list` shows those there are."
+                )
                 raise Refusal("FaultNotFound", text, status=NOT_FOUND)
         return len(numbers)

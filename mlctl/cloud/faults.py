@@ -1,16 +1,20 @@
-"""Trouble on order: which calls meet it, and what it is."""
+"""Trouble on order: which calls meet it, and what it is. Trouble on the wire is `wire`'s."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from fnmatch import fnmatchcase
 from sqlite3 import Connection
+from typing import Any, TypeAlias
 
+from mlctl.cloud import wire
 from mlctl.cloud.operations import Failure
 from mlctl.cloud.refusal import Refusal
+from mlctl.cloud.wire import RetryAfter, Style, WireFault
+from mlctl.pointer import Data
 
 
 class Trouble(Enum):
@@ -26,7 +30,6 @@ class Trouble(Enum):
 
 VERBS = ("put", "get", "list", "delete")
 ANY = "any"
-_LONGEST = 365 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +58,9 @@ class Fault:
         Raises:
             ValueError: a count is below 1, or the verb is unknown.
         """
-        if self.nth < 1 or (self.times is not None and self.times < 1):
-            raise ValueError("a fault strikes the first call or a later one, at least once")
+        wire.check(self.nth, self.times, self.seconds)
         if self.verb not in (*VERBS, ANY):
             raise ValueError(f"`{self.verb}` is no verb: it is one of {', '.join((*VERBS, ANY))}")
-        if not 0 <= self.seconds <= _LONGEST:
-            raise ValueError(f"a delay is between 0 and {_LONGEST:.0f} seconds")
 
     def matches(self, verb: str, addresses: Sequence[str]) -> bool:
         """Whether a call counts for this fault; a target also means all that it begins."""
@@ -72,9 +72,7 @@ class Fault:
 
     def strikes(self, seen: int) -> bool:
         """Whether the matching call number `seen` (from 1) meets the trouble."""
-        if self.every:
-            return seen % self.nth == 0 and (self.times is None or seen // self.nth <= self.times)
-        return seen >= self.nth and (self.times is None or seen < self.nth + self.times)
+        return wire.strikes(seen, self.nth, self.times, every=self.every)
 
     def failure(self) -> Failure:
         """How the long-running operation of a `FAIL_OPERATION` ends."""
@@ -100,24 +98,77 @@ _WORDS = {
 }
 
 
+AnyFault: TypeAlias = Fault | WireFault
+
+
 @dataclass(frozen=True, slots=True)
 class Planted:
     """A fault in the store: its number, and how many matching calls it has seen."""
 
     number: int
-    fault: Fault
+    fault: AnyFault
     seen: int
 
+    def plain(self) -> dict[str, Data]:
+        """All of it as JSON data."""
+        return {"number": self.number, **plain(self.fault), "seen": self.seen}
 
-def dump(fault: Fault) -> str:
+
+def plain(fault: AnyFault) -> dict[str, Data]:
+    """A fault as JSON data that `read` reads; the verb of a call is its `operation`."""
+    return {
+        _SPELT.get(name, name): held.value if isinstance(held, Enum) else held
+        for name, held in asdict(fault).items()
+    }
+
+
+def read(data: Mapping[str, Data]) -> AnyFault:
+    """The fault that JSON data tell of; `times` 0 and null are both "no end".
+
+    Raises:
+        ValueError: they tell of none; says why.
+    """
+    trouble = data.get("trouble")
+    of_wire = trouble in [each.value for each in wire.Trouble]
+    made = WireFault if of_wire else Fault
+    slots = {_SPELT.get(slot.name, slot.name): slot for slot in fields(made)}
+    if not of_wire and trouble not in [each.value for each in Trouble]:
+        known = ", ".join(each.value for each in (*Trouble, *wire.Trouble))
+        raise ValueError(f"`{trouble}` is no trouble: it is one of {known}")
+    given: dict[str, Any] = {}
+    for key, held in data.items():
+        slot = slots.get({"verb": "operation"}.get(key, key))
+        if slot is None:
+            raise ValueError(f"`{trouble}` takes no `{key}`; it takes {', '.join(slots)}")
+        given[slot.name] = _value(slot.name, slot.default, held)
+    kinds: type[Enum] = wire.Trouble if of_wire else Trouble
+    return made(**(given | {"trouble": kinds(trouble)}))
+
+
+_SPELT = {"verb": "operation"}
+_ENUMS: dict[str, type[Enum]] = {"retry_after": RetryAfter, "style": Style}
+
+
+def _value(name: str, usual: object, held: Data) -> object:
+    if name == "trouble":
+        return held
+    if name in _ENUMS:
+        return _ENUMS[name](held)
+    if name == "times" and held in (0, None) and held is not False:
+        return None
+    if type(held) is not type(usual) and not (type(usual) is float and type(held) is int):
+        raise ValueError(f"`{_SPELT.get(name, name)}` cannot be {held!r}")
+    return held
+
+
+def dump(fault: AnyFault) -> str:
     """The fault as JSON text that `load` reads."""
-    return json.dumps(asdict(fault) | {"trouble": fault.trouble.value})
+    return json.dumps(plain(fault))
 
 
-def load(text: str) -> Fault:
+def load(text: str) -> AnyFault:
     """The fault that `dump` wrote."""
-    given = json.loads(text)
-    return Fault(**(given | {"trouble": Trouble(given["trouble"])}))
+    return read(json.loads(text))
 
 
 def planted(db: Connection) -> list[Planted]:
@@ -128,12 +179,31 @@ def planted(db: Connection) -> list[Planted]:
     ]
 
 
+def are_planted(db: Connection) -> bool:
+    """Whether there is any fault: mostly there is none, and nothing needs to be counted."""
+    return db.execute("SELECT 1 FROM faults LIMIT 1").fetchone() is not None
+
+
 def count(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[Fault, ...]:
     """Count one call for every fault that it matches; those that strike now."""
-    struck = []
-    for each in planted(db):
-        if each.fault.matches(verb, addresses):
-            db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (each.number,))
-            if each.fault.strikes(each.seen + 1):
-                struck.append(each.fault)
-    return tuple(struck)
+    return tuple(
+        each.fault
+        for each in planted(db)
+        if isinstance(each.fault, Fault) and each.fault.matches(verb, addresses)
+        if each.fault.strikes(_counted(db, each))
+    )
+
+
+def meet(db: Connection, method: str, path: str) -> tuple[WireFault, ...]:
+    """Count one request for every fault of the wire that it matches; those that strike it."""
+    return tuple(
+        each.fault
+        for each in planted(db)
+        if isinstance(each.fault, WireFault) and each.fault.matches(method, path)
+        if each.fault.strikes(_counted(db, each))
+    )
+
+
+def _counted(db: Connection, each: Planted) -> int:
+    db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (each.number,))
+    return each.seen + 1

@@ -5,6 +5,6 @@
 
 from mlctl.emulator.emulator import Emulator
 from mlctl.emulator.http import Request, Response
-from mlctl.emulator.settings import Settings, Style
+from mlctl.emulator.settings import Settings
 
-__all__ = ["Emulator", "Request", "Response", "Settings", "Style"]
+__all__ = ["Emulator", "Request", "Response", "Settings"]

@@ -15,9 +15,10 @@ from mlctl.cloud.ask import Found
 from mlctl.cloud.rows import NOWHERE, World
 from mlctl.cloud.service import Place
 from mlctl.cloud.store import Store
+from mlctl.cloud.wire import Style
 from mlctl.emulator import bodies
 from mlctl.emulator.http import Request, missing
-from mlctl.emulator.settings import VIRTUAL, Settings, Style
+from mlctl.emulator.settings import VIRTUAL, Settings
 from mlctl.emulator.shelf import Shelf
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data

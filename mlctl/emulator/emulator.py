@@ -13,12 +13,12 @@ from mlctl.cloud import control
 from mlctl.cloud.refusal import CONFLICT, Refusal
 from mlctl.cloud.service import Place
 from mlctl.cloud.store import Store, StoreError
+from mlctl.cloud.wire import Style, WireFault
 from mlctl.emulator import faults, guard, identity, routes
 from mlctl.emulator.call import Call
-from mlctl.emulator.faults import WireFault
 from mlctl.emulator.http import LOST, UNCUT, ArmError, Request, Response, refusal
 from mlctl.emulator.routes import Needs
-from mlctl.emulator.settings import VIRTUAL, Settings, Style
+from mlctl.emulator.settings import VIRTUAL, Settings
 from mlctl.emulator.shelf import Shelf
 
 LARGEST_BODY = 16 * 2**20
@@ -68,7 +68,7 @@ class Emulator:
         self._tick()
         struck: Sequence[WireFault] = ()
         if not request.path.casefold().startswith(_OWN):
-            struck = faults.meet(self._shelf, request)
+            struck = faults.meet(self._store, request)
             faults.refuse(struck, self._settings.now())
         route, names = routes.find(request.method, request.path)
         if route.needs is not Needs.NOTHING:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from mlctl.cloud import clock, operations, service
 from mlctl.cloud.operations import FAILED, RUNNING, SUCCEEDED, Failure, Running, Verb
+from mlctl.cloud.wire import Style
 from mlctl.emulator import views
 from mlctl.emulator.call import Call
 from mlctl.emulator.http import ArmError, Response, reply
-from mlctl.emulator.settings import VIRTUAL, Style
+from mlctl.emulator.settings import VIRTUAL
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from itertools import count
 from uuid import UUID
 
 from mlctl.cloud import clock
+from mlctl.cloud.wire import Style
 from mlctl.kinds.address import Scope
 
 VIRTUAL = None  # of `Settings.pace`: time passes when somebody waits for something
@@ -25,15 +25,6 @@ def _silent(_: Exception) -> None: ...
 def _numbered() -> Callable[[], str]:
     numbers = count(1)
     return lambda: str(UUID(int=next(numbers)))
-
-
-class Style(Enum):
-    """The ways in which the service says that a write goes on (ARM's long-running operations)."""
-
-    ASYNC = "async"  # an Azure-AsyncOperation header with the URL of a status
-    LOCATION = "location"  # a Location header only: 202 until it is done
-    STATE = "state"  # no header: the resource's provisioningState is polled
-    SYNC = "sync"  # done when the answer comes
 
 
 @dataclass(frozen=True, slots=True)

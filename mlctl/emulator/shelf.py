@@ -1,4 +1,4 @@
-"""What the emulator keeps beside the cloud's own state: locks, blobs, datastores, jobs, faults.
+"""What the emulator keeps beside the cloud's own state: locks, blobs, datastores.
 
 It lies in the same state file, so it is as durable, is shared between processes, and goes when the
 cloud is made new.
@@ -30,7 +30,6 @@ class Sort(Enum):
     CONTAINER = "container"  # what was said of all versions of an asset together
     BLOB = "blob"
     BLOCK = "block"  # a part of a blob to come
-    FAULT = "fault"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +99,6 @@ class Shelf:
                 "UPDATE shelf SET note = ? WHERE sort = ? AND key = ?",
                 (json.dumps(note), sort.value, _key(sort, name)),
             )
-
-    def count(self, sort: Sort, name: str) -> int:
-        """Add one to what the note says was `seen`; how many that makes."""
-        at = (sort.value, _key(sort, name))
-        with self._store.change() as db:
-            db.execute(
-                "UPDATE shelf SET note = json_set(note, '$.seen', json_extract(note, '$.seen') + 1)"
-                " WHERE sort = ? AND key = ?",
-                at,
-            )
-            row = db.execute(
-                "SELECT json_extract(note, '$.seen') FROM shelf WHERE sort = ? AND key = ?", at
-            ).fetchone()
-        return int(row[0]) if row else 0
 
     def drop(self, sort: Sort, name: str) -> bool:
         """Take a thing away; whether there was one."""

@@ -14,9 +14,9 @@ from mlctl.backends.base import NotFound, Operation, Permanent, Transient
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.cloud.store import Store
+from mlctl.cloud.wire import Style
 from mlctl.emulator import Response
 from mlctl.emulator.http import LOST
-from mlctl.emulator.settings import Style
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import fingerprint

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from mlctl.backends.local import LocalBackend
+from mlctl.cloud.wire import Trouble, WireFault
 from mlctl.emulator.http import LOST
+from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from tests.emulator.asking import CLUSTER, WS, Answer, World, world
 
@@ -130,3 +133,12 @@ def test_a_fault_never_strikes_the_faults() -> None:
 def test_what_is_no_fault_is_refused(fields: Data) -> None:
     answer: Answer = world().ask("POST", FAULTS, fields or {"nth": 1})
     assert (answer.status, answer.code) == (400, "InvalidFault")
+
+
+def test_a_fault_ordered_beside_the_emulator_strikes_its_requests() -> None:
+    here = world()
+    local = LocalBackend(here.store, Scope("any", "other", "workspace"))
+    local.add_fault(WireFault(Trouble.REFUSE, status=429, times=None))
+    assert (here.get(CPU).status, here.get(FAULTS).data["value"][0]["seen"]) == (429, 1)
+    local.clear_faults()
+    assert here.get(CPU).status == 404

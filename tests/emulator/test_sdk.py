@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.emulator import Style
+from mlctl.cloud.wire import Style
 from tests.emulator.sdk import Sdk, lead_here, sdk
 
 pytestmark = pytest.mark.filterwarnings("ignore")
