@@ -179,8 +179,9 @@ class _Reader:
     def _unknown(self, name: str) -> str:
         if name in self._absent:
             return f"{name} is not here: {self._absent[name]}"
+        options = self._before if self.node.nodes else self.node.options
         near = nearest(
-            name, (full for one in self.node.options for full in one.names if full[1] == name[1:2])
+            name, (full for one in options for full in one.names if full[1] == name[1:2])
         )
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")
 

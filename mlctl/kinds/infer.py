@@ -11,6 +11,7 @@ from mlctl.pointer import Data
 _MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")
 _JOB_KEYS = {"compute", "experiment_name", "queue_settings", "limits"}  # a component has none
 _OTHER_COMPUTES = ("computeinstance", "kubernetes", "virtualmachine", "synapsespark")
+_CLUSTER = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
 _ONLINE = {
     *("instance_type", "instance_count", "scale_settings", "request_settings"),
     *("liveness_probe", "readiness_probe", "app_insights_enabled"),
@@ -50,7 +51,7 @@ def infer(data: Mapping[str, Data]) -> Kind | None:
     if "traffic" in data and kind != "batch":
         return None  # an online endpoint; batch endpoints had it in the preview of 2021
     tells = {
-        "compute": kind == "amlcompute",
+        "compute": kind == "amlcompute" or (not kind and len(data.keys() & _CLUSTER) > 1),
         "batch-deployment": "endpoint_name" in data or (kind == "pipeline" and "component" in data),
         "model": kind in _MODEL_TYPES,
         "environment": "conda_file" in data or _is_environment(data),

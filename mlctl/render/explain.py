@@ -14,6 +14,7 @@ from mlctl.schema import Schema
 from mlctl.schema.words import enumerated, example, listed, nearest, typed
 
 _WIDTH = 88
+_LARGEST = 2**31 - 1  # what fits into REST's int32 is no bound to tell people of
 _IDENTITY = ("name", "endpoint_name", "version")
 
 
@@ -192,7 +193,7 @@ def _takes(found: Schema) -> str:
     types = found.get("type") or [one.get("type", "string") for one in found.get("anyOf", ())]
     said = typed(types) if types else "anything"
     least, most = found.get("minimum"), found.get("maximum")
-    if most is not None:
+    if most is not None and most < _LARGEST:
         return f"{said} from {least} to {most}"
     return said if least is None else f"{said}, {least} or more"
 

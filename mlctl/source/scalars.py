@@ -72,7 +72,9 @@ def trap(text: str, value: Data) -> str | None:
         return str(value) if odd else None
     if isinstance(value, str) and text[:1] in "+-.0123456789" and _NUMBER_ELSEWHERE.fullmatch(text):
         number = int(text, 8) if text.startswith("0o") else float(text)
-        return str(number) if math.isfinite(number) else None
+        if not math.isfinite(number):
+            return None
+        return str(int(number) if number == int(number) else number)
     return None
 
 

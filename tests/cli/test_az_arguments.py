@@ -80,6 +80,7 @@ def test_a_flag_that_is_not_known_is_refused_with_the_nearest() -> None:
         "Did you mean --size?",
         "Try: mlctl compute create --help",
     ]
+    assert "Did you mean --backend?" in refused("--bakend local plan")
 
 
 def test_a_command_that_is_not_known_is_refused_with_the_nearest() -> None:

@@ -443,3 +443,9 @@ def test_an_arm_id_is_no_path_of_a_component() -> None:
 def test_the_words_of_rest_are_taken_for_an_identity(word: str) -> None:
     assert told("amlCompute", CLUSTER + f"identity: {{type: {word}}}\n") == []
     assert told("batchEndpoint", ENDPOINT + f"identity: {{type: {word}}}\n") == []
+
+
+@pytest.mark.parametrize("field", ["min_instances", "max_instances", "idle_time_before_scale_down"])
+def test_a_number_that_the_wire_cannot_carry_is_out_of_bounds(field: str) -> None:
+    found = the("amlCompute", CLUSTER + f"{field}: 2147483648\n")
+    assert found.message == f"`{field}` is 2147483648; the most is 2147483647"
