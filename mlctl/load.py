@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from pathlib import Path
 
 from mlctl import graph, pointer, rules, schema, source
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
@@ -64,8 +65,9 @@ class Loader:
 
     `kind` is that of the command, None for commands that take any. `planning` makes local files
     count: paths that do not exist are errors, code and conda files become content. `edit` changes
-    a document before it is checked (flags of the command line). `others` are the files that were
-    found in a folder and are no resources.
+    a document before it is checked (flags of the command line). `scripts` says whether scoring
+    scripts are looked into. `others` are the files that were found in a folder and are no
+    resources.
     """
 
     report: Report
@@ -74,6 +76,7 @@ class Loader:
     scope: Scope | None = None
     planning: bool = False
     edit: Edit | None = None
+    scripts: bool = True
     notes: list[str] = field(default_factory=list)
     others: set[str] = field(default_factory=set)
 
@@ -91,7 +94,8 @@ class Loader:
             one for one in (self._resource(*pair) for pair in documents) if one is not None
         ]
         built = graph.build(resources, self.scope)
-        facts = rules.Facts(self.today, os.path.exists, planning=self.planning)
+        script = _script if self.scripts else lambda _path: None
+        facts = rules.Facts(self.today, os.path.exists, self.planning, script)
         self.report.extend(rules.check(built, facts))
         if self.planning and self.scope is not None and not self.report.failed:
             built = graph.build(localize(resources, self.scope, self.report), self.scope)
@@ -195,6 +199,13 @@ def _kind_told(data: Mapping[str, Data]) -> bool:
     return isinstance(by_schema(data), Kind) or (
         by_schema(data) is None and infer(data) is not None
     )
+
+
+def _script(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8-sig") if path.is_file() else None
+    except (OSError, UnicodeDecodeError):
+        return None  # Python takes other encodings too, where the script says so
 
 
 def _hide_secrets(document: Document, kind: Kind) -> None:

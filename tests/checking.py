@@ -21,9 +21,10 @@ def check(
     exists: Callable[[Path], bool] = lambda _: True,
     planning: bool = False,
     name: str = "main.yml",
+    script: Callable[[Path], str | None] = lambda _: None,
 ) -> Report:
     """What the rules of text, schema and meaning find in the documents of one file."""
-    return check_files({name: "---\n".join(texts)}, rules.Facts(today, exists, planning))
+    return check_files({name: "---\n".join(texts)}, rules.Facts(today, exists, planning, script))
 
 
 def check_files(texts: Mapping[str, str], facts: rules.Facts) -> Report:
@@ -52,6 +53,7 @@ def of_case(folder: Path, file: str) -> Report:
         exists=lambda path: (folder / path).exists(),
         planning=folder.name == "MLC204-missing-path-to-plan",
         name=file,
+        script=lambda path: (folder / path).read_text() if (folder / path).is_file() else None,
     )
 
 

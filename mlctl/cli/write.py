@@ -48,6 +48,7 @@ def create(session: Session, kind: Kind, words: Words) -> Exit:
             backend.scope,
             planning=True,
             edit=lambda document, _kind: documents.created(document, typed),
+            scripts=not words.get("skip_script_validation"),
         )
         loaded = _load(loader, words)
         if words.get("set_default"):

@@ -16,6 +16,7 @@ from mlctl.rules import (
     names,
     paths,
     pools,
+    scripts,
     sizes,
 )
 from mlctl.rules.base import Check, Facts
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = tuple(
             *documents.DOCUMENT_RULES,
             *pools.POOL_RULES,
             *jobs.JOB_RULES,
+            *scripts.SCRIPT_RULES,
         ),
         key=lambda rule: rule.code,
     )
@@ -63,6 +65,7 @@ _CHECKS: tuple[Check, ...] = (
     deployments.short_timeout,
     deployments.no_environment,
     deployments.pipeline_settings,
+    scripts.broken_script,
     documents.read_only,
     documents.old_schema,
     pools.classic_service,

@@ -24,11 +24,13 @@ class Facts:
 
     `exists` says whether a path is there, and raises nothing. `planning` is true for `plan` and
     `apply`, which read the local files that a document names; `validate` gets along without them.
+    `script` is the text of a scoring script; None where it cannot be read, or shall not be.
     """
 
     today: date
     exists: Callable[[Path], bool]
     planning: bool = False
+    script: Callable[[Path], str | None] = lambda _path: None
 
 
 Check: TypeAlias = Callable[[Graph, Facts], Iterator[Diagnostic]]

@@ -52,13 +52,22 @@ def missing_paths(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
     """MLC203, or MLC204 when planning; what belongs inside a folder, only where the folder is."""
     for resource in everything(graph):
         for at in (*_path_fields(resource.form), *_entries(resource)):
-            path = _local(resource, at)
+            path = local(resource, at)
             if path is None:
                 continue
             if facts.exists(path):
                 yield from _inside(resource, at, path, facts)
             else:
                 yield _missing(resource, at, path, facts)
+
+
+def local(resource: Resource, at: Pointer) -> Path | None:
+    """The path that a value stands for; None for references, URIs, texts and placeholders."""
+    value = resource.values.get(at) or resource.get(*map(str, at))
+    if not isinstance(value, str) or not value or "\n" in value or has_placeholder(value):
+        return None
+    bare = value.removeprefix("file:")
+    return None if _SCHEME.match(bare) else resource.document.folder / bare
 
 
 def _inside(resource: Resource, folder: Pointer, path: Path, facts: Facts) -> Iterator[Diagnostic]:
@@ -82,15 +91,6 @@ def _missing(
         "correct the path: it is relative to "
         + ("the folder that is named beside it" if inside else "the folder of this file"),
     )
-
-
-def _local(resource: Resource, at: Pointer) -> Path | None:
-    """The path that a value stands for; None for references, URIs, texts and placeholders."""
-    value = resource.values.get(at) or resource.get(*map(str, at))
-    if not isinstance(value, str) or not value or "\n" in value or has_placeholder(value):
-        return None
-    bare = value.removeprefix("file:")
-    return None if _SCHEME.match(bare) else resource.document.folder / bare
 
 
 def _entries(resource: Resource) -> Iterator[Pointer]:

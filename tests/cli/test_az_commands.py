@@ -485,3 +485,24 @@ def test_az_can_be_told_not_to_ask(mlctl: Run, monkeypatch: pytest.MonkeyPatch) 
 def test_a_query_that_finds_nothing_is_nothing(full: Run, form: str, out: str) -> None:
     """As for az, whose scripts ask `[ -z "$(...)" ]`; JSON stays JSON."""
     assert full("compute", "list", "--query", "[0].nope", "-o", form).out == out
+
+
+def test_a_script_that_is_no_python_is_refused_before_anything_is_written(
+    full: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "score.py").write_text("def init(:\n")
+    (tmp_path / "scored.yml").write_text(
+        "name: scored\nendpoint_name: heart-classifier-batch\ntype: model\n"
+        "model: azureml:heart-classifier:1\ncompute: azureml:low-pri-cluster\n"
+        "environment: {image: an/image:1}\n"
+        "code_configuration: {code: code, scoring_script: score.py}\n"
+    )
+    line = ("batch-deployment", "create", "-f", "scored.yml")
+    done = full(*line)
+    assert (done.code, "MLC327" in done.err, " --> code/score.py:1:10" in done.err) == (
+        1,
+        True,
+        True,
+    )
+    assert full(*line, "--skip-script-validation").code == 0
