@@ -73,7 +73,7 @@ BETTER = {
     "compute create --type -t": "any letter case is taken; `AmlCompute` alone is here",
     "model create --type -t": "any letter case is taken",
     "--tags": 'keys may hold dots; `""` clears',
-    "--query": "read before anything is written",
+    "--query": "read before anything is written; JSON of nothing is `null`",
     "--output -o": "tables have the columns that people need; progress is never on stdout",
     "--only-show-errors": "stderr is empty where nothing failed",
     "--debug": "an internal error alone has a traceback",

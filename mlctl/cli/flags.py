@@ -84,6 +84,9 @@ DRY_RUN = switch("dry_run", "--dry-run", help="Print what would change, and writ
 REPLACE = switch(
     "replace", "--replace", help="Delete and create anew where a change cannot be made in place."
 )
+IF_NOT_EXISTS = switch(
+    "if_not_exists", "--if-not-exists", help="Leave what is there as it is, and print it."
+)
 YES = switch("yes", "--yes", "-y", help="Do not prompt for confirmation.")
 
 

@@ -98,6 +98,7 @@ def _create(kind: Kind) -> Verb:
         *(flags.INSTANCE_ONLY if kind.name == "compute" else ()),
         flags.SET,
         *(_SET_DEFAULT if kind.parent else ()),
+        flags.IF_NOT_EXISTS,
         *_writing(),
     ]
     return Verb(

@@ -22,7 +22,7 @@ SEVERAL = "..."  # the end of the metavar of a flag that several values follow
 
 _TRUTHS = ("false", "true")
 # What stands among az's flags and is not az's.
-_OURS = ("--dry-run", "--replace", "--backend", "--auth", "--cloud", "--timeout")
+_OURS = ("--dry-run", "--replace", "--if-not-exists", "--backend", "--auth", "--cloud", "--timeout")
 
 
 class Takes(Enum):

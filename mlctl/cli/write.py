@@ -51,6 +51,13 @@ def create(session: Session, kind: Kind, words: Words) -> Exit:
             scripts=not words.get("skip_script_validation"),
         )
         loaded = _load(loader, words)
+        if words.get("if_not_exists") and not loaded.report.failed:
+            there = backend.read([one.address for one in loaded.resources])
+            if len(there) == len(loaded.resources):
+                session.note("It is there already, and stays as it is.")
+                _print_live(session, backend, there.values(), words)
+                return Exit.OK
+            loaded = replace(loaded, graph=_without(loaded.graph, there, backend))
         if words.get("set_default"):
             loaded = replace(loaded, graph=_with_defaults(loaded, backend))
         return _finish(session, backend, loaded, words)
@@ -200,6 +207,12 @@ def _with_defaults(loaded: Loaded, backend: Backend) -> Graph:
     return graph.build(every, backend.scope)
 
 
+def _without(of: Graph, there: Mapping[Address, Live], backend: Backend) -> Graph:
+    """The graph without what is there, and without what that has inline."""
+    kept = (one for one in of.resources.values() if (one.owner or one.address) not in there)
+    return graph.build(kept, backend.scope)
+
+
 def _finish(session: Session, backend: Backend, loaded: Loaded, words: Words) -> Exit:
     """From the gate to the end: plan, show, write, read back."""
     report = loaded.report
@@ -277,7 +290,13 @@ def _print_made(
         and id(change.resource.document) in named
     ]
     live = backend.read(addresses)
-    shown = [resources.resource(live[one], backend.scope) for one in addresses if one in live]
-    columns = tables.OF_KIND[addresses[0].kind] if addresses else None
+    _print_live(session, backend, [live[one] for one in addresses if one in live], words)
+
+
+def _print_live(session: Session, backend: Backend, live: Iterable[Live], words: Words) -> None:
+    """Resources as they are: one as an object, several as a list."""
+    found = list(live)
+    shown = [resources.resource(one, backend.scope) for one in found]
+    columns = tables.OF_KIND[found[0].address.kind] if found else None
     data = shown[0] if len(shown) == 1 else shown
     print_data(session, data, words.get("output"), words.get("query"), columns)

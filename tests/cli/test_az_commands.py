@@ -506,3 +506,20 @@ def test_a_script_that_is_no_python_is_refused_before_anything_is_written(
         True,
     )
     assert full(*line, "--skip-script-validation").code == 0
+
+
+def test_what_is_there_stays_as_it_is_where_asked(full: Run) -> None:
+    line = ("compute", "create", "-t", "amlcompute", "--max-instances", "3", "--if-not-exists")
+    there = full(*line, "-n", "low-pri-cluster", "--query", "max_instances")
+    assert (there.code, there.out) == (0, "2\n")
+    assert full(*line, "-n", "another", "--query", "max_instances").out == "3\n"
+
+
+def test_of_several_documents_those_that_are_there_stay_as_they_are(
+    full: Run, tmp_path: Path
+) -> None:
+    one = "name: {}\ntype: amlcompute\nsize: Standard_D2s_v3\nmax_instances: 1\n"
+    two = one.format("low-pri-cluster") + "---\n" + one.format("another")
+    (tmp_path / "two.yml").write_text(two)
+    done = full("compute", "create", "-f", "two.yml", "--if-not-exists", "--query", "name")
+    assert (done.code, done.out) == (0, '"another"\n')
