@@ -23,6 +23,9 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
 
 _T = TypeVar("_T")
 _TRACE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
+# The bands in which Azure publishes hourly eviction rates (Azure Resource Graph, SpotResources,
+# skuspotevictionrate), and the rate in the middle of each; of the last, 25 %.
+_BANDS = {"0-5": 0.025, "5-10": 0.075, "10-15": 0.125, "15-20": 0.175, "20+": 0.25}
 _TIERS = ("dedicated", "low_priority")
 
 
@@ -40,6 +43,13 @@ def register(app: typer.Typer) -> None:
 
 _PREEMPTION = (
     option("poisson", "--poisson", metavar="PER_NODE_HOUR", help="Each node, whatever its age."),
+    option(
+        "eviction_rate",
+        "--eviction-rate",
+        metavar="BAND",
+        help="Each node, as a band of Azure's eviction rates says, in percent an hour.",
+        words=tuple(_BANDS),
+    ),
     option(
         "shock",
         "--shock",
@@ -68,6 +78,7 @@ _PREEMPTION = (
     ),
     switch("none", "--none", help="Nothing takes nodes away."),
 )
+_PROCESSES = [one for one in _PREEMPTION if one.name not in ("offset", "none")]
 _PREEMPTION_TEXT = (
     "Set what takes low-priority nodes away, in the place of what did so far; several combine.\n\n"
     "Times of scripts and traces count from now. Dedicated nodes are never preempted."
@@ -99,7 +110,7 @@ _CAPACITY_TEXT = (
 def preemption_set(session: Session, **words: Any) -> Exit:
     """Set what takes low-priority nodes away."""
     found = _preemption(words)
-    if words["none"] == (bool(found) or words["poisson"] is not None):
+    if words["none"] == any(words[one.name] is not None for one in _PROCESSES):
         raise UsageError("say what takes nodes away, or --none, which goes with nothing else.")
     with opened(session) as cloud:
         cloud.engine.set_preemption(tuple(found))
@@ -151,6 +162,8 @@ def lock(
         wanted = [Address("compute", name) for name in clusters or []]
         done = cloud.engine.lock(wanted, locked=not remove)
         session.note(f"{len(done)} {'unlocked' if remove else 'locked'}")
+        if len(done) < len(wanted):
+            session.note("locks above the others hold them: see `mlctl local status`")
     return Exit.OK
 
 
@@ -158,8 +171,10 @@ def _preemption(words: Mapping[str, Any]) -> list[Preemption]:
     from mlctl.cloud.sim import processes, traces
 
     found: list[Preemption] = []
-    if words["poisson"] is not None and _numbers(words, "poisson", 1) != [0]:
+    if words["poisson"] is not None:
         found.append(processes.Poisson(*_numbers(words, "poisson", 1)))
+    if words["eviction_rate"] is not None:
+        found.append(processes.Poisson(processes.eviction_rate(_band(words["eviction_rate"]))))
     if words["shock"] is not None:
         found.append(processes.Shock(*_numbers(words, "shock", 2)))
     if words["hyper_exponential"] is not None:
@@ -171,7 +186,26 @@ def _preemption(words: Mapping[str, Any]) -> list[Preemption]:
         found.append(_parsed(words["trace"], lambda text: traces.trace(text, offset)))
     if words["script"] is not None:
         found.append(_parsed(words["script"], traces.script))
-    return found
+    return [one for one in found if not _is_never(one)]
+
+
+def _is_never(process: Preemption) -> bool:
+    """A rate of 0 is no process: nothing ever comes of it."""
+    from mlctl.cloud.sim.processes import Poisson, Shock
+
+    match process:
+        case Poisson(rate):
+            return rate == 0
+        case Shock(rate, fraction):
+            return rate == 0 and 0 <= fraction <= 1
+        case _:
+            return False
+
+
+def _band(text: str) -> float:
+    if text not in _BANDS:
+        raise UsageError(f"argument --eviction-rate: `{text}` is none of {', '.join(_BANDS)}.")
+    return _BANDS[text]
 
 
 def _capacity(words: Mapping[str, Any]) -> list[Capacity]:

@@ -154,6 +154,9 @@ def invoke(session: Session, **words: Any) -> Exit:
         load = replace(load, files=counted) if load.files is None else load
         asked = (words["name"], words["deployment_name"], invocation.body(data))
         job = runs.invoke(*asked, load, words["workload"])
+        notice = job.body["properties"].get("run", {}).get("notice")
+        if notice:
+            session.note(notice)
         jobs.print_job(session, job, words["output"], words["query"])
     return Exit.OK
 

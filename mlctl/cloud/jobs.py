@@ -50,6 +50,8 @@ class Known:
     def body(self, scope: Scope) -> dict[str, Data]:
         """ARM's JSON, with what the simulated cloud knows under `run`."""
         row, view = self.row, self.view
+        note = dict(row.note)
+        told = {"notice": note.pop("notice")} if "notice" in note else {}
         named = {"endpointName": row.endpoint, "deploymentName": row.deployment}
         times = {
             "startTime": None if view.started is None else clock.iso(view.started),
@@ -58,9 +60,9 @@ class Known:
         properties = {
             "jobType": row.kind,
             "status": view.status.value,
-            **row.note,
+            **note,
             **{key: value for key, value in (named | times).items() if value is not None},
-            "run": measured(view),
+            "run": measured(view) | told,
         }
         return {
             "id": f"{scope.id}/jobs/{row.name}",

@@ -17,6 +17,7 @@ from mlctl.cloud.rows import World
 from mlctl.cloud.service import Place, opened
 from mlctl.cloud.sim.commands import SubmitBatch
 from mlctl.cloud.sim.model import BatchSpec, Workload
+from mlctl.cloud.sim.state import Cluster
 from mlctl.kinds.address import Address, Reference
 from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
@@ -59,7 +60,8 @@ def invoke(place: Place, wanted: Invocation) -> Known:
             **_work(deployment.body["properties"], wanted.body, _load(it, wanted)),
         )
         asked = (deployment.address.parent, deployment.address.name, world.now)
-        row = Row(name, "Batch", *asked, _note(wanted, cluster, world, name))
+        note = _note(wanted, cluster, world, name) | _notice(spec, it.world.clusters[spec.cluster])
+        row = Row(name, "Batch", *asked, note)
         return jobs.submit(it, world, row, SubmitBatch(spec))
 
 
@@ -144,6 +146,16 @@ def workload(given: Load) -> Workload:
         given.fail_probability or 0.0,
         given.times or (),
     )
+
+
+def _notice(spec: BatchSpec, there: Cluster) -> dict[str, Data]:
+    """R3: a job that asks for more nodes than its cluster may have runs on what there is."""
+    most = there.spec.max_instances
+    if spec.instance_count <= most:
+        return {}
+    name = orders.plain(spec.cluster)
+    has = f"cluster `{name}` has at most {most}: the job runs on that"
+    return {"notice": f"instance_count is {spec.instance_count}, but {has}"}
 
 
 def _note(wanted: Invocation, cluster: Found, world: World, name: str) -> dict[str, Data]:

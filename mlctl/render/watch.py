@@ -24,10 +24,12 @@ def watch(
     with Bars(*columns, console=console, refresh_per_second=12) as bars:
         task = bars.add_task("", total=None, said="")
         _show(bars, task, progress)
+        bars.refresh()
         for progress in told:
             for line in lines(progress):
                 console.print(Text(line), soft_wrap=True)
             _show(bars, task, progress)
+            bars.refresh()  # the bar that stands under the next lines
     return progress
 
 
