@@ -181,8 +181,9 @@ class Loader:
             self.others.add(found.path)
             return
         at = ("$schema",) if given is not None else ()
-        near = nearest(str(name), (one for kind in KINDS.values() for one in kind.documents))
-        meant = f"did you mean `{near}`? " if name and near else ""
+        documents = (one for kind in KINDS.values() for one in kind.documents)
+        near = nearest(str(name), documents) if name else None
+        meant = f"did you mean `{near}`? " if near else ""
         hint = f"{meant}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
         self.report.add(
             Diagnostic(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from mlctl.pointer import Data
 
@@ -34,6 +35,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     Letter case, `-` and `_` count for nothing, two letters exchanged for one mistake; one mistake
     is forgiven for every three letters.
     """
+    return _nearest(word, tuple(known))
+
+
+@lru_cache(maxsize=1024)  # a slip that was copied is looked up once
+def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     bare = _bare(word)
     ranked = sorted((_distance(bare, _bare(one)), one) for one in known)
     if not ranked:
