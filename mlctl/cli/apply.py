@@ -214,7 +214,7 @@ def _shown(session: Session, run: Run, events: Iterator[Event]) -> Outcome:
 
     if run.output is Format.JSON:
         return json_lines.show(events, run.work, run.actions, _stream(), destroying=run.destroying)
-    if session.flags.only_show_errors:
+    if session.quiet:
         return outcome.collect(events, run.work, run.actions, lambda _event: None)
     if sys.stderr.isatty():
         return progress.watch(events, run.work, run.actions, sys.stderr, time.monotonic)

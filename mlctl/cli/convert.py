@@ -79,7 +79,7 @@ def _sound(session: Session, text: str) -> bool:
     documents = source.load(_NAME, text, report)
     found = Found(_NAME, explicit=True)
     Loader(report, session.today).check([(found, document) for document in documents])
-    if report.failed or not session.flags.only_show_errors:
+    if report.failed or not session.quiet:
         session.show(report)
     return not report.failed
 

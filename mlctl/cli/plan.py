@@ -78,7 +78,7 @@ def load_and_plan(
     loaded = Loader(report, session.today, scope=backend.scope, planning=not destroying).load(paths)
     for note in loaded.notes:
         session.note(f"note: {note}")
-    if len(report) and (report.failed or not session.flags.only_show_errors):
+    if len(report) and (report.failed or not session.quiet):
         session.show(report)
     if report.failed:
         return None

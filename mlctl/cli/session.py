@@ -65,6 +65,15 @@ class Session:
         return Settings.read(Path(), self.environment)
 
     @cached_property
+    def quiet(self) -> bool:
+        """Whether errors alone are shown: by the flag, or by az's `core.only_show_errors`.
+
+        Raises:
+            ScopeError: a configuration file cannot be used.
+        """
+        return self.flags.only_show_errors or self.settings.truth("only_show_errors")
+
+    @cached_property
     def backend_name(self) -> str:
         """`local`, `azure`, or what another package provides."""
         return self.settings.backend(self.flags.backend)
@@ -114,7 +123,7 @@ class Session:
 
     def note(self, text: str) -> None:
         """Something worth knowing that is neither data nor an error."""
-        if not self.flags.only_show_errors:
+        if not self.quiet:
             self.say(text)
 
     def say(self, text: str) -> None:

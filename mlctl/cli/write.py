@@ -216,7 +216,7 @@ def _without(of: Graph, there: Mapping[Address, Live], backend: Backend) -> Grap
 def _finish(session: Session, backend: Backend, loaded: Loaded, words: Words) -> Exit:
     """From the gate to the end: plan, show, write, read back."""
     report = loaded.report
-    if len(report) and (report.failed or not session.flags.only_show_errors):
+    if len(report) and (report.failed or not session.quiet):
         session.show(report)
     if report.failed:
         return Exit.ERROR
@@ -230,7 +230,7 @@ def _finish(session: Session, backend: Backend, loaded: Loaded, words: Words) ->
     if made.empty:
         session.note("No changes: it is so already.")
     elif any(change.action is not Action.CREATE for change in made.pending):
-        session.show_plan(made, quiet=session.flags.only_show_errors)
+        session.show_plan(made, quiet=session.quiet)
     code = _perform(session, backend, made, loaded.graph, words)
     if code is Exit.OK and not words.get("no_wait") and not words.get("silent"):
         _print_made(session, backend, made, loaded.resources, words)

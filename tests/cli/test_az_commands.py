@@ -523,3 +523,9 @@ def test_of_several_documents_those_that_are_there_stay_as_they_are(
     (tmp_path / "two.yml").write_text(two)
     done = full("compute", "create", "-f", "two.yml", "--if-not-exists", "--query", "name")
     assert (done.code, done.out) == (0, '"another"\n')
+
+
+def test_az_can_be_told_to_show_errors_only(mlctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mlctl("compute", "list").err != ""
+    monkeypatch.setenv("AZURE_CORE_ONLY_SHOW_ERRORS", "true")
+    assert mlctl("compute", "list").err == ""
