@@ -32,6 +32,7 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
+    from mlctl.backends.checkup import Check
     from mlctl.backends.local_runs import LocalEngine, LocalJobs
     from mlctl.backends.metrics import Series
 
@@ -176,6 +177,12 @@ class LocalBackend:
             for pool in self.pools(location)
             if pool.name != quota.ENDPOINTS
         ]
+
+    def checkup(self, now: float) -> Iterator[Check]:  # noqa: ARG002 - its own clock is always right
+        """Look at the state and the locks."""
+        from mlctl.backends.local_checkup import checkup
+
+        yield from checkup(self.status(), self.scope, self.location)
 
     def nodes(self, cluster: Address) -> builtins.list[Node]:
         """The nodes of a cluster.

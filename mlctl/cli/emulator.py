@@ -38,6 +38,12 @@ Port = Annotated[
     int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
 ]
 Host = Annotated[str, typer.Option("--host", help="The address to listen on.")]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host", metavar="NAME", help="Another name that callers know it by (repeatable)."
+    ),
+]
 Db = Annotated[
     Path | None,
     typer.Option(
@@ -85,6 +91,7 @@ def start(
     session: Session,
     port: Port = 0,
     host: Host = "127.0.0.1",
+    allow_host: AllowHost = None,
     db: Db = None,
     cert_dir: CertDir = Path(".mlctl", "emulator"),
     http: Http = False,
@@ -104,7 +111,7 @@ def start(
     path = db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
     try:
         run(
-            Site(host, port, path, certificates, record),
+            Site(host, port, path, certificates, record, tuple(allow_host or ())),
             _settings(session, token, pace, page_size, strict=strict_workspaces),
             lambda running: _told(session, running, as_json=as_json),
         )

@@ -70,7 +70,7 @@ def duration(text: str) -> float:
 
 
 def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
-    """Show the clock, the workspaces, what is running and the faults."""
+    """Show the clock, the workspaces, what is running, the faults and the locks."""
     with opened(session) as local:
         now = local.status()
         data: Data = {
@@ -89,6 +89,10 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
             ],
             "running": len(now.pending),
             "faults": [one.plain() for one in now.faults],
+            "locks": [
+                {"scope": one.scope, "name": one.name, "level": one.level.value}
+                for one in now.locks
+            ],
         }
         print_data(session, data, output, query)
     return Exit.OK

@@ -30,22 +30,6 @@ def refuse_busy(db: Connection, old: Found | None, now: float) -> None:
         raise busy(old.address, old.state, running.due - now if running else 0.0)
 
 
-def refuse_locked(db: Connection, world: World, old: Found) -> None:
-    """What a resource lock holds cannot be deleted; the message is ARM's.
-
-    Raises:
-        Refusal: there is a lock.
-    """
-    held = (world.workspace, rows.key(old.address))
-    if db.execute("SELECT 1 FROM locks WHERE workspace = ? AND key = ?", held).fetchone():
-        scope = old.address.id(world.scope)
-        text = (
-            f"The scope '{scope}' cannot perform delete operation because following scope(s) are"
-            f" locked: '{scope}'. Please remove the lock and try again."
-        )
-        raise conflict(text, "ScopeLocked")
-
-
 def refuse_taken(db: Connection, world: World, address: Address, region: str) -> None:
     """Names of computes and endpoints are unique in a region; the code is unverified.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from mlctl.cloud import claims, clock, faults, operations, quota, rows, settings
+from mlctl.cloud import claims, clock, faults, locks, operations, quota, rows, settings
 from mlctl.cloud.faults import AnyFault, Planted
+from mlctl.cloud.locks import Lock
 from mlctl.cloud.operations import Running
 from mlctl.cloud.refusal import NOT_FOUND, Refusal
 from mlctl.cloud.service import Place
@@ -38,6 +39,7 @@ class Status:
     workspaces: tuple[Workspace, ...]
     pending: tuple[Running, ...]
     faults: tuple[Planted, ...]
+    locks: tuple[Lock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ def status(place: Place) -> Status:
             tuple(Workspace(*each) for each in rows.workspaces(db)),
             tuple(operations.pending(db)),
             tuple(faults.planted(db)),
+            tuple(locks.every(db)),
         )
 
 

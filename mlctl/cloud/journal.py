@@ -249,7 +249,7 @@ def _carry_out(world: World, wanted: Command) -> list[LoggedEvent]:
         raise
 
 
-_LATER = (AddCluster, ResizeCluster, DeleteCluster, AddPool, ResizePool, DeletePool)
+_LATER = (AddCluster, ResizeCluster, DeleteCluster, Lock, AddPool, ResizePool, DeletePool)
 
 
 def _priced(spec: ClusterSpec) -> ClusterSpec:

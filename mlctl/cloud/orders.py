@@ -7,7 +7,7 @@ write an order down (`journal` carries them out), and loading it would take long
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from sqlite3 import Connection
 
 from mlctl.cloud.ask import Catalog
@@ -70,6 +70,19 @@ def to_go(workspace: int, address: Address) -> Order | None:
     """The order to have a cluster or pool no more; None for other kinds."""
     what = {"compute": "DeleteCluster", "batch-pool": "DeletePool"}.get(address.kind)
     return {"is": what, "name": name_of(workspace, address.name)} if what else None
+
+
+def to_stand(name: str, *, locked: bool) -> Order:
+    """The order that a cluster of the engine stands still, or no longer does."""
+    return {"is": "Lock", "name": name, "locked": locked}
+
+
+def held(order: Order) -> Iterator[Order]:
+    """What to order before a new cluster beneath a lock: it stands before it wants any node."""
+    if order["is"] == "AddCluster":
+        spec = order["spec"]
+        yield {**order, "spec": {**spec, "min_instances": 0}}
+        yield to_stand(spec["name"], locked=True)
 
 
 def is_quiet(order: Order) -> bool:

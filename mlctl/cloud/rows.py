@@ -140,6 +140,23 @@ def siblings(db: Connection, workspace: int, kind: str, parent: str | None) -> I
     yield from map(_found, rows)
 
 
+def page(
+    db: Connection,
+    workspace: int,
+    kind: str,
+    parent: str | None,
+    after: tuple[str, int],
+    limit: int,
+) -> Iterator[Found]:
+    """At most `limit` of a kind of one parent, by name in lower case and row id, after those."""
+    read = db.execute(
+        _FOUND + "WHERE workspace = ? AND kind = ? AND holder = ? AND (lower(name), id) > (?, ?)"
+        " ORDER BY lower(name), id LIMIT ?",
+        (workspace, kind, holder(Address(kind, "", parent)), *after, limit),
+    )
+    yield from map(_found, read.fetchall())
+
+
 def find_code(db: Connection, workspace: int, sha256: str) -> Address | None:
     """The first code asset with this content hash."""
     row = db.execute(

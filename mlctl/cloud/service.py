@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
@@ -13,6 +13,7 @@ from mlctl.cloud import (
     claims,
     compute,
     faults,
+    locks,
     operations,
     orders,
     pools,
@@ -21,7 +22,7 @@ from mlctl.cloud import (
     rows,
 )
 from mlctl.cloud.ask import Ask, Catalog, Found
-from mlctl.cloud.checks import excess_of, refuse_busy, refuse_locked, refuse_taken, refuse_used
+from mlctl.cloud.checks import excess_of, refuse_busy, refuse_taken, refuse_used
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.cloud.operations import Failure, Running, Started, Verb
 from mlctl.cloud.refusal import bad, missing
@@ -65,6 +66,28 @@ def siblings(place: Place, kind: str, parent: str | None) -> list[Found]:
     Raises:
         Refusal: there is no such parent (404), or a fault was set for the call.
     """
+    return _listed(place, kind, parent, lambda db, at: rows.siblings(db, at, kind, parent))
+
+
+def page(
+    place: Place, kind: str, parent: str | None, after: tuple[str, int], limit: int
+) -> list[Found]:
+    """At most `limit` of a kind (of one parent), by name, after that name and row id.
+
+    Raises:
+        Refusal: there is no such parent (404), or a fault was set for the call.
+    """
+    return _listed(
+        place, kind, parent, lambda db, at: rows.page(db, at, kind, parent, after, limit)
+    )
+
+
+def _listed(
+    place: Place,
+    kind: str,
+    parent: str | None,
+    rows_of: Callable[[Connection, int], Iterable[Found]],
+) -> list[Found]:
     above = COLLECTIONS[kind][1]
     struck = _struck(place, "list", [Address(kind, "*", (parent or "*") if above else None)])
     with place.store.look() as db:
@@ -73,7 +96,7 @@ def siblings(place: Place, kind: str, parent: str | None) -> list[Found]:
             holder = Address(above, parent)
             if rows.find(db, workspace, holder) is None:
                 raise missing(holder)
-        found = list(rows.siblings(db, workspace, kind, parent))
+        found = list(rows_of(db, workspace))
         show_nodes(place, db, workspace, found)
     _lose(struck)
     return found
@@ -89,8 +112,9 @@ def put(place: Place, address: Address, body: Mapping[str, Data]) -> int | None:
     with place.store.change() as db:
         turn = _Turn(db, place.catalog, _made(db, place, struck), struck)
         old = _exact(turn, address)
-        refuse_busy(db, old, turn.world.now)
         address = old.address if old else address
+        locks.refuse(db, address.id(turn.world.scope), locks.Verb.WRITE)
+        refuse_busy(db, old, turn.world.now)
         new = _judged(turn, address, body, old)
         number = None
         if old is None or old.state != "Succeeded" or new != old.body or _failure(struck):
@@ -294,6 +318,9 @@ def _order(
         return
     if wanted != had or (old is not None and old.state != "Succeeded"):
         at = turn.world.now if orders.shrinks(wanted, had) else due
+        if old is None and locks.above(turn.db, address.id(turn.world.scope)):
+            for each in orders.held(wanted):
+                orders.write(turn.db, at, each)
         orders.write(turn.db, at, wanted, quiet=orders.is_quiet(wanted))
 
 
@@ -303,7 +330,7 @@ def _begin_delete(turn: _Turn, old: Found) -> int | None:
     if old.address.kind == "batch-endpoint":
         beneath = rows.siblings(db, world.workspace, "batch-deployment", old.address.name)
         doomed += [each for each in beneath if each.state != "Deleting"]
-    refuse_locked(db, world, old)
+    locks.refuse(db, old.address.id(world.scope), locks.Verb.DELETE)
     for each in doomed:
         refuse_busy(db, each, world.now)
     refuse_used(db, world, old)

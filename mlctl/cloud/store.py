@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x6D6C6374  # "mlct": tells our files from other people's
 MEMORY = ":memory:"
 _BUSY_SECONDS = 30.0
@@ -75,6 +75,23 @@ CREATE INDEX jobs_by_deployment ON jobs (workspace, endpoint, deployment);
 CREATE TABLE workloads (name TEXT PRIMARY KEY, spec TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE locks (
   workspace INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (workspace, key)) WITHOUT ROWID;
+"""
+# Since version 3: locks on any scope, and lists in the order of names.
+_SCOPES = """
+ALTER TABLE locks RENAME TO cluster_locks;
+CREATE TABLE locks (
+  key TEXT PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL, level TEXT NOT NULL,
+  notes TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO locks SELECT lower(scope) || '/providers/microsoft.authorization/locks/local', scope,
+  'local', 'CanNotDelete', '' FROM (SELECT '/subscriptions/' || w.subscription ||
+  '/resourceGroups/' || w.resource_group || '/providers/Microsoft.MachineLearningServices/' ||
+  'workspaces/' || w.name || '/computes/' || r.name AS scope FROM cluster_locks l
+  JOIN workspaces w ON w.id = l.workspace
+  JOIN resources r ON r.workspace = l.workspace AND r.key = l.key);
+DROP TABLE cluster_locks;
+DROP INDEX IF EXISTS resources_by_kind;
+CREATE INDEX IF NOT EXISTS resources_by_name
+  ON resources (workspace, kind, holder, lower(name), id);
 """
 TABLES = (
     *("needs", "claims", "used", "quotas", "operations", "faults", "orders", "jobs", "workloads"),
@@ -221,7 +238,7 @@ def _create(connection: sqlite3.Connection) -> None:
     """Bring the file to this version, whichever it has."""
     connection.execute("BEGIN IMMEDIATE")
     version = _number(connection, "user_version")  # somebody else may have been faster
-    for script in (_SCHEMA, _RUNS)[version:]:
+    for script in (_SCHEMA, _RUNS, _SCOPES)[version:]:
         for statement in _statements(script):
             connection.execute(statement)
     if version < VERSION:

@@ -8,15 +8,16 @@ from dataclasses import Field, fields, replace
 from enum import Enum
 from typing import Any
 
-from mlctl.cloud import journal, load, orders, rows, runs
+from mlctl.cloud import journal, load, locks, orders, rows, runs
 from mlctl.cloud.jobs import found, said
 from mlctl.cloud.journal import Turn
 from mlctl.cloud.load import Load
+from mlctl.cloud.locks import Lock
 from mlctl.cloud.refusal import bad
 from mlctl.cloud.rows import World
 from mlctl.cloud.service import Place
 from mlctl.cloud.sim import model
-from mlctl.cloud.sim.commands import Configure, Lock, Preempt, SetCapacity, SetPreemption
+from mlctl.cloud.sim.commands import Configure, Preempt, SetCapacity, SetPreemption
 from mlctl.cloud.sim.model import Parameter, Settings, Tier
 from mlctl.cloud.sim.nodes import UP
 from mlctl.cloud.sim.processes import Capacity, Preemption
@@ -86,23 +87,33 @@ def preempt(place: Place, cluster: Address, count: int | None) -> int:
 
 
 def lock(place: Place, names: Sequence[Address], *, locked: bool) -> list[Address]:
-    """Put a resource lock on clusters (all of the workspace, where none is named), or remove it.
+    """Put a lock on clusters (all of the workspace, where none is named), or take it away; which.
+
+    Where none is named, the locks above the clusters go too; else these still hold them.
 
     Raises:
         Refusal: there is no such cluster (404).
     """
-    with _commanding(place) as (it, world):
-        all_ = rows.siblings(it.db, world.workspace, "compute", None)
-        chosen = [found(it.db, world, name) for name in names] or list(all_)
+    with place.store.change() as db:
+        world = rows.world(db, place.scope, place.location)
+        every = rows.siblings(db, world.workspace, "compute", None)
+        chosen = [found(db, world, name) for name in names] or list(every)
         for each in chosen:
-            runs.ensure(it, place, world, each)
-            name = orders.name_of(world.workspace, each.address.name)
-            journal.command(it, Lock(name, locked=locked))
-            held = (world.workspace, rows.key(each.address))
-            it.db.execute("DELETE FROM locks WHERE workspace = ? AND key = ?", held)
+            scope = each.address.id(world.scope)
             if locked:
-                it.db.execute("INSERT INTO locks VALUES (?, ?)", held)
-        return [each.address for each in chosen]
+                locks.put(db, Lock(scope, _LOCAL))
+                continue
+            for one in locks.above(db, scope):
+                if not names or one.scope.casefold() == scope.casefold():
+                    locks.drop(db, one)
+        return [
+            each.address
+            for each in chosen
+            if bool(locks.above(db, each.address.id(world.scope))) is locked
+        ]
+
+
+_LOCAL = "local"  # the name of the locks that are set here
 
 
 def workloads(place: Place) -> dict[str, Load]:

@@ -68,7 +68,7 @@ def delete_version(call: Call) -> Response:
 
 def show_container(call: Call) -> Response:
     """GET of what all versions have in common."""
-    found = next(_containers(call, call.names["name"]), None)
+    found = _container(call)
     if found is None:
         raise missing(call.address)
     return reply(_body(call, found))
@@ -77,8 +77,9 @@ def show_container(call: Call) -> Response:
 def show_containers(call: Call) -> Response:
     """GET of all containers, the archived ones only where `listViewType` asks for them."""
     wanted = call.request.asked("listViewType", "ActiveOnly").casefold()
-    page = listing.cut(call, _containers(call), lambda each: each.name.lower())
-    bodies = (_body(call, each) for each in page.items)
+    page = listing.names(call)
+    first, last = (page.items[0], page.items[-1]) if page.items else ("", "")
+    bodies = (_body(call, each) for each in _containers(call, first, last))
     archived = {"activeonly": False, "archivedonly": True}.get(wanted)
     kept = (
         each for each in bodies if archived in (None, each["properties"].get("isArchived", False))
@@ -92,7 +93,7 @@ def write_container(call: Call) -> Response:
     Raises:
         ArmError: 404, it has none.
     """
-    found = next(_containers(call, call.names["name"]), None)
+    found = _container(call)
     if found is None:
         raise missing(call.address)
     said = call.data.get("properties") or {}
@@ -107,16 +108,20 @@ def refuse(call: Call) -> Response:
     raise ArmError(405, "MethodNotAllowed", text)
 
 
-def _containers(call: Call, name: str | None = None) -> Iterator[Container]:
-    """Every container of the kind, or the one of that name, by name."""
-    kind = Address(call.kind, name or "")
-    first = rows.key(kind)[: -1 if name is None else None]
-    until = f"{rows.holder(kind)}0" if name is None else first[:-1] + ";"
+def _container(call: Call) -> Container | None:
+    name = call.names["name"].lower()
+    return next(_containers(call, name, name), None)
+
+
+def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
+    """The containers of the kind from one name (in lower case) to another, by name."""
+    within = rows.holder(Address(call.kind, ""))
     with call.store.look() as db:
         found = db.execute(
             "SELECT name, version, json_extract(body, '$.systemData') FROM resources"
-            " WHERE workspace = ? AND kind = ? AND key >= ? AND key < ? ORDER BY lower(name), id",
-            (call.world.workspace, call.kind, first, until),
+            " WHERE workspace = ? AND kind = ? AND holder = ? AND lower(name) BETWEEN ? AND ?"
+            " ORDER BY lower(name), id",
+            (call.world.workspace, call.kind, within, first, last),
         ).fetchall()
     held: dict[str, Container] = {}
     for spelt, version, stamp in found:

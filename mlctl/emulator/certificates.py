@@ -42,15 +42,17 @@ class Files:
     key: Path
 
 
-def ensure(folder: Path, host: str, now: datetime) -> Files:
+def ensure(folder: Path, names: Collection[str], now: datetime) -> Files:
     """The files in `folder`, made anew where they are missing, too old or for other hosts.
+
+    The certificate is for loopback and for `names`.
 
     Raises:
         OSError: they cannot be read or written.
     """
-    names = ("ca.pem", "bundle.pem", "server.pem", "server.key")
-    files = Files(*(folder / name for name in names))
-    hosts = [*_LOOPBACK, *({host} - {*_LOOPBACK, *private.EVERYWHERE})]
+    spelt = ("ca.pem", "bundle.pem", "server.pem", "server.key")
+    files = Files(*(folder / name for name in spelt))
+    hosts = [*_LOOPBACK, *sorted({*names} - {*_LOOPBACK, *private.EVERYWHERE})]
     if not _good(files, hosts, now):
         _make(files, hosts, now)
     return files

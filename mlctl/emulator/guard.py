@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from enum import Enum
+from urllib.parse import unquote
 
-from mlctl.cloud import clock
+from mlctl.cloud import clock, locks
+from mlctl.cloud.locks import Level, Lock, Verb
 from mlctl.emulator.call import Call
 from mlctl.emulator.http import ArmError, Response, missing, reply
-from mlctl.emulator.shelf import Item, Sort
 from mlctl.pointer import Data
 
-_LOCKS = "/providers/Microsoft.Authorization/locks/"
+_LOCKS = locks.PROVIDER + "/"
 _METRICS = "/providers/Microsoft.Insights/metrics/"
 _NAMESPACE = "Microsoft.MachineLearningServices/workspaces"
-
-
-class Level(Enum):
-    """What a lock forbids: deleting, or every write."""
-
-    CAN_NOT_DELETE = "CanNotDelete"
-    READ_ONLY = "ReadOnly"
 
 
 def refuse(call: Call, path: str) -> None:
     """Hold a write to the locks on what it writes, and above that.
 
-    Origin: "The scope '...' cannot perform delete operation because following scope(s) are locked".
-
     Raises:
-        ArmError: 409, there is such a lock.
+        Refusal: 409, there is such a lock.
     """
     method = call.request.method
-    if method not in ("PUT", "PATCH", "POST", "DELETE") or _LOCKS.casefold() in path.casefold():
-        return
-    held = [each for each in _above(call, path) if _forbids(each, method)]
-    if held:
-        scopes = ", ".join(sorted({f"'{each.note['scope']}'" for each in held}))
-        verb = "delete" if method == "DELETE" else "write"
-        text = (
-            f"The scope '{path}' cannot perform {verb} operation because following scope(s) are "
-            f"locked: {scopes}. Please remove the lock and try again."
-        )
-        raise ArmError(409, "ScopeLocked", text)
+    scope = "".join("/" + unquote(part) for part in path.split("/") if part)
+    if method in ("PUT", "PATCH", "POST", "DELETE") and _LOCKS.casefold() not in scope.casefold():
+        with call.store.look() as db:
+            locks.refuse(db, scope, Verb.DELETE if method == "DELETE" else Verb.WRITE)
 
 
 def put_lock(call: Call) -> Response:
@@ -51,39 +34,47 @@ def put_lock(call: Call) -> Response:
     Raises:
         ArmError: 400, its level is none.
     """
-    given = (call.data.get("properties") or {}).get("level")
+    properties = call.data.get("properties") or {}
     levels = {each.value.casefold(): each for each in Level}
-    level = levels.get(str(given).casefold())
+    level = levels.get(str(properties.get("level")).casefold())
     if level is None:
-        text = f"`{given}` is no level of a lock: it is CanNotDelete or ReadOnly."
+        text = f"`{properties.get('level')}` is no level of a lock: it is CanNotDelete or ReadOnly."
         raise ArmError(400, "InvalidLockLevel", text, target="properties.level")
-    name = _lock(call)
-    old = call.shelf.find(Sort.LOCK, name)
-    notes = str((call.data.get("properties") or {}).get("notes") or "")
-    note = {"scope": _scope(call), "level": level.value, "notes": notes}
-    call.shelf.put(Sort.LOCK, name, note)
-    return reply(_shown(Item(old.name if old else name, note)), 200 if old else 201)
+    with call.store.change() as db:
+        old = locks.find(db, _scope(call), call.names["name"])
+        notes = str(properties.get("notes") or "")
+        new = locks.put(db, Lock(_scope(call), call.names["name"], level, notes))
+    return reply(_shown(new), 200 if old else 201)
 
 
 def show_lock(call: Call) -> Response:
     """GET of a lock."""
-    item = call.shelf.find(Sort.LOCK, _lock(call))
-    if item is None:
+    found = _find(call)
+    if found is None:
         raise missing(f"Microsoft.Authorization/locks/{call.names['name']}", _scope(call) or "/")
-    return reply(_shown(item))
+    return reply(_shown(found))
 
 
 def show_locks(call: Call) -> Response:
     """GET of the locks on a scope: those above it, its own, and those beneath."""
     scope = _scope(call)
-    beneath = call.shelf.list(Sort.LOCK, scope + "/")
-    found = {each.name: each for each in (*_above(call, scope), *beneath)}
-    return reply({"value": [_shown(found[name]) for name in sorted(found)]})
+    with call.store.look() as db:
+        found = [
+            each
+            for each in locks.every(db)
+            if each.holds(scope) or Lock(scope, "").holds(each.scope)
+        ]
+    return reply({"value": [_shown(each) for each in found]})
 
 
 def drop_lock(call: Call) -> Response:
     """DELETE of a lock."""
-    return Response(200 if call.shelf.drop(Sort.LOCK, _lock(call)) else 204)
+    found = _find(call)
+    if found is None:
+        return Response(204)
+    with call.store.change() as db:
+        locks.drop(db, found)
+    return Response(200)
 
 
 def permissions(_: Call) -> Response:
@@ -124,26 +115,15 @@ def _scope(call: Call) -> str:
     return "/" + call.names["scope"] if call.names["scope"] else ""
 
 
-def _lock(call: Call) -> str:
-    return f"{_scope(call)}{_LOCKS}{call.names['name']}"
+def _find(call: Call) -> Lock | None:
+    with call.store.look() as db:
+        return locks.find(db, _scope(call), call.names["name"])
 
 
-def _above(call: Call, path: str) -> Iterator[Item]:
-    """The locks on a scope and on what holds it."""
-    within = path.casefold().rstrip("/") + "/"
-    for item in call.shelf.list(Sort.LOCK):
-        if within.startswith(item.note["scope"].casefold() + "/"):
-            yield item
-
-
-def _forbids(lock: Item, method: str) -> bool:
-    return method == "DELETE" or lock.note["level"] == Level.READ_ONLY.value
-
-
-def _shown(lock: Item) -> Data:
+def _shown(lock: Lock) -> Data:
     return {
-        "id": lock.name,
-        "name": lock.name.rsplit("/", 1)[-1],
+        "id": lock.id,
+        "name": lock.name,
         "type": "Microsoft.Authorization/locks",
-        "properties": {"level": lock.note["level"], "notes": lock.note["notes"]},
+        "properties": {"level": lock.level.value, "notes": lock.notes},
     }

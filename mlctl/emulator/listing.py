@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from mlctl.cloud import faults, rows, service
+from mlctl.cloud import rows, service
 from mlctl.cloud.ask import Found
-from mlctl.cloud.refusal import missing
 from mlctl.emulator.call import Call
 from mlctl.emulator.http import ArmError, Response, reply
-from mlctl.kinds.address import COLLECTIONS, Address
+from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 
 Item = TypeVar("Item")
@@ -60,23 +59,22 @@ def resources(call: Call, parent: str | None) -> Page[Found]:
     Raises:
         Refusal: there is no such parent (404), or a fault was set for the call.
     """
-    after = _after(call, str, int) or ["", 0]
+    name, number = _after(call, str, int) or ["", 0]
+    found = service.page(call.place, call.kind, parent, (name, number), _limit(call) + 1)
+    return _page(call, found, lambda each: [each.address.name.lower(), each.id])
+
+
+def names(call: Call) -> Page[str]:
+    """The names of the call's kind, each once, in lower case."""
+    (after,) = _after(call, str) or [""]
+    within = rows.holder(Address(call.kind, ""))
     with call.store.look() as db:
-        quiet = not faults.planted(db)
-    if not quiet:  # faults count whole lists; without any, no more is read than the page
-        every = service.siblings(call.place, call.kind, parent)
-        return _page(call, [each for each in every if _key(each) > after], _key)
-    above = COLLECTIONS[call.kind][1]
-    holder = Address(above, parent) if above and parent else None
-    if holder and call.peek(holder) is None:
-        raise missing(holder)
-    within = rows.holder(Address(call.kind, "", parent))
-    query = (
-        "WHERE workspace = ? AND kind = ? AND holder = ? AND (lower(name), id) > (?, ?)"
-        " ORDER BY lower(name), id LIMIT ?"
-    )
-    limit = _limit(call) + 1
-    return _page(call, _select(call, query, (call.kind, within, *after, limit)), _key)
+        found = db.execute(
+            "SELECT DISTINCT lower(name) FROM resources WHERE workspace = ? AND kind = ?"
+            " AND holder = ? AND lower(name) > ? ORDER BY lower(name) LIMIT ?",
+            (call.world.workspace, call.kind, within, after, _limit(call) + 1),
+        ).fetchall()
+    return _page(call, [name for (name,) in found], lambda each: [each])
 
 
 def versions(call: Call, name: str) -> Page[Found]:
@@ -86,8 +84,8 @@ def versions(call: Call, name: str) -> Page[Found]:
     first = rows.key(Address(call.kind, name))
     (after,) = _after(call, int) or [2**62 if newest_first else 0]
     query = (
-        f"WHERE workspace = ? AND key >= ? AND key < ? AND id {sign} ?{_archived(call)}"
-        f" ORDER BY id {order} LIMIT ?"
+        f"WHERE workspace = ? AND key >= ? AND key < ? AND +id {sign} ?{_archived(call)}"
+        f" ORDER BY +id {order} LIMIT ?"
     )
     until = first[:-1] + ";"  # the character after `:`
     found = _select(call, query, (first, until, after, _limit(call) + 1))
@@ -116,10 +114,6 @@ def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[Found]:
         ]
         service.show_nodes(call.place, db, workspace, found)
     return found
-
-
-def _key(found: Found) -> list[Data]:
-    return [found.address.name.lower(), found.id]
 
 
 def _page(call: Call, rest: list[Item], key: Callable[[Item], Sequence[Data]]) -> Page[Item]:

@@ -1,4 +1,4 @@
-"""What the emulator keeps beside the cloud's own state: locks, blobs, datastores.
+"""What the emulator keeps beside the cloud's own state: blobs, datastores.
 
 It lies in the same state file, so it is as durable, is shared between processes, and goes when the
 cloud is made new.
@@ -25,7 +25,6 @@ _CLEARED = """CREATE TRIGGER IF NOT EXISTS shelf_cleared AFTER UPDATE OF seed ON
 class Sort(Enum):
     """What lies on the shelf."""
 
-    LOCK = "lock"
     DATASTORE = "datastore"
     CONTAINER = "container"  # what was said of all versions of an asset together
     BLOB = "blob"

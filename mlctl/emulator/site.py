@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mlctl.cloud.store import Store, StoreError
-from mlctl.emulator import private, server
+from mlctl.emulator import hosts, private, server
 from mlctl.emulator.emulator import Emulator
 from mlctl.emulator.record import Recorder
 from mlctl.emulator.running import FILE, Running
@@ -22,13 +22,15 @@ from mlctl.emulator.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where an emulator is to be. `certificates` is a folder, None for plain HTTP."""
+    """Where an emulator is to be. `certificates` is a folder, None for plain HTTP; `names` are the
+    hosts that it is called by beside its address."""
 
     host: str
     port: int
     db: Path
     certificates: Path | None
     record: Path | None
+    names: tuple[str, ...] = ()
 
 
 class SiteError(Exception):
@@ -53,7 +55,8 @@ def run(site: Site, settings: Settings, ready: Callable[[Running], None]) -> Non
             ready(running)
 
         try:
-            server.serve(recorded(Emulator(store, settings)), listener, tls, tell)
+            answer = hosts.admitting(Emulator(store, settings), site.host, site.names)
+            server.serve(recorded(answer), listener, tls, tell)
         finally:
             running.forget(FILE)
 
@@ -110,7 +113,7 @@ def _described(
     from mlctl.emulator import certificates  # noqa: PLC0415 - plain HTTP does without cryptography
 
     try:
-        files = certificates.ensure(site.certificates, site.host, datetime.now(UTC))
+        files = certificates.ensure(site.certificates, (site.host, *site.names), datetime.now(UTC))
     except OSError as error:
         told = f"cannot make a certificate in `{site.certificates}`: {error.strerror}"
         raise SiteError(f"{told}; name another --cert-dir") from error

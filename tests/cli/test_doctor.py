@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from mlctl.cli.exits import Exit
-from tests.shell import Run
+from tests.shell import Run, cluster
 
 NOBODY = ("MLCTL_SUBSCRIPTION", "AZURE_SUBSCRIPTION_ID", "AZURE_DEFAULTS_SUBSCRIPTION")
 
@@ -21,7 +22,17 @@ def test_the_local_workspace_is_in_order(mlctl: Run) -> None:
 def test_what_is_found_is_data_too(mlctl: Run) -> None:
     found = json.loads(mlctl("doctor", "-o", "json").out)
     assert found["healthy"] is True
-    assert [one["name"] for one in found["checks"]] == ["mlctl", "scope", "backend"]
+    assert [one["name"] for one in found["checks"]] == ["mlctl", "scope", "backend", "locks"]
+
+
+def test_a_lock_is_told_with_what_to_do(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    mlctl("apply", "cpu.yml", "--yes")
+    mlctl("local", "lock")
+    found = mlctl("doctor")
+    assert found.code == Exit.OK
+    assert "(CanNotDelete) on /subscriptions/" in found.out
+    assert "mlctl local lock --remove" in found.out
 
 
 def test_a_state_that_cannot_be_used_is_told(mlctl: Run, monkeypatch: pytest.MonkeyPatch) -> None:

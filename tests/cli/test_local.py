@@ -17,7 +17,7 @@ def moment(mlctl: Run) -> str:
 def test_a_new_cloud_is_empty_and_at_its_start(mlctl: Run) -> None:
     said = mlctl("local", "status").json
     assert said["time"] == "2026-01-01T00:00:00.000Z"
-    assert (said["workspaces"], said["running"], said["faults"]) == ([], 0, [])
+    assert [said[key] for key in ("workspaces", "running", "faults", "locks")] == [[], 0, [], []]
 
 
 def test_status_counts_what_a_workspace_holds(mlctl: Run, sample: Path) -> None:

@@ -7,8 +7,10 @@ import json
 
 import pytest
 
+from mlctl.backends.base import BackendError
 from mlctl.backends.local import LocalBackend
-from mlctl.kinds.address import Scope
+from mlctl.cloud.locks import Level
+from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from tests.emulator.asking import BASE, CLUSTER, GROUP, WS, Wall, World, world
 
@@ -54,6 +56,76 @@ def test_a_lock_that_was_removed_forbids_nothing() -> None:
     here = locked(GROUP, "CanNotDelete")
     assert here.ask("DELETE", f"{GROUP}{LOCKS}/keep").status == 200
     assert here.ask("DELETE", CPU).status == 202
+
+
+def clusters_of(here: World) -> LocalBackend:
+    return LocalBackend(here.store, Scope("sub", "rg", "ws"))
+
+
+def standing(here: World, path: str = CPU) -> list[Data]:
+    """What a cluster says when it should have a node."""
+    scale = {"maxNodeCount": 2, "minNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "PT2M"}
+    here.made(path, {**CLUSTER, "properties": {**SIZED, "properties": {"scaleSettings": scale}}})
+    clusters_of(here).advance(3600)
+    inner = here.get(path).data["properties"]["properties"]
+    return [inner[name] for name in ("allocationState", "currentNodeCount", "targetNodeCount")]
+
+
+SIZED = {"computeType": "AmlCompute"}
+
+
+def test_a_lock_on_a_group_holds_the_nodes_of_its_clusters_until_it_goes() -> None:
+    here = locked(GROUP, "CanNotDelete")
+    assert standing(here) == ["Resizing", 0, 0]
+    here.ask("DELETE", f"{GROUP}{LOCKS}/keep")
+    assert standing(here) == ["Steady", 1, 1]
+
+
+def test_a_cluster_that_is_made_beneath_a_lock_gets_no_nodes() -> None:
+    assert standing(locked(GROUP, "CanNotDelete"), f"{WS}/computes/new") == ["Resizing", 0, 0]
+    assert standing(locked(f"{GROUP}2", "ReadOnly"), f"{WS}/computes/new") == ["Steady", 1, 1]
+
+
+def test_two_locks_hold_until_both_have_gone() -> None:
+    here = locked(GROUP, "CanNotDelete")
+    clusters_of(here).engine.lock([Address("compute", "cpu")], locked=True)
+    here.ask("DELETE", f"{GROUP}{LOCKS}/keep")
+    assert standing(here) == ["Resizing", 0, 0]
+    clusters_of(here).engine.lock([Address("compute", "cpu")], locked=False)
+    assert standing(here) == ["Steady", 1, 1]
+
+
+def test_a_lock_that_comes_while_a_cluster_is_made_holds_it() -> None:
+    here = world()
+    here.put(f"{WS}/computes/cpu", CLUSTER)
+    here.put(f"{GROUP}{LOCKS}/keep", {"properties": {"level": "CanNotDelete"}})
+    clusters_of(here).settle()
+    assert standing(here) == ["Resizing", 0, 0]
+
+
+def test_a_lock_that_was_set_beside_the_emulator_is_seen_by_its_callers() -> None:
+    here = world()
+    here.made(CPU, CLUSTER)
+    clusters_of(here).engine.lock([], locked=True)
+    assert here.get(f"{GROUP}{LOCKS}").names == ["local"]
+    assert here.ask("DELETE", CPU).code == "ScopeLocked"
+    assert here.ask("DELETE", f"{CPU}{LOCKS}/local").status == 200
+    assert here.ask("DELETE", CPU).status == 202
+
+
+def test_a_lock_that_a_caller_set_holds_who_works_beside_the_emulator() -> None:
+    here = locked(GROUP, "ReadOnly")
+    (lock,) = clusters_of(here).status().locks
+    assert (lock.scope, lock.level) == (GROUP, Level.READ_ONLY)
+    with pytest.raises(BackendError, match="cannot perform write"):
+        clusters_of(here).put(Address("compute", "new"), CLUSTER)
+    assert clusters_of(here).engine.lock([], locked=False) == [Address("compute", "cpu")]
+    assert here.put(CPU, CLUSTER).status == 200
+
+
+@pytest.mark.parametrize("path", [CPU.replace("/sub/", "//sub/"), CPU.replace("/rg/", "/%72g/")])
+def test_another_spelling_of_a_path_is_no_way_around_a_lock(path: str) -> None:
+    assert locked(GROUP, "ReadOnly").ask("DELETE", path).code == "ScopeLocked"
 
 
 def test_the_locks_of_a_scope_are_those_above_and_beneath_it() -> None:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlctl.backends.base import NotFound, Permanent
+from mlctl.backends.base import BackendError, NotFound, Permanent
 from mlctl.backends.jobs import Job
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud import journal
@@ -254,6 +254,24 @@ def test_a_file_of_the_first_version_goes_on(tmp_path: Path) -> None:
     newer = LocalBackend(tmp_path / "a.db", SCOPE)
     newer.engine.configure(AT_ONCE)
     assert ended(newer, submitted(newer))["makespan_s"] == 1000
+
+
+def test_a_lock_of_the_second_version_is_kept(tmp_path: Path) -> None:
+    local = LocalBackend(tmp_path / "a.db", SCOPE)
+    local.put(CPU, cluster(2)).wait()
+    local.close()
+    older = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    older.execute("DROP TABLE locks")
+    older.execute("CREATE TABLE locks (workspace INTEGER NOT NULL, key TEXT NOT NULL)")
+    older.execute("INSERT INTO locks SELECT workspace, key FROM resources")
+    older.execute("PRAGMA user_version = 2")
+    older.close()
+    newer = LocalBackend(tmp_path / "a.db", SCOPE)
+    assert [lock.scope for lock in newer.status().locks] == [CPU.id(SCOPE)]
+    with pytest.raises(BackendError, match="ScopeLocked"):
+        newer.delete(CPU)
+    assert newer.engine.lock([CPU], locked=False) == [CPU]
+    newer.delete(CPU).wait()
 
 
 def test_clusters_of_one_name_in_two_workspaces_are_two() -> None:
