@@ -52,9 +52,10 @@ def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
 
 
 def _encoded_input(value: Data, scope: Scope) -> Data:
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "value" not in value:
         return _encoded(value, "jobInputType", scope)
-    return {"jobInputType": "literal", "value": str(value)}
+    literal = value["value"] if isinstance(value, dict) else value
+    return {"jobInputType": "literal", "value": str(literal)}
 
 
 def _encoded(value: Data, sort: str, scope: Scope) -> Data:

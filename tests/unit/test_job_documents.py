@@ -185,6 +185,7 @@ def test_inputs_and_outputs_are_spelt_as_the_sdk_spells_them() -> None:
             "data": {"type": "uri_folder", "path": "azureml:heart:1", "mode": "RO_mount"},
             "rate": 0.1,
             "again": True,
+            "written_out": {"value": 42},
         },
         outputs={"model": {"type": "mlflow_model", "mode": "rw_mount"}, "plain": None},
     )
@@ -196,6 +197,7 @@ def test_inputs_and_outputs_are_spelt_as_the_sdk_spells_them() -> None:
         },
         "rate": {"jobInputType": "literal", "value": "0.1"},
         "again": {"jobInputType": "literal", "value": "True"},
+        "written_out": {"jobInputType": "literal", "value": "42"},
     }
     assert made["outputs"] == {
         "model": {"jobOutputType": "mlflow_model", "mode": "ReadWriteMount"},

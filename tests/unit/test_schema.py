@@ -449,3 +449,12 @@ def test_the_words_of_rest_are_taken_for_an_identity(word: str) -> None:
 def test_a_number_that_the_wire_cannot_carry_is_out_of_bounds(field: str) -> None:
     found = the("amlCompute", CLUSTER + f"{field}: 2147483648\n")
     assert found.message == f"`{field}` is 2147483648; the most is 2147483647"
+
+
+@pytest.mark.parametrize("value", ["42", "0.1", "true", "text"])
+def test_an_input_may_be_a_value_written_as_a_mapping(value: str) -> None:
+    job = "command: echo\nenvironment: azureml:e:1\ncompute: cpu\ninputs:\n  a: "
+    assert told("commandJob", f"{job}{{value: {value}}}\n") == []
+    assert told("commandJob", f"{job}{{mode: direct}}\n") == [
+        "MLC102 `path` or `value` is missing in `inputs.a`"
+    ]

@@ -32,6 +32,7 @@ ANNOTATIONS = {
 UNSENT = {
     *("$schema", "name", "version", "endpoint_name", "resource_id", "datastore", "job_definition"),
     *("latest_version", "intellectual_property", "services", "parent_job_name", "log_files"),
+    "utc_time_created",
 }
 
 every_schema = pytest.mark.parametrize("name", schema.names())
