@@ -188,3 +188,41 @@ def test_a_job_that_asks_for_more_nodes_than_its_cluster_has_is_told_so(cloud: R
     cloud("local", "settings", "set", "reject_excess_instances=true")
     assert cloud(*line).code == 1
     assert "notice" not in cloud(*line[:-1], "2").json
+
+
+def test_the_only_node_is_lost(cloud: Run) -> None:
+    script(cloud, (150, 0))
+    ended = wait(cloud, invoke(cloud, 4, count=1))
+    assert (ended["status"], ended["makespan_s"]) == ("Canceled", 150)
+    assert (ended["mini_batches"]["completed"], ended["lost_node_s"]) == (1, 50)
+
+
+def test_a_job_cannot_choose_its_tier(cloud: Run) -> None:
+    line = ("batch-endpoint", "invoke", *ENDPOINT, "--files", "4")
+    refused = cloud(*line, "--set", "tier=dedicated")
+    assert (refused.code, "tier" in refused.err) == (1, True)
+    assert cloud(*line, "--tier", "dedicated").code == 2
+
+
+def test_low_priority_cores_are_one_number_for_all_families(mlctl: Run) -> None:
+    def made(name: str, size: str, most: int) -> int:
+        line = ("--type", "amlcompute", "--tier", "low_priority", "--max-instances", str(most))
+        return mlctl("compute", "create", "-n", name, "--size", size, *line).code
+
+    assert made("first", "Standard_D4ds_v5", 15) == 0  # 60 of 100 cores
+    assert made("second", "Standard_E4ds_v5", 11) == 1
+    assert made("second", "Standard_E4ds_v5", 10) == 0
+
+
+def test_nothing_tells_of_a_loss_before_it_comes(cloud: Run) -> None:
+    cloud("local", "settings", "set", "cancel_when_preempted=false")
+
+    def told(*losses: tuple[float, int | str]) -> list[tuple[float, str]]:
+        script(cloud, *losses)
+        job = invoke(cloud, 8)
+        cloud("job", "stream", "-n", job, "--events", "events.jsonl")
+        cloud("local", "advance", "1h")
+        lines = map(json.loads, Path("events.jsonl").read_text().splitlines())
+        return [(one["t"], one["event"]) for one in lines if one["t"] < 150]
+
+    assert told((150, "all")) == told((99999, "all")) != []
