@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from mlctl import catalog, pointer, predict_pools
@@ -164,11 +165,13 @@ def waits(changes: Sequence[Change], world: Survey) -> dict[Address, tuple[Addre
         limit = _limit(pool, world)
         if limit is None or limit.limit is None:
             continue
-        growth = {change.address: more for change, more in moves if more > 0}
-        freed = tuple(change.address for change, more in moves if more < 0)
-        if limit.used + sum(growth.values()) > limit.limit:
-            for address in growth:
-                found[address] = (*found.get(address, ()), *freed)
+        growth = sum(move.more for move in moves if move.more > 0)
+        asking = [move.change.address for move in moves if move.asks]
+        freed = [move.change.address for move in moves if move.more < 0]
+        if limit.used + growth > limit.limit:
+            for address in asking:
+                others = (one for one in freed if one != address)
+                found[address] = (*found.get(address, ()), *others)
     return {address: freed for address, freed in found.items() if freed}
 
 
@@ -219,11 +222,11 @@ _Pool: TypeAlias = tuple[str, str]
 def _quotas(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
     """Each quota that the plan as a whole would exceed, at everything that asks for more."""
     for pool, moves in _moves(changes, world).items():
-        limit, more = _limit(pool, world), sum(more for _, more in moves)
-        if limit is None or limit.limit is None or limit.used + more <= limit.limit or more <= 0:
+        limit, more = _limit(pool, world), sum(move.more for move in moves)
+        if limit is None or limit.limit is None or limit.used + more <= limit.limit:
             continue
-        for change, asked in moves:
-            if asked > 0 and change.resource is not None:
+        for change in (move.change for move in moves if move.asks):
+            if change.resource is not None:
                 if pool == predict_pools.POOLS:
                     yield predict_pools.too_many(change, change.resource, limit, more)
                 else:
@@ -237,10 +240,14 @@ def _over(change: Change, resource: Resource, pool: _Pool, limit: Usage, more: i
         "total": "dedicated cores",
         "low_priority": "low-priority cores",
     }.get(family, f"{family} cores")
+    asked = (
+        f"{limit.used} are taken and this plan asks for {more} more"
+        if more > 0
+        else f"{limit.used + more} would be taken once this is made"
+    )
     return Diagnostic(
         QUOTA,
-        f"{region} allows {limit.limit} {what}; {limit.used} are taken and this plan asks for"
-        f" {more} more",
+        f"{region} allows {limit.limit} {what}; {asked}",
         resource.label(("max_instances",)),
         hint="lower `max_instances`, delete clusters that nobody uses, or ask for more quota",
         address=str(change.address),
@@ -252,16 +259,30 @@ def _limit(pool: _Pool, world: Survey) -> Usage | None:
     return next((one for one in world.usage.get(region, ()) if one.family == family), None)
 
 
-def _moves(changes: Sequence[Change], world: Survey) -> dict[_Pool, list[tuple[Change, int]]]:
-    """How much more, or less, of each quota every cluster and Batch Pool would hold."""
-    found: dict[_Pool, list[tuple[Change, int]]] = defaultdict(list)
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """How much `more`, or less, of a quota a change takes.
+
+    It `asks` for it where it grows, and where it is made anew: what was given back is not kept.
+    """
+
+    change: Change
+    more: int
+    asks: bool
+
+
+def _moves(changes: Sequence[Change], world: Survey) -> dict[_Pool, list[_Move]]:
+    """What every change of a cluster or a Batch Pool means for each quota."""
+    found: dict[_Pool, list[_Move]] = defaultdict(list)
     for change in changes:
         if change.action is not Action.NO_OP and change.address.kind in ("compute", "batch-pool"):
             had, wanted = _claims(change, world)
             for pool in sorted(had.keys() | wanted.keys()):
                 more = wanted.get(pool, 0) - had.get(pool, 0)
-                if more:
-                    found[pool].append((change, more))
+                made = change.action in (Action.CREATE, Action.REPLACE)
+                anew = made and wanted.get(pool, 0) > 0
+                if more or anew:
+                    found[pool].append(_Move(change, more, more > 0 or anew))
     return found
 
 

@@ -148,6 +148,24 @@ def test_only_growth_counts_and_shrinking_always_fits() -> None:
     assert codes(planned(backend, spot("a-cluster", 26)).plan) == ["MLC405"]
 
 
+def test_a_cluster_that_is_made_anew_asks_for_all_that_it_gives_back() -> None:
+    backend = with_quota(low_priority=100)
+    applied(backend, spot("a-cluster", 20))
+    backend.set_quota(low_priority=40)
+    larger = spot("a-cluster", 10, size="Standard_D8s_v3")
+    (message,) = messages(backend, larger)
+    assert message == "eastus allows 40 low-priority cores; 80 would be taken once this is made"
+    assert messages(backend, spot("a-cluster", 5, size="Standard_D8s_v3")) == []
+
+
+def test_a_cluster_that_is_made_anew_waits_for_the_room_that_others_give_up() -> None:
+    backend = with_quota(dedicated=100)
+    applied(backend, *(compute(name, max_instances=10) for name in ("a-cluster", "b-cluster")))
+    backend.set_quota(dedicated=40)
+    anew = compute("a-cluster", max_instances=10, ssh_public_access_enabled=True)
+    applied(backend, anew, compute("b-cluster", max_instances=0))
+
+
 def test_what_one_cluster_gives_up_another_may_take() -> None:
     backend = with_quota(low_priority=100)
     applied(backend, spot("a-cluster", 20), spot("b-cluster", 5))
