@@ -458,3 +458,10 @@ def test_an_input_may_be_a_value_written_as_a_mapping(value: str) -> None:
     assert told("commandJob", f"{job}{{mode: direct}}\n") == [
         "MLC102 `path` or `value` is missing in `inputs.a`"
     ]
+
+
+def test_a_job_may_run_on_a_virtual_cluster() -> None:
+    arm = "/subscriptions/s/resourceGroups/r/providers/Microsoft.MachineLearningServices"
+    job = "command: echo\nenvironment: azureml:e:1\ncompute: "
+    assert told("commandJob", f"{job}{arm}/virtualclusters/v\n") == []
+    assert told("commandJob", f"{job}{arm}/clusters/v\n") != []
