@@ -85,7 +85,8 @@ def summary(job: Job) -> Iterator[str]:
     took = f" after {elapsed(run['makespan_s'])}" if run.get("makespan_s") is not None else ""
     yield f"job {job.name}: {job.status}{took}" + (f", {done(run)}" if done(run) else "")
     if run.get("warning"):
-        yield f"{run['warning']} ({run['preempted_nodes']} nodes)"
+        lost = run["preempted_nodes"]
+        yield f"{run['warning']} ({lost} {'node' if lost == 1 else 'nodes'})"
     if run.get("reason"):
         yield f"reason: {run['reason']}"
 

@@ -67,6 +67,7 @@ def test_a_summary_says_what_became_of_a_job() -> None:
     told = list(jobs.summary(job("Canceled", **run, warning="lost.", reason="no capacity")))
     assert told[0] == "job j: Canceled after 1m30s, 2/4 mini-batches"
     assert told[1:] == ["lost. (2 nodes)", "reason: no capacity"]
+    assert "lost. (1 node)" in jobs.summary(job(preempted_nodes=1, warning="lost."))
 
 
 def test_a_job_that_says_little_is_shown_all_the_same() -> None:
