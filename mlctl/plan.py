@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from graphlib import TopologicalSorter
 
-from mlctl import predict
+from mlctl import predict, predict_quotas
 from mlctl.backends.base import Live
 from mlctl.changes import Action, Change, FieldChange, Plan
 from mlctl.compare import differences
@@ -43,7 +43,7 @@ def plan(
         rejections = [*planner.rejections, *predict.refusals(changes, world)]
     changes.sort(key=lambda change: change.address)
     read = _read(changes, world, graph)
-    waits = predict.waits(changes, world)
+    waits = predict_quotas.waits(changes, world)
     return Plan(backend, world.scope, tuple(changes), read, tuple(rejections), waits)
 
 
@@ -228,7 +228,7 @@ class _Planner:
     def _same_content(self, resource: Resource) -> Live | None:
         """For an anonymous asset: the one that its owner uses today, if the content is the same."""
         owner = self._world.live.get(resource.owner) if resource.owner else None
-        if owner is None:
+        if owner is None or not any(one.compared for one in resource.form.fields):
             return None
         wanted = complete(resource.values, resource.form)
         for used in named_by(owner, self._world.scope):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl import graph, predict
+from mlctl import graph, predict, predict_quotas
 from mlctl.backends.local import LocalBackend
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
@@ -187,7 +187,7 @@ def test_what_is_deleted_makes_room_for_what_waits_for_it() -> None:
     (old,) = planned(backend, spot("a-cluster", 20), destroying=True).plan.changes
     (new,) = planned(backend, spot("b-cluster", 20)).plan.changes
     assert list(predict.refusals([old, new], world)) == []
-    assert predict.waits([old, new], world) == {new.address: (old.address,)}
+    assert predict_quotas.waits([old, new], world) == {new.address: (old.address,)}
 
 
 def test_low_priority_and_dedicated_cores_are_counted_apart() -> None:
@@ -209,8 +209,9 @@ def test_a_family_and_the_total_are_both_limits() -> None:
 def test_the_count_of_clusters_is_a_limit() -> None:
     backend = with_quota(computes=1)
     both = compute("a-cluster", max_instances=1), compute("b-cluster", max_instances=1)
-    (first, _) = messages(backend, *both)
-    assert first == "eastus allows 1 computes; 0 are taken and this plan asks for 2 more"
+    (first, _) = planned(backend, *both).plan.rejections
+    assert (first.hint or "").startswith("delete clusters that nobody uses")
+    assert first.message == "eastus allows 1 computes; 0 are taken and this plan asks for 2 more"
 
 
 def test_a_cluster_is_counted_in_the_region_that_it_is_in() -> None:
