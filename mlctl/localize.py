@@ -154,7 +154,7 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
     upload = Upload(
         Sort.COMPONENT, _absolute(path), _component_hash(path), ("properties", "componentSpec")
     )
-    given: dict[Pointer, Data] = {("spec",): _yaml(path), ("hash",): upload.digest}
+    given: dict[Pointer, Data] = {("spec",): _yaml(path)}
     address = Address(COMPONENT.name, ANONYMOUS, None, upload.digest)
     return _owned(resource, field, COMPONENT, address, given, upload)
 

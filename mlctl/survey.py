@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mlctl import pointer
-from mlctl.backends.base import Backend, Live, SupportsCode, SupportsNames, SupportsUsage, Usage
+from mlctl.backends.base import (
+    Backend,
+    Live,
+    SupportsCode,
+    SupportsComponents,
+    SupportsNames,
+    SupportsUsage,
+    Usage,
+)
 from mlctl.catalog import limits
 from mlctl.compare import differences
 from mlctl.graph import Graph
@@ -52,6 +60,7 @@ def survey(graph: Graph, backend: Backend, *, destroying: bool = False) -> Surve
     if more:
         found |= backend.read(more)
     found |= _code(graph, found, backend)
+    found |= _components(graph, found, backend)
     leaving = {address: live for address, live in found.items() if state(live.body) == "deleting"}
     live = {address: one for address, one in found.items() if address not in leaving}
     deleting = destroying or _replaces(graph, live, backend.scope)
@@ -114,6 +123,25 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
                 known[address] = there
     found = backend.read(known.values()) if known else {}
     return {address: found[there] for address, there in known.items() if there in found}
+
+
+def _components(
+    graph: Graph, live: Mapping[Address, Live], backend: Backend
+) -> dict[Address, Live]:
+    """Components that somebody else made of a file, and that a deployment of it uses today.
+
+    To ask is slow, so what the deployment has from us, or no deployment has, is not asked for.
+    """
+    if not isinstance(backend, SupportsComponents):
+        return {}
+    found: dict[Address, Live] = {}
+    for address, resource in graph.resources.items():
+        owner = live.get(resource.owner) if address.kind == "component" and resource.owner else None
+        used = named_by(owner, backend.scope) if owner else []
+        others = {one for one in used if one.kind == "component" and one in live} - {address}
+        if others and (there := backend.find_component(resource.uploads[0].path)) in others:
+            found[address] = live[there]
+    return found
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:

@@ -227,6 +227,14 @@ class SupportsCode(Protocol):
 
 
 @runtime_checkable
+class SupportsComponents(Protocol):
+    """Knows what others have made of a pipeline component's file, under a name of their own."""
+
+    def find_component(self, path: str) -> Address | None:
+        """The component that stands for the file as it is now; nothing is written."""
+
+
+@runtime_checkable
 class SupportsUpload(Protocol):
     """Needs local files before a body can name them; one that does not takes the body's word."""
 

@@ -31,12 +31,11 @@ COMPONENT = Kind(
     {
         "title": "Component",
         "properties": {
-            "spec": {  # not compared: the service knows it in another form; the hash says the same
+            "spec": {  # not compared: the service knows it in another form; the version says it all
                 "x-ms-mutability": ["create"],
                 "x-mlctl-wire": "/properties/componentSpec",
                 "x-mlctl-codec": "json",
             },
-            "hash": {**_FIXED, "x-mlctl-wire": "/properties/properties/hash_sha256"},
         },
         "x-mlctl-wire-constants": {"/properties/isAnonymous": True},
     },

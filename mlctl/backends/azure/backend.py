@@ -163,6 +163,10 @@ class AzureBackend:
         """A code asset with this content hash, whoever uploaded it."""
         return self._uploader.find_code(sha256)
 
+    def find_component(self, path: str) -> Address | None:
+        """The component that azure-ai-ml has made of a file, as it is now."""
+        return self._uploader.find_component(path)
+
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload
     ) -> Mapping[str, Data]:

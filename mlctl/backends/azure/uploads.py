@@ -6,31 +6,30 @@ it has arrived: what one tool has uploaded, the other does not upload again.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path, PurePosixPath
-from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_OID, uuid5
 
 from mlctl import content, localize, pointer
 from mlctl.backends.azure import refusals
 from mlctl.backends.azure.arm import Arm, path_of
-from mlctl.backends.azure.clouds import CLOUDS, Cloud
+from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reading import path, workspace
 from mlctl.backends.base import Permanent
 from mlctl.content import Sort, Upload
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.pointer import Data
+
+if TYPE_CHECKING:
+    from mlctl.backends.azure.components import Components
 
 _STORE = "workspaceblobstore"  # every workspace has it; `localize` names it too
 _HASH_VERSION = "202208"
 _DONE = {"upload_status": "completed"}
 _AT_ONCE = 8  # files that go up at the same time
-_quiet = Lock()  # the SDK prints, and what it prints to belongs to the whole process
 
 Body = Mapping[str, Data]
 
@@ -52,6 +51,12 @@ class Uploader:
             parts = str(one["id"]).split("/")
             return Address("code", parts[-3], None, parts[-1])
         return None
+
+    def find_component(self, path: str) -> Address | None:
+        """The component that the SDK has made of a file with this content."""
+        found = self._components().find(path)
+        named = Reference.parse(f"azureml:{found}", "component") if found else None
+        return named.address if named else None
 
     def upload(self, address: Address, body: Body, upload: Upload) -> Body:
         """Upload; the body that names what was uploaded.
@@ -128,35 +133,13 @@ class Uploader:
             marked.set_blob_metadata({**named, **_DONE})
 
     def _component(self, upload: Upload) -> Data:
-        """Let the SDK make a component of its file and all that its steps need; its definition."""
-        from azure.ai.ml import MLClient, load_component
+        """The definition of what the SDK makes of a file and of all that its steps need."""
+        return self._arm.get(self._components().make(upload.path))["properties"]["componentSpec"]
 
-        scope = self._scope
-        names = (scope.subscription, scope.resource_group, scope.workspace)
-        with _quiet, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            client = MLClient(self._arm.credential, *names, **self._sdk_cloud())
-            with refusals.translated():
-                given = load_component(upload.path)
-                made = client.components.create_or_update(given, is_anonymous=True)
-        return self._arm.get(str(made.id))["properties"]["componentSpec"]
+    def _components(self) -> Components:
+        from mlctl.backends.azure.components import Components  # the SDK is slow to import
 
-    def _sdk_cloud(self) -> dict[str, Any]:
-        """The cloud in the SDK's words; it knows the three of `clouds` itself."""
-        if self._cloud.name.casefold() in CLOUDS:
-            return {"cloud": self._cloud.name}
-        base = self._arm.base
-        told = {
-            "azure_portal": base,
-            "resource_manager": base,
-            "active_directory": self._cloud.authority,
-            "aml_resource_id": base,
-            "storage_endpoint": self._cloud.storage,
-            "registry_discovery_endpoint": base + "/",
-        }
-        name = (
-            f"{self._cloud.name}-{urlsplit(base).netloc}"  # the SDK never forgets what a name meant
-        )
-        return {"cloud": name, "cloud_metadata": told}
+        return Components(self._arm, self._scope, self._cloud)
 
 
 def _unchanged(upload: Upload) -> None:

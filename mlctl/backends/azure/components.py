@@ -1,0 +1,116 @@
+"""Pipeline components in local files: what azure-ai-ml 1.35.2 makes of them, and under which name.
+
+Whatever name and version the file has, the SDK registers it as `azureml_anonymous`, and the version
+is a hash of its definition with all that its steps run resolved to ids. Only the SDK can tell it.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from contextlib import redirect_stderr, redirect_stdout
+from http import HTTPStatus
+from threading import Lock
+from typing import Any
+from urllib.parse import urlsplit
+
+from azure.core.pipeline import PipelineRequest, PipelineResponse
+from azure.core.pipeline.policies import HTTPPolicy
+from azure.core.rest import HttpRequest
+
+from mlctl.backends.azure import refusals
+from mlctl.backends.azure.arm import Arm
+from mlctl.backends.azure.clouds import CLOUDS, Cloud
+from mlctl.kinds.address import Scope
+
+_UNNAMED = [{"name": "azureml_anonymous"}, {"version": "1"}]  # so a deployment's file is read
+_quiet = Lock()  # the SDK prints, and what it prints to belongs to the whole process
+
+
+class Components:
+    """The components of one workspace, through the SDK."""
+
+    def __init__(self, arm: Arm, scope: Scope, cloud: Cloud) -> None:
+        self._arm = arm
+        self._scope = scope
+        self._cloud = cloud
+
+    def make(self, path: str) -> str:
+        """Register a file's component with all that its steps need; its ARM id.
+
+        Raises:
+            BackendError: refused.
+        """
+        with refusals.translated():
+            return self._registered(path)
+
+    def find(self, path: str) -> str | None:
+        """The ARM id of the component that the SDK has made of a file; None where it has not.
+
+        Nothing is written. What the SDK cannot read was never made: its words come with `make`.
+        """
+        from azure.ai.ml.exceptions import MlException
+        from azure.core.exceptions import AzureError
+
+        try:
+            return self._registered(path, per_call_policies=[_Looking()])
+        except (_Absent, AzureError, MlException):
+            return None
+
+    def _registered(self, path: str, **options: Any) -> str:
+        from azure.ai.ml import MLClient, load_component
+
+        scope = self._scope
+        settings = {**self._told(), **options}
+        with _quiet, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            client = MLClient(
+                self._arm.credential,
+                scope.subscription,
+                scope.resource_group,
+                scope.workspace,
+                **settings,
+            )
+            given = load_component(path, params_override=_UNNAMED)
+            made = client.components.create_or_update(given, is_anonymous=True)
+        return str(made.id)
+
+    def _told(self) -> dict[str, Any]:
+        """The cloud in the SDK's words; it knows the three of `clouds` itself."""
+        if self._cloud.name.casefold() in CLOUDS:
+            return {"cloud": self._cloud.name}
+        base = self._arm.base
+        told = {
+            "azure_portal": base,
+            "resource_manager": base,
+            "active_directory": self._cloud.authority,
+            "aml_resource_id": base,
+            "storage_endpoint": self._cloud.storage,
+            "registry_discovery_endpoint": base + "/",
+        }
+        # the SDK never forgets what a name meant
+        return {"cloud": f"{self._cloud.name}-{urlsplit(base).netloc}", "cloud_metadata": told}
+
+
+class _Absent(Exception):
+    """Something would have to be written first."""
+
+
+_ANONYMOUS = re.compile(
+    r"/(?:components/azureml_anonymous|environments/CliV2AnonymousEnvironment)/versions/[^/]+$"
+)
+
+
+class _Looking(HTTPPolicy[Any, Any]):
+    """Lets nothing be written: a PUT of what is named by its content is as good as a GET."""
+
+    def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
+        """Ask, or raise `_Absent`."""
+        asked = request.http_request
+        if asked.method == "PUT" and _ANONYMOUS.search(urlsplit(asked.url).path):
+            request.http_request = HttpRequest("GET", asked.url)
+        elif asked.method not in ("GET", "HEAD"):
+            raise _Absent
+        answer = self.next.send(request)
+        if asked.method == "PUT" and answer.http_response.status_code == HTTPStatus.NOT_FOUND:
+            raise _Absent
+        return answer
