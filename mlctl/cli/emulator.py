@@ -147,6 +147,8 @@ def _need_extras(*, http: bool) -> None:
 
 def _need_token(session: Session, host: str, token: str | None) -> None:
     """Off loopback, others can reach it: they need to know something, and the user to know that."""
+    if not host:
+        raise typer.BadParameter("name an address, as 127.0.0.1", param_hint="--host")
     if _loopback(host):
         return
     if not token:

@@ -21,6 +21,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from mlctl.emulator import private
 
 _LIFE, _SPARE = timedelta(days=397), timedelta(days=7)  # clients refuse longer lives
+_OTHERS = 0o077  # of a file's mode: what its group and everybody may do
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NO_USAGE = {
     "content_commitment": False,
@@ -43,7 +44,8 @@ class Files:
 
 
 def ensure(folder: Path, names: Collection[str], now: datetime) -> Files:
-    """The files in `folder`, made anew where they are missing, too old or for other hosts.
+    """The files in `folder`, made anew where they are missing, too old, broken, for other hosts, or
+    where others may read the key.
 
     The certificate is for loopback and for `names`.
 
@@ -62,9 +64,14 @@ def _good(files: Files, hosts: Collection[str], now: datetime) -> bool:
     every = (files.authority, files.bundle, files.certificate, files.key)
     if not all(file.is_file() for file in every):
         return False
+    if files.key.stat().st_mode & _OTHERS:
+        return False  # somebody may have read it
     try:
         certificate = x509.load_pem_x509_certificate(files.certificate.read_bytes())
-    except ValueError:
+        key = serialization.load_pem_private_key(files.key.read_bytes(), None)
+    except (ValueError, TypeError):
+        return False
+    if key.public_key() != certificate.public_key():
         return False
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     held = {str(each) for each in names.get_values_for_type(x509.IPAddress)}

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from mlctl.emulator import private
 from mlctl.emulator.identity import CLOUD
 from mlctl.kinds.address import Scope
 
 FILE = Path(".mlctl", "emulator.json")
+_SOON = 2.0  # seconds that a running emulator may take to let somebody in
+_MOST = 2**31  # of process ids
 # App Service's protocol needs a secret; where no token is set, any will do.
 _ANY_SECRET = "emulator"  # noqa: S105
 
@@ -44,24 +48,39 @@ class Running:
         """
         private.write(file, json.dumps(asdict(self), indent=2).encode())
 
-    def forget(self, file: Path) -> None:
-        """Take the note away, unless another emulator has left its own there."""
-        if _read(file) == self:
+    def forget(self, file: Path, before: Running | None = None) -> None:
+        """Take the note away, unless another emulator has left its own there.
+
+        The note of the one that ran `before` comes back, if it still does.
+        """
+        if _read(file) != self:
+            return
+        if before is not None and before.lives:
+            before.leave(file)
+        else:
             file.unlink(missing_ok=True)
+
+    @property
+    def lives(self) -> bool:
+        """Whether its process is there, and somebody listens where it did."""
+        try:
+            os.kill(self.pid, 0)
+        except PermissionError:
+            pass
+        except OSError:
+            return False
+        where = urlsplit(self.url)
+        try:
+            socket.create_connection((where.hostname or "", where.port or 0), _SOON).close()
+        except OSError:
+            return False
+        return True
 
 
 def find(file: Path) -> Running | None:
-    """The emulator whose note is there and whose process lives."""
+    """The emulator whose note is there, if it runs."""
     running = _read(file)
-    if running is None:
-        return None
-    try:
-        os.kill(running.pid, 0)
-    except ProcessLookupError:
-        return None
-    except PermissionError:
-        pass
-    return running
+    return running if running is not None and running.lives else None
 
 
 def exports(running: Running, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -91,7 +110,10 @@ def shell(pairs: Iterator[tuple[str, str]]) -> str:
 
 
 def _read(file: Path) -> Running | None:
+    """The note, unless it is none: anybody may have written it."""
     try:
-        return Running(**json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        note = Running(**json.loads(file.read_text(encoding="utf-8")))
+        sound = type(note.pid) is int and 0 < note.pid < _MOST and urlsplit(note.url).port
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
+    return note if sound else None

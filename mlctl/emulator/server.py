@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
 import uvicorn
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from mlctl.emulator import connection
 from mlctl.emulator.http import UNCUT, ArmError, Request, Response, refusal
 
 Answer: TypeAlias = Callable[[Request], Response]
@@ -59,7 +59,7 @@ def serve(
     What runs when the signal comes is finished; connections that idle are closed.
     """
     certificate, key = tls or (None, None)
-    protocol: Any = _protocol  # uvicorn calls it as it calls its classes
+    protocol: Any = connection.protocol
     config = uvicorn.Config(
         Application(answer),
         http=protocol,
@@ -91,22 +91,6 @@ def serve(
 def _ignored(*_: object) -> None: ...
 
 
-def _protocol(*arguments: Any, **named: Any) -> Any:
-    """uvicorn's own, telling the application how to break its connection."""
-    protocol: Any = AutoHTTPProtocol
-    made = protocol(*arguments, **named)
-    application = made.app
-
-    async def app(scope: Message, receive: Receive, send: Send) -> None:
-        await application({**scope, _BREAK: made.transport.abort}, receive, send)
-
-    made.app = app
-    return made
-
-
-_BREAK = "mlctl.break"
-
-
 class Application:
     """The ASGI side: reads a request, answers it, sends the response as it says.
 
@@ -114,8 +98,10 @@ class Application:
     has one lock, so that threads would only wait for each other.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, patience: float = connection.PATIENCE) -> None:
+        """`patience` is how many seconds a client may be silent in the middle of a request."""
         self._answer = answer
+        self._patience = patience
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """One request."""
@@ -123,17 +109,33 @@ class Application:
             return
         request = _request(scope)
         largest = LARGEST_BLOB if request.path.startswith(_BLOBS) else LARGEST_BODY
-        body = await _body(receive, largest)
-        if body is None:
-            text = f"The request is larger than {largest // 2**20} MB."
-            response = refusal(ArmError(413, "RequestEntityTooLarge", text), "")
-        else:
-            response = self._answer(replace(request, body=body))
+        response = await self._answered(request, receive, largest)
         if response.wait:
             await asyncio.sleep(response.wait)
         if request.method == "HEAD":
             response = replace(response, headers=_lengthened(response), body=b"")
         await _send(response, scope, send)
+
+    async def _answered(self, request: Request, receive: Receive, largest: int) -> Response:
+        if _asks_in_vain(request, largest):
+            return _too_large(largest, {"connection": "close"})
+        try:
+            body = await _body(receive, largest, self._patience)
+        except TimeoutError:
+            return connection.late()
+        return _too_large(largest) if body is None else self._answer(replace(request, body=body))
+
+
+def _asks_in_vain(request: Request, largest: int) -> bool:
+    """Whether the client waits to be told if it may send a body, and may not."""
+    length = request.header("content-length")
+    waits = request.header("expect").casefold() == "100-continue"
+    return waits and length.isdecimal() and int(length) > largest
+
+
+def _too_large(largest: int, headers: Mapping[str, str] | None = None) -> Response:
+    text = f"The request is larger than {largest // 2**20} MB."
+    return refusal(ArmError(413, "RequestEntityTooLarge", text, headers=headers), "")
 
 
 def _request(scope: Message) -> Request:
@@ -144,13 +146,17 @@ def _request(scope: Message) -> Request:
     return Request(scope["method"], path, dict(reversed(pairs)), headers, b"", base)
 
 
-async def _body(receive: Receive, largest: int) -> bytes | None:
+async def _body(receive: Receive, largest: int, patience: float) -> bytes | None:
     """The body; None when it is too large, read to its end all the same: who is still writing would
-    not read our answer."""
+    not read our answer.
+
+    Raises:
+        TimeoutError: the client is silent for longer than `patience`.
+    """
     parts: list[bytes] = []
     size = 0
     while True:
-        message = await receive()
+        message = await asyncio.wait_for(receive(), patience)
         if message["type"] == "http.disconnect":
             return b"" if size <= largest else None
         size += len(message.get("body", b""))
@@ -164,7 +170,7 @@ async def _body(receive: Receive, largest: int) -> bytes | None:
 
 async def _send(response: Response, scope: Message, send: Send) -> None:
     if response.cut is not UNCUT and response.cut < 0:
-        scope[_BREAK]()
+        scope[connection.BREAK]()
         return
     headers = _lengthened(response)
     start = [(name.encode("latin-1"), held.encode("latin-1")) for name, held in headers.items()]

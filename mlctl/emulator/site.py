@@ -15,7 +15,7 @@ from mlctl.cloud.store import Store, StoreError
 from mlctl.emulator import hosts, private, server
 from mlctl.emulator.emulator import Emulator
 from mlctl.emulator.record import Recorder
-from mlctl.emulator.running import FILE, Running
+from mlctl.emulator.running import FILE, Running, find
 from mlctl.emulator.server import Answer
 from mlctl.emulator.settings import Settings
 
@@ -49,6 +49,7 @@ def run(site: Site, settings: Settings, ready: Callable[[Running], None]) -> Non
         _recorded(site.record) as recorded,
     ):
         running, tls = _described(site, settings, listener)
+        before = find(FILE)
 
         def tell() -> None:
             running.leave(FILE)
@@ -58,7 +59,7 @@ def run(site: Site, settings: Settings, ready: Callable[[Running], None]) -> Non
             answer = hosts.admitting(Emulator(store, settings), site.host, site.names)
             server.serve(recorded(answer), listener, tls, tell)
         finally:
-            running.forget(FILE)
+            running.forget(FILE, before)
 
 
 @contextmanager

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import signal
+import socket
+import ssl
 import stat
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -18,6 +24,7 @@ from tests.emulator.asking import CLUSTER, MODEL, VERSION
 from tests.emulator.serving import COMMAND, Served, serving, surroundings
 
 CLIENTS = 64
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def env(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -88,6 +95,24 @@ def test_where_nothing_runs_there_is_nothing_to_export(tmp_path: Path) -> None:
     assert env(tmp_path).returncode != 0
 
 
+@pytest.mark.parametrize("pid", ["7", -1, 0, 10**30, None, 2**22 + 1])
+def test_a_note_of_no_emulator_leads_nowhere(tmp_path: Path, pid: object) -> None:
+    names = ("ca_file", "bundle", "subscription", "resource_group", "workspace", "token")
+    note = {**dict.fromkeys(names, ""), "url": "https://127.0.0.1:9", "pid": pid}
+    (tmp_path / ".mlctl").mkdir()
+    (tmp_path / ".mlctl" / "emulator.json").write_text(json.dumps(note))
+    ended = env(tmp_path)
+    assert (ended.returncode, "no emulator runs" in ended.stderr) == (1, True)
+
+
+def test_the_last_one_started_is_the_one_to_talk_to_as_long_as_it_runs(tmp_path: Path) -> None:
+    with serving(tmp_path, "--http") as first:
+        with serving(tmp_path, "--http") as second:
+            assert exported(tmp_path)["IDENTITY_ENDPOINT"].startswith(second.told["url"])
+            second.stop()
+        assert exported(tmp_path)["IDENTITY_ENDPOINT"].startswith(first.told["url"])
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(alone: Served, number: signal.Signals) -> None:
     with alone.connection() as idle:
@@ -103,6 +128,25 @@ def test_its_certificate_is_made_once(tmp_path: Path) -> None:
             trusted.append(Path(found.told["ca_file"]).read_text())
             assert found.ask("GET", found.workspace)[0] == 200
     assert trusted[0] == trusted[1]
+
+
+def test_a_key_that_is_broken_or_was_open_to_others_is_made_anew(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography", reason="the emulator extra is not installed")
+    from mlctl.emulator import certificates
+
+    first = certificates.ensure(tmp_path, ["127.0.0.1"], NOW)
+    made = first.key.read_bytes()
+    assert certificates.ensure(tmp_path, ["127.0.0.1"], NOW).key.read_bytes() == made
+    first.key.chmod(0o640)
+    opened = certificates.ensure(tmp_path, ["127.0.0.1"], NOW).key.read_bytes()
+    assert (opened == made, stat.S_IMODE(first.key.stat().st_mode)) == (False, 0o600)
+    first.key.write_text("garbage")
+    assert certificates.ensure(tmp_path, ["127.0.0.1"], NOW).key.read_bytes() != opened
+    first.key.write_bytes(made)
+    assert certificates.ensure(tmp_path, ["127.0.0.1"], NOW).key.read_bytes() != made
+    before = first.authority.read_bytes()
+    certificates.ensure(tmp_path, ["127.0.0.1"], NOW + timedelta(days=396))
+    assert first.authority.read_bytes() != before
 
 
 def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -162,6 +206,59 @@ def test_a_body_that_is_too_large_is_refused_in_arms_words(served: Served) -> No
     assert (status, error["error"]["code"]) == (413, "RequestEntityTooLarge")
 
 
+def test_who_asks_first_is_told_not_to_send_what_is_too_large(served: Served) -> None:
+    with served.connection() as over:
+        over.putrequest("PUT", f"{served.workspace}/computes/cpu?{VERSION}")
+        over.putheader("expect", "100-continue")
+        over.putheader("content-length", str(2**40))
+        over.endheaders()
+        response = over.getresponse()
+        assert (response.status, response.headers["connection"]) == (413, "close")
+
+
+def test_who_stops_in_the_middle_of_a_body_is_not_waited_for() -> None:
+    pytest.importorskip("uvicorn", reason="the emulator extra is not installed")
+    from mlctl.emulator import Response
+    from mlctl.emulator.server import Application
+
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "PUT", "path": "/", "query_string": b"", "headers": []}
+    application = Application(lambda _: Response(200), patience=0.001)
+    asyncio.run(application({**scope, "scheme": "http"}, receive, send))
+    assert sent[0]["status"] == 408
+
+
+def test_a_host_that_is_not_its_own_is_refused(served: Served) -> None:
+    status, error = served.ask("GET", served.workspace, headers={"host": "evil.example"})
+    assert (status, error["error"]["code"]) == (421, "MisdirectedRequest")
+
+
+def test_a_name_that_it_was_given_is_its_own_and_in_its_certificate(tmp_path: Path) -> None:
+    with serving(tmp_path, "--allow-host", "box.example") as found:
+        assert found.ask("GET", found.workspace, headers={"host": "box.example"})[0] == 200
+        trusted = ssl.create_default_context(cafile=str(found.told["ca_file"]))
+        where = urlsplit(str(found.told["url"]))
+        with socket.create_connection((str(where.hostname), int(where.port or 0))) as plain:
+            trusted.wrap_socket(plain, server_hostname="box.example").close()
+
+
+def test_faults_that_were_ordered_before_it_starts_strike_it(tmp_path: Path) -> None:
+    order = ["local", "fault", "add", "refuse", "--status", "429", "--retry-after", "seconds"]
+    done = subprocess.run(
+        [*COMMAND[:-1], *order], cwd=tmp_path, env=surroundings(), check=True, capture_output=True
+    )
+    assert done.stdout == b"1\n"
+    with serving(tmp_path, "--http") as found:
+        assert [found.ask("GET", found.workspace)[0] for _ in range(2)] == [429, 200]
+
+
 def test_a_blob_may_be_larger(served: Served) -> None:
     with served.connection() as over:
         over.request("PUT", "/blob/acct/box/large.bin", b"x" * (17 * 2**20))
@@ -194,7 +291,9 @@ def test_garbage_on_the_wire_is_no_end(served: Served) -> None:
     with served.connection() as over:
         over.connect()
         over.sock.sendall(b"\x00\xff garbage\r\n\r\n")
-        assert over.sock.recv(12).startswith(b"HTTP/1.1 400")
+        response = http.client.HTTPResponse(over.sock)
+        response.begin()
+        assert (response.status, json.load(response)["error"]["code"]) == (400, "BadRequest")
     assert served.ask("GET", served.workspace)[0] == 200
 
 
@@ -237,8 +336,9 @@ def test_the_style_comes_from_the_environment(tmp_path: Path) -> None:
         assert body["properties"]["provisioningState"] == "Succeeded"
 
 
-def test_the_world_is_not_let_in_without_a_token(tmp_path: Path) -> None:
-    ended = refused(tmp_path, "--host", "0.0.0.0")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_the_world_is_not_let_in_without_a_token(tmp_path: Path, host: str) -> None:
+    ended = refused(tmp_path, "--host", host)
     assert ended.returncode != 0
     assert "--token" in ended.stderr
 
