@@ -8,12 +8,13 @@ PYTHON ?=
 EXTRAS ?=
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help setup check lint types contracts test fix docs coverage bench demo clean
+.PHONY: help setup check lint types contracts test test-az fix docs coverage bench demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
 	@echo "make check     format, lint, types, import contracts and tests: all that a change must pass"
 	@echo "make test      the tests alone"
+	@echo "make test-az   the unmodified az of PyPI on the emulator; installs it in $(VENV)/az, which takes minutes"
 	@echo "make fix       format, and repair what the linter can repair"
 	@echo "make docs      write the pages that are made from the program"
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
@@ -56,6 +57,16 @@ contracts: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest
+
+# AZ=/path/to/az takes one that is there.
+AZ ?= $(VENV)/az/bin/az
+test-az: $(READY) $(AZ)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,emulator]'
+	MLCTL_TEST_AZ=1 MLCTL_AZ=$(abspath $(AZ)) $(BIN)/python -m pytest -rs tests/emulator/test_az.py
+
+$(VENV)/az/bin/az: | $(READY)
+	$(BIN)/python -m venv $(VENV)/az
+	$(VENV)/az/bin/python -m pip install --quiet --disable-pip-version-check azure-cli
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

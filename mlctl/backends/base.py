@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from mlctl.catalog import Size
 from mlctl.content import Upload
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
@@ -181,6 +182,14 @@ class SupportsUsage(Protocol):
 
     def usage(self, location: str) -> list[Usage]:
         """What is used and allowed in a region."""
+
+
+@runtime_checkable
+class SupportsSizes(Protocol):
+    """Knows the VM sizes that clusters can have."""
+
+    def sizes(self, location: str) -> list[Size]:
+        """The sizes that a region offers."""
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ from mlctl.backends.base import (
     Transient,
     Usage,
 )
+from mlctl.catalog import Size
 from mlctl.cloud import control, operations, quota, rows, service
 from mlctl.cloud.ask import Catalog, Found
 from mlctl.cloud.control import Pool, Status
@@ -177,6 +178,10 @@ class LocalBackend:
             for pool in self.pools(location)
             if pool.name != quota.ENDPOINTS
         ]
+
+    def sizes(self, location: str) -> builtins.list[Size]:  # noqa: ARG002 - all regions are alike
+        """The sizes of the catalogue."""
+        return [*public.sizes().values()]
 
     def checkup(self, now: float) -> Iterator[Check]:  # noqa: ARG002 - its own clock is always right
         """Look at the state and the locks."""

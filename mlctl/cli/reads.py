@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mlctl import catalog
-from mlctl.backends.base import Backend, Live, NotFound, SupportsNodes, SupportsUsage
+from mlctl.backends.base import Backend, Live, NotFound, SupportsNodes, SupportsSizes, SupportsUsage
 from mlctl.cli.arguments import UsageError
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import print_data
@@ -56,9 +56,18 @@ def list_(session: Session, kind: Kind, words: Words) -> Exit:
 
 
 def list_sizes(session: Session, _kind: Kind, words: Words) -> Exit:
-    """Print the VM sizes that are known, in the shape of ARM's `vmSizes`."""
+    """Print the VM sizes that a region has, in the shape of ARM's `vmSizes`.
+
+    The catalogue answers for a backend that does not know them.
+    """
     of_type = words.get("type_")
-    data = [_size(one) for one in catalog.sizes().values()]
+    with session.backend() as backend:
+        place = _region(session, backend, words)
+        if isinstance(backend, SupportsSizes):
+            found = backend.sizes(place)
+        else:
+            found = list(catalog.sizes().values())
+    data = [_size(one) for one in found]
     _print(session, data if of_type in (None, "AmlCompute") else [], words, tables.SIZES)
     return Exit.OK
 
@@ -66,7 +75,7 @@ def list_sizes(session: Session, _kind: Kind, words: Words) -> Exit:
 def list_usage(session: Session, _kind: Kind, words: Words) -> Exit:
     """Print what is used and allowed in a region, in the shape of ARM's `usages`."""
     with session.backend() as backend:
-        place = words.get("location") or session.settings.configured(LOCATION) or backend.location
+        place = _region(session, backend, words)
         used = backend.usage(place) if isinstance(backend, SupportsUsage) else []
         scope = (
             f"/subscriptions/{backend.scope.subscription}/providers/{PROVIDER}/locations/{place}"
@@ -84,6 +93,12 @@ def list_usage(session: Session, _kind: Kind, words: Words) -> Exit:
     ]
     _print(session, data, words, tables.USAGE)
     return Exit.OK
+
+
+def _region(session: Session, backend: Backend, words: Words) -> str:
+    """The region that is asked about: the one named, the usual one, the workspace's."""
+    named = words.get("location") or session.settings.configured(LOCATION)
+    return str(named or backend.location).replace(" ", "").lower()
 
 
 def list_nodes(session: Session, kind: Kind, words: Words) -> Exit:

@@ -174,7 +174,7 @@ def _of_clusters(kind: Kind) -> Iterator[Verb]:
         "list-sizes",
         reads.list_sizes,
         (place, types, *flags.POLICY),
-        "List the VM sizes that are known, with vCPUs, memory and prices.",
+        "List the VM sizes that a region has, with vCPUs, memory and prices.",
     )
     yield Verb(
         "list-usage",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlctl import catalog
 from mlctl.backends.base import Usage
 from mlctl.pointer import Data
 from tests.azure.clients import Between, azure, emulated, says
@@ -49,3 +50,30 @@ def test_parts_of_a_total_do_not_count_again() -> None:
 
 def test_less_than_nothing_means_no_limit() -> None:
     assert usage(line("lowPriorityCores", "", 3, -1)) == [Usage("low_priority", 3, None)]
+
+
+def test_the_sizes_of_a_region_are_those_that_the_service_has() -> None:
+    price = {"retailPrice": 0.229, "osType": "Linux", "vmTier": "Standard"}
+    dear = {"retailPrice": 9.0, "osType": "Windows", "vmTier": "Standard"}
+    told = {
+        "name": "Standard_New_v9",
+        "family": "standardNewFamily",
+        "vCPUs": 4,
+        "gpus": 1,
+        "memoryGB": 14,
+        "lowPriorityCapable": True,
+        "supportedComputeTypes": ["AmlCompute", "ComputeInstance"],
+        "estimatedVMPrices": {"values": [dear, price]},
+    }
+    alone = {**told, "name": "Standard_Alone", "supportedComputeTypes": ["ComputeInstance"]}
+    bare = {"name": "Standard_DS3_v2"}
+    answer = says(200, {"value": [told, alone, bare]})
+    between = Between(emulated(), [("GET */locations/westus/vmSizes", answer)])
+    new, poor = azure(between).backend.sizes("westus")
+    assert (new.name, new.vcpus, new.usd_per_hour) == ("Standard_New_v9", 4, 0.229)
+    assert (poor.name, poor.vcpus, poor.usd_per_hour) == ("Standard_DS3_v2", 0, None)
+
+
+def test_the_sizes_of_the_emulator_are_those_of_the_catalogue() -> None:
+    found = {one.name: one.usd_per_hour for one in azure(emulated()).backend.sizes("eastus")}
+    assert found == {one.name: one.usd_per_hour for one in catalog.sizes().values()}

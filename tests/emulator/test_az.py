@@ -60,3 +60,32 @@ def test_az_logs_in_makes_shows_lists_locks_and_deletes(served: Served, tmp_path
     run("lock", "delete", "--name", "keep", *group)
     run("resource", "delete", "--ids", cpu)
     assert served.ask("GET", cpu)[0] == 404
+
+
+def test_az_resource_makes_updates_lists_and_deletes(served: Served, tmp_path: Path) -> None:
+    def run(*arguments: str) -> Data:
+        return az(served, tmp_path, *arguments)
+
+    run("cloud", "set", "--name", "EmulatorCloud")
+    run("login", "--identity")
+    provider, group = "Microsoft.MachineLearningServices", str(served.told["resource_group"])
+    kind = ("--namespace", provider, "--resource-type", "computes")
+    above = ("--resource-group", group, "--parent", f"workspaces/{served.told['workspace']}")
+    named = (*above, *kind, "--name", "az-full")
+    full = ("--is-full-object", "--properties", json.dumps(CLUSTER))
+    assert run("resource", "create", *named, *full)["name"] == "az-full"
+    assert run("resource", "update", *named, "--set", "tags.team=ml")["tags"] == {"team": "ml"}
+    assert run("resource", "show", *named)["tags"] == {"team": "ml"}
+    listed = run("resource", "list", "--resource-type", f"{provider}/workspaces")
+    assert [each["name"] for each in listed] == [served.told["workspace"]]
+    assert run("provider", "show", "--namespace", provider)["registrationState"] == "Registered"
+    run("resource", "delete", *named)
+    path = f"{served.workspace}/computes/az-full"
+    assert served.ask("GET", path)[0] == 404
+
+
+def test_what_the_emulator_refuses_az_tells(served: Served, tmp_path: Path) -> None:
+    az(served, tmp_path, "cloud", "set", "--name", "EmulatorCloud")
+    az(served, tmp_path, "login", "--identity")
+    with pytest.raises(AssertionError, match="ResourceNotFound"):
+        az(served, tmp_path, "resource", "show", "--ids", f"{served.workspace}/computes/nobody")

@@ -192,8 +192,8 @@ def test_what_was_answered_before_a_kill_is_kept(tmp_path: Path) -> None:
                 if len(kept) > 200:
                     found.process.kill()
 
-    with serving(tmp_path) as found, ThreadPoolExecutor(16) as pool:
-        for each in [pool.submit(client, number) for number in range(16)]:
+    with serving(tmp_path) as found, ThreadPoolExecutor(CLIENTS) as pool:
+        for each in [pool.submit(client, number) for number in range(CLIENTS)]:
             with pytest.raises((OSError, http.client.HTTPException)):
                 each.result()
     with serving(tmp_path) as again, again.connection() as over:

@@ -16,6 +16,7 @@ from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.base import Live, Node, Permanent, Usage
 from mlctl.backends.checkup import Check
 from mlctl.backends.metrics import Series
+from mlctl.catalog import Size
 from mlctl.content import Upload
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Scope
@@ -122,6 +123,10 @@ class AzureBackend:
     def usage(self, location: str) -> builtins.list[Usage]:
         """Cores and clusters of a region, taken and allowed."""
         return capacity.usage(self.arm, self.scope, location)
+
+    def sizes(self, location: str) -> builtins.list[Size]:
+        """The VM sizes that a region offers."""
+        return capacity.sizes(self.arm, self.scope, location)
 
     def taken(self, address: Address, location: str) -> str | None:
         """Which other workspace of the subscription that the caller may see has the name there."""

@@ -10,6 +10,7 @@ from mlctl import catalog
 from mlctl.backends.azure.arm import Arm, path_of
 from mlctl.backends.azure.reading import together
 from mlctl.backends.base import BackendError, Usage
+from mlctl.catalog import Size
 from mlctl.kinds.address import COLLECTIONS, PROVIDER, Address, Scope
 from mlctl.pointer import Data, get
 
@@ -22,6 +23,15 @@ _GENERAL = {"totalCores": "computes", "dedicatedCores": "total", "lowPriorityCor
 def usage(arm: Arm, scope: Scope, location: str) -> list[Usage]:
     """Cores and clusters of a region, taken and allowed."""
     return [one for body in arm.pages(_place(scope, location, "usages")) for one in _usage(body)]
+
+
+def sizes(arm: Arm, scope: Scope, location: str) -> list[Size]:
+    """The VM sizes of a region that clusters can have, with what the service says of them."""
+    return [
+        _size(body)
+        for body in arm.pages(_place(scope, location, "vmSizes"))
+        if "AmlCompute" in (body.get("supportedComputeTypes") or ["AmlCompute"])
+    ]
 
 
 class Neighbours:
@@ -90,6 +100,28 @@ def _usage(body: Mapping[str, Data]) -> Iterator[Usage]:
         yield Usage(_GENERAL[sort[0]], used, allowed)
     elif sort == ["vmFamily"] and name.endswith(_DEDICATED):
         yield Usage(_family(name.removesuffix(_DEDICATED)), used, allowed)
+
+
+def _size(body: Mapping[str, Data]) -> Size:
+    name = str(body.get("name"))
+    known = catalog.find_size(name)  # the service does not say which GPUs they are
+    prices = get(body, ("estimatedVMPrices", "values"), []) or []
+    usual = [
+        float(one["retailPrice"])
+        for one in prices
+        if one.get("retailPrice") is not None
+        and (one.get("osType"), one.get("vmTier")) == ("Linux", "Standard")
+    ]
+    return Size(
+        name,
+        str(body.get("family") or ""),
+        int(body.get("vCPUs") or 0),
+        float(body.get("memoryGB") or 0),
+        int(body.get("gpus") or 0),
+        known.gpu_type if known else "",
+        body.get("lowPriorityCapable"),
+        usual[0] if usual else None,
+    )
 
 
 _DEDICATED = " Cluster Dedicated vCPUs"
