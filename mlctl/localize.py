@@ -51,7 +51,6 @@ JOB_DEFINITION = Rule(
 
 ANONYMOUS_ENVIRONMENT = "CliV2AnonymousEnvironment"
 ANONYMOUS = "azureml_anonymous"
-ANONYMOUS_NAMES = (ANONYMOUS_ENVIRONMENT, ANONYMOUS)
 _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 
 
@@ -221,8 +220,10 @@ def _named(asset: Resource, scope: Scope) -> Resource:
     """An anonymous asset with the name and version that follow from its content."""
     if asset.address.name and asset.address.version:
         return asset
-    if asset.kind.name == "environment":
+    if asset.kind.name == "environment" and not asset.address.name:
         name, version = ANONYMOUS_ENVIRONMENT, _environment_hash(asset)
+    elif asset.uploads and not asset.address.name:  # azure-ai-ml 1.35.2: `Model.__init__`
+        name, version = _sha(asset.uploads[0].digest), "1"
     else:
         name, version = asset.address.name or ANONYMOUS, _content_hash(asset, scope)
     return replace(asset, address=Address(asset.kind.name, name, None, version))

@@ -160,7 +160,7 @@ class _Planner:
 
     def _decide(self, resource: Resource) -> Change:
         values, notes = self._resolved(resource)
-        live = self._world.live.get(resource.address) or self._same_content(resource)
+        live = self._same_content(resource) or self._world.live.get(resource.address)
         wanted = complete(values, resource.form)
         if live is None:
             new = resource.kind.versioned and resource.address.version is None
@@ -226,14 +226,21 @@ class _Planner:
         return next((one.address for one in decided if one.address == target), None)
 
     def _same_content(self, resource: Resource) -> Live | None:
-        """For an anonymous asset: the one that its owner uses today, if the content is the same."""
+        """For an inline asset: the one that its owner uses today, if the content is the same.
+
+        What the file calls by a name has that name; one with a version is that version.
+        """
         owner = self._world.live.get(resource.owner) if resource.owner else None
         if owner is None or not any(one.compared for one in resource.form.fields):
+            return None
+        name = resource.text("name") or ""
+        if name and resource.get("version") is not None:
             return None
         wanted = complete(resource.values, resource.form)
         for used in named_by(owner, self._world.scope):
             live = self._world.live.get(used)
-            if live is not None and used.kind == resource.address.kind:
+            alike = not name or used.name.casefold() == name.casefold()
+            if live is not None and used.kind == resource.address.kind and alike:
                 had = decode(live.body, resource.form, self._world.scope, own=False)
                 if not differences(resource.form.fields, wanted, had, self._world.scope):
                     return live

@@ -17,7 +17,6 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope, version_key
 from mlctl.kinds.kind import encode, moving, overlay, renewed
 from mlctl.kinds.resource import Resource
-from mlctl.localize import ANONYMOUS_NAMES
 from mlctl.pointer import Data, Pointer
 from mlctl.survey import named_by
 
@@ -272,7 +271,7 @@ def _body(change: Change, resource: Resource, scope: Scope) -> dict[str, Data]:
         body = renewed(live, values, form, scope)
     else:
         body = overlay(live, values, form, scope)
-    if change.address.name in ANONYMOUS_NAMES and live is None:
+    if resource.anonymous and live is None:
         pointer.put(body, ("properties", "isAnonymous"), value=True)
     return body
 

@@ -35,6 +35,11 @@ class Resource:
     owner: Address | None = None
     uploads: tuple[Upload, ...] = ()
 
+    @property
+    def anonymous(self) -> bool:
+        """Whether it is written inline and nobody has given it a name."""
+        return self.owner is not None and self.get("name") is None
+
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
         """The place of a value (or its key); the spelling through an alias is found too."""
         whole = (*self.root, *at)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from mlctl import apply, steps
 from mlctl import plan as planning
@@ -20,6 +21,7 @@ from mlctl.cli.plan import Planned
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.load import Loader
+from mlctl.pointer import Data
 from mlctl.survey import survey
 from tests.azure.clients import Azure, azure
 from tests.emulator.sdk import Sdk, lead_here
@@ -34,6 +36,7 @@ from tests.emulator.test_interop import (
     make,
     parts,
     read_back,
+    references_of,
     roomy,
     satisfied,
 )
@@ -160,6 +163,14 @@ def test_looking_for_the_component_of_a_file_writes_nothing(tmp_path: Path) -> N
         assert {one.method for one in client.transport.seen} == {"GET"}
 
 
+def test_the_sdk_is_not_asked_for_a_component_that_is_ours(tmp_path: Path) -> None:
+    here, (file, _) = roomy(), pipeline(tmp_path)
+    applied(here, *(one for _, one in parts(file.parent)))
+    client = ours(here)
+    planned(client, file)
+    assert not [one for one in client.transport.seen if "/codes/" in one.path]
+
+
 def test_the_sdk_makes_no_component_again_that_was_applied(tmp_path: Path) -> None:
     here, (file, _) = roomy(), pipeline(tmp_path)
     folder = file.parent
@@ -206,3 +217,62 @@ def test_the_sdk_reads_back_real_files_that_were_applied(
         wrong += [f"{case}: {left}"] if left else []
     told(capsys, f"applied by us, read back equal by the SDK, of {len(cases())}", equal)
     assert not wrong, "\n".join(wrong)
+
+
+INLINE: dict[str, dict[str, Data]] = {
+    "an environment": {"environment": {"image": "busybox"}},
+    "a named environment": {"environment": {"name": "e", "image": "busybox"}},
+    "a version of an environment": {"environment": {"name": "e", "version": 4, "image": "busybox"}},
+    "a conda file": {"environment": {"image": "busybox", "conda_file": "./conda.yml"}},
+    "a model": {"model": {"path": "./model"}},
+    "a model of one file": {"model": {"path": "./model/weights.bin"}},
+    "a named model": {"model": {"name": "m", "path": "./model"}},
+    "a version of a model": {"model": {"name": "m", "version": 3, "path": "./model"}},
+    "code without a dot": {"code_configuration": {"code": "src", "scoring_script": "score.py"}},
+}
+
+
+def inline(folder: Path, here: Sdk, said: dict[str, Data]) -> Path:
+    """A deployment with something inline, beside what it can name."""
+    for name, text in {
+        "conda.yml": "name: e\nchannels: [conda-forge]\ndependencies: [python=3.10]\n",
+        "model/weights.bin": "weights",
+        "src/score.py": "def init(): ...\ndef run(b): return b\n",
+    }.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    data = {
+        "$schema": "https://azuremlschemas.azureedge.net/latest/batchDeployment.schema.json",
+        "name": "blue",
+        "endpoint_name": "heart-batch",
+        "compute": "azureml:cpu-cluster",
+        "model": "azureml:heart:1",
+        "environment": "azureml:sklearn:1",
+        "code_configuration": {"code": "./src", "scoring_script": "score.py"},
+        **said,
+    }
+    for one in references_of(data):
+        make(here.world, one)
+    (folder / "blue.yml").write_text(yaml.safe_dump(data))
+    return folder / "blue.yml"
+
+
+@pytest.mark.parametrize("said", INLINE.values(), ids=INLINE)
+def test_what_the_sdk_makes_of_something_inline_needs_no_change(
+    tmp_path: Path, said: dict[str, Data]
+) -> None:
+    here = roomy()
+    file = inline(tmp_path, here, said)
+    created(here, "batchDeployment", loaded("batchDeployment", file))
+    assert changes(here, file) == []
+
+
+@pytest.mark.parametrize("said", INLINE.values(), ids=INLINE)
+def test_what_was_applied_needs_no_change_after_the_sdk_has_made_it_again(
+    tmp_path: Path, said: dict[str, Data]
+) -> None:
+    here = roomy()
+    file = inline(tmp_path, here, said)
+    applied(here, file)
+    created(here, "batchDeployment", loaded("batchDeployment", file))
+    assert changes(here, file) == []

@@ -8,7 +8,7 @@ import pytest
 
 from mlctl.diagnostics import Report
 from mlctl.kinds.resource import Resource
-from mlctl.localize import ANONYMOUS_NAMES, is_local, localize
+from mlctl.localize import is_local, localize
 from mlctl.pointer import Data
 from tests.worlds import SCOPE, declared, deployment
 
@@ -101,7 +101,7 @@ def test_a_conda_file_and_the_same_inline_are_one_environment(tmp_path: Path) ->
 def test_an_inline_asset_is_owned_and_the_reference_to_it_is_pinned() -> None:
     found, owner = local(deployment(environment={"image": "ubuntu"}))
     assert (found.owner, found.root) == (owner.address, ("environment",))
-    assert found.address.name in ANONYMOUS_NAMES
+    assert found.anonymous
     pinned = f"azureml:{found.address.name}:{found.address.version}"
     assert owner.values["environment",] == pinned
 
@@ -187,3 +187,19 @@ def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / "conda.yml").write_bytes(b"\xff\xfe\xfa")
     environment = {"image": "ubuntu", "conda_file": "conda.yml"}
     assert "UTF-8" in unreadable(in_folder(tmp_path, environment=environment))
+
+
+# The name that azure-ai-ml 1.35.2 sends: the hash of `get_object_hash` of `weights`.
+def test_a_model_of_local_files_has_the_name_that_the_sdk_gives_it(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights.bin").write_text("w")
+    found, _ = local(in_folder(tmp_path, model={"path": "./model"}))
+    digest = "d962567b14191e7aef0c6bb83e4e4c48b3bd35eea360cb152e50e300d5682202"
+    assert str(found.address) == f"model/{digest}:1"
+    assert found.anonymous
+
+
+def test_an_inline_asset_with_a_name_keeps_it() -> None:
+    found = asset(environment={"name": "torch", "image": "ubuntu"})
+    assert found.address.name == "torch"
+    assert not found.anonymous

@@ -202,6 +202,15 @@ def test_a_model_inline_is_the_one_in_use_when_that_has_the_same_content() -> No
     assert len(other.pending) == 2
 
 
+@pytest.mark.parametrize("said", [{"name": "other"}, {"name": "made-by-hand", "version": "8"}])
+def test_another_name_or_version_of_an_inline_model_is_another_model(said: dict[str, Data]) -> None:
+    named = model(name="made-by-hand", version="7", type="mlflow_model")
+    backend = standing(compute(), named, endpoint(), deployment(model="azureml:made-by-hand:7"))
+    inline = {**said, "path": named.values["path",], "type": "mlflow_model"}
+    made = planned(backend, *HEART[::2], deployment(model=inline)).plan
+    assert [one.action for one in made.pending if one.address.kind == "model"] == [Action.CREATE]
+
+
 def test_a_deployment_that_becomes_a_pipeline_is_made_anew() -> None:
     backend = standing(*HEART)
     named = {"name": "blue", "endpoint_name": "heart-batch"}

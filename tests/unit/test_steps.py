@@ -286,6 +286,13 @@ def test_an_inline_asset_is_anonymous_on_the_wire() -> None:
     assert user.body["properties"]["environmentId"] == asset.target.id(SCOPE)
 
 
+def test_an_inline_asset_with_a_name_is_not_anonymous_on_the_wire() -> None:
+    named = deployment(environment={"name": "torch", "image": "ubuntu:22.04"})
+    made = moving((), *HEART[:3], named).work
+    (asset,) = (step for step in made.steps if step.target.kind == "environment")
+    assert "isAnonymous" not in asset.body["properties"]
+
+
 @pytest.mark.parametrize("after", [HEART, HEART[::-1]], ids=["in order", "upside down"])
 def test_nothing_to_do_is_no_step(after: tuple[Resource, ...]) -> None:
     assert moving(HEART, *after).work.steps == ()
