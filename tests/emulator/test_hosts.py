@@ -37,6 +37,7 @@ def test_loopback_is_always_its_own(host: str) -> None:
         "evil.example",
         "127.0.0.1.evil.example",
         "localhost.evil.example",
+        "evillocalhost",
         "10.0.0.6",
         "",
         "[",
