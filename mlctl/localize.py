@@ -9,22 +9,20 @@ content is the same asset.
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import re
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from mlctl import content, pointer, source
+from mlctl import anonymous, content, pointer, source
 from mlctl.content import Sort, Upload
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
-from mlctl.kinds import KINDS, codec
+from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.field import Field, Mutability
+from mlctl.kinds.field import Field
 from mlctl.kinds.internal import CODE, COMPONENT
-from mlctl.kinds.kind import Kind, complete, written
+from mlctl.kinds.kind import Kind, written
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 
@@ -42,15 +40,13 @@ JOB_DEFINITION = Rule(
     "MLC410",
     "job-definition-without-component",
     Severity.ERROR,
-    "a pipeline deployment that has a job and no component",
-    "A pipeline deployment runs a component. Making one from a job takes the workspace that the job"
-    " ran in; mlctl would send a deployment that runs nothing.",
-    "Give the pipeline as a component: `component: ./pipeline.yml`, or register it and write"
-    " `component: azureml:NAME:VERSION`.",
+    "a pipeline deployment with a job written inline, and no component",
+    "A pipeline deployment runs a component. The service makes one of a job that has run, by its"
+    " name; of a job that is only written down nobody makes one, `az ml` no more than mlctl.",
+    "Name a job that has run: `job_definition: azureml:JOB`. Or give the pipeline as a component:"
+    " `component: ./pipeline.yml`.",
 )
 
-ANONYMOUS_ENVIRONMENT = "CliV2AnonymousEnvironment"
-ANONYMOUS = "azureml_anonymous"
 _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 
 
@@ -67,8 +63,14 @@ def localize(resources: Iterable[Resource], scope: Scope, report: Report) -> lis
 
 def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Resource]:
     values, uploads = dict(resource.values), list(resource.uploads)
-    if resource.get("job_definition") is not None and ("component",) not in values:
-        report.add(_no_component(resource))
+    job = resource.get("job_definition")
+    if job is not None and ("component",) not in values:
+        if isinstance(job, str):
+            made = _of_job(resource, job.removeprefix("azureml:"))
+            values["component",] = f"azureml:{made.address.name}:{made.address.version}"
+            yield made
+        else:
+            report.add(_no_component(resource))
     for field in resource.form.fields:
         value = values.get(field.at)
         if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
@@ -77,7 +79,7 @@ def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Reso
             asset = _asset(resource, field, value, scope)
             if asset is not None:
                 inner = list(_localize(asset, scope, report))
-                asset = _named(inner[-1], scope)
+                asset = anonymous.named(inner[-1], scope)
                 values[field.at] = f"azureml:{asset.address.name}:{asset.address.version}"
                 yield asset
             elif field.path and isinstance(value, str):
@@ -91,11 +93,24 @@ def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Reso
 def _no_component(resource: Resource) -> Diagnostic:
     return Diagnostic(
         JOB_DEFINITION,
-        "there is a `job_definition` and no `component` to run",
+        "there is a job that has not run, and no `component`",
         resource.label(("job_definition",), key=True),
-        hint="give the pipeline as a component: `component: ./pipeline.yml`",
+        hint="name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`",
         address=str(resource.address),
     )
+
+
+def _of_job(resource: Resource, job: str) -> Resource:
+    """The component that the service makes of a job: azure-ai-ml 1.35.2 sends this definition.
+
+    The SDK calls every one of them version 1, so that a second job's could not be made; ours are
+    told apart by the job.
+    """
+    spec: Data = {"name": anonymous.NAME, "version": "1", "type": "pipeline", "jobs": {}}
+    values: dict[Pointer, Data] = {("spec",): spec, ("source_job",): job}
+    address = Address(COMPONENT.name, anonymous.NAME, None, anonymous.sha256(job))
+    form, root = COMPONENT.forms[-1], ("job_definition",)
+    return Resource(address, COMPONENT, form, resource.document, values, root, resource.address)
 
 
 def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
@@ -154,7 +169,7 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
         Sort.COMPONENT, _absolute(path), _component_hash(path), ("properties", "componentSpec")
     )
     given: dict[Pointer, Data] = {("spec",): _yaml(path)}
-    address = Address(COMPONENT.name, ANONYMOUS, None, upload.digest)
+    address = Address(COMPONENT.name, anonymous.NAME, None, upload.digest)
     return _owned(resource, field, COMPONENT, address, given, upload)
 
 
@@ -174,7 +189,9 @@ def _component_hash(path: Path, above: tuple[Path, ...] = ()) -> str:
     spec, here = _yaml(path), path.resolve()
     if here in above:
         raise OSError(errno.ELOOP, "it is a component of itself", str(path))
-    return _sha(source.dump(spec) + "".join(_named_hashes(spec, path.parent, (*above, here))))
+    return anonymous.sha256(
+        source.dump(spec) + "".join(_named_hashes(spec, path.parent, (*above, here)))
+    )
 
 
 def _named_hashes(spec: Data, folder: Path, above: tuple[Path, ...]) -> Iterable[str]:
@@ -216,65 +233,6 @@ def _absolute(path: Path) -> str:
     return str(_existing(path).resolve())
 
 
-def _named(asset: Resource, scope: Scope) -> Resource:
-    """An anonymous asset with the name and version that follow from its content."""
-    if asset.address.name and asset.address.version:
-        return asset
-    if asset.kind.name == "environment" and not asset.address.name:
-        name, version = ANONYMOUS_ENVIRONMENT, _environment_hash(asset)
-    elif asset.uploads and not asset.address.name:  # azure-ai-ml 1.35.2: `Model.__init__`
-        name, version = _sha(asset.uploads[0].digest), "1"
-    else:
-        name, version = asset.address.name or ANONYMOUS, _content_hash(asset, scope)
-    return replace(asset, address=Address(asset.kind.name, name, None, version))
-
-
-def _content_hash(asset: Resource, scope: Scope) -> str:
-    """The same for all spellings of the same content; descriptions and tags are none."""
-    values = complete(asset.values, asset.form)
-    fixed = {
-        pointer.text(one.at): codec.canonical(values[one.at], one, scope)
-        for one in asset.form.fields
-        if one.at in values and one.mutability is Mutability.REPLACE
-    }
-    return _sha(json.dumps(fixed, sort_keys=True))
-
-
-def _environment_hash(asset: Resource) -> str:
-    """The version that azure-ai-ml 1.35.2 gives to an inline environment.
-
-    Origin: `Environment._generate_anonymous_name_version`.
-    """
-    said = pointer.nest(asset.values)
-    context = pointer.get(said, ("build", "path"))
-    if context is not None:
-        uploaded = str(context).partition("/LocalUpload/")[2].partition("/")[0]
-        parts = [uploaded or str(context), pointer.get(said, ("build", "dockerfile_path"), "")]
-    else:
-        routes, conda = said.get("inference_config"), said.get("conda_file")
-        conda = _conda(conda) if isinstance(conda, dict) else conda
-        parts = [str(said.get("image")), source.dump(_sorted(routes)) if routes else "", conda]
-    text = ""
-    for part in filter(None, parts):
-        text = text.join(_sha(part))  # sic: each hash with all before it between its letters
-    return _sha(text)
-
-
-def _conda(value: Data) -> str:
-    """A conda specification as the SDK sends it: keys in the order of the alphabet."""
-    return source.dump(_sorted(value))
-
-
-def _sorted(value: Data) -> Data:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
-    return [_sorted(one) for one in value] if isinstance(value, list) else value
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _content(
     resource: Resource, field: Field, value: str, scope: Scope
 ) -> tuple[Data, tuple[Upload, ...]]:
@@ -283,7 +241,7 @@ def _content(
         return value, ()
     path = resolve(resource, value)
     if field.codec == "conda":
-        return _conda(_yaml(path)), ()
+        return anonymous.conda(_yaml(path)), ()
     upload = Upload(Sort.ASSET, _absolute(path), content.asset_hash(path), field.wire)
     return _uri(upload, scope), (upload,)
 

@@ -231,7 +231,8 @@ class _Planner:
         What the file calls by a name has that name; one with a version is that version.
         """
         owner = self._world.live.get(resource.owner) if resource.owner else None
-        if owner is None or not any(one.compared for one in resource.form.fields):
+        said = (one for one in resource.form.fields if one.compared and one.at in resource.values)
+        if owner is None or not any(said):
             return None
         name = resource.text("name") or ""
         if name and resource.get("version") is not None:

@@ -139,7 +139,11 @@ def _components(
         owner = live.get(resource.owner) if address.kind == "component" and resource.owner else None
         used = named_by(owner, backend.scope) if owner else []
         others = {one for one in used if one.kind == "component" and one in live} - {address}
-        if others and (there := backend.find_component(resource.uploads[0].path)) in others:
+        if (
+            others
+            and resource.uploads
+            and (there := backend.find_component(resource.uploads[0].path)) in others
+        ):
             found[address] = live[there]
     return found
 

@@ -36,6 +36,7 @@ COMPONENT = Kind(
                 "x-mlctl-wire": "/properties/componentSpec",
                 "x-mlctl-codec": "json",
             },
+            "source_job": {**_FIXED, "x-mlctl-wire": "/properties/componentSpec/sourceJobId"},
         },
         "x-mlctl-wire-constants": {"/properties/isAnonymous": True},
     },

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections import Counter
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -276,3 +277,20 @@ def test_what_was_applied_needs_no_change_after_the_sdk_has_made_it_again(
     applied(here, file)
     created(here, "batchDeployment", loaded("batchDeployment", file))
     assert changes(here, file) == []
+
+
+def test_a_pipeline_of_a_job_is_made_once_by_either_of_us_and_again_of_another_job(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "from-job.yml"
+    text = "name: blue\nendpoint_name: heart-batch\ntype: pipeline\njob_definition: azureml:{}\n"
+    orders: list[list[Callable[[Sdk, Path], None]]] = [[deployed], [applied], [applied, deployed]]
+    for order in orders:
+        here = roomy()
+        make(here.world, Address("batch-endpoint", "heart-batch"))
+        file.write_text(text.format("one"))
+        for make_it in order:
+            make_it(here, file)
+        assert changes(here, file) == []
+        file.write_text(text.format("two"))
+        assert sorted(one.split()[0] for one in changes(here, file)) == ["CREATE", "UPDATE"]

@@ -40,15 +40,9 @@ COMPONENT = {
 
 PLENTY = 10_000  # cores
 # What the SDK itself refuses before any request, although the reference allows it.
-FROM_A_JOB = (
-    "Azure__azureml-examples__cli__endpoints__batch__deploy-pipelines__hello-batch"
-    "__deployment-from-job"
-)
 REFUSED = {
     "Azure__mlops-project-template__classical__aml-cli-v2__mlops__azureml__batch-endpoint"
     "__at_2022-05-27_18087e3": "a model without a version or label",
-    FROM_A_JOB: "no deployment is planned from a job (MLC410)",
-    f"{FROM_A_JOB}__at_2023-11-01_064db12": "the same, earlier",
 }
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]

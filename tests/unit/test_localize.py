@@ -166,9 +166,21 @@ def unreadable(resource: Resource, code: str = "MLC401") -> str:
     return only.message
 
 
-def test_a_job_is_no_component(tmp_path: Path) -> None:
-    pipeline = in_folder(tmp_path, type="pipeline", job_definition="azureml:a-job")
+def test_a_job_that_has_run_becomes_a_component(tmp_path: Path) -> None:
+    one, owner = local(in_folder(tmp_path, type="pipeline", job_definition="azureml:a-job"))
+    other, _ = local(in_folder(tmp_path, type="pipeline", job_definition="azureml:b-job"))
+    assert (one.kind.name, one.values["source_job",]) == ("component", "a-job")
+    assert owner.values["component",] == f"azureml:azureml_anonymous:{one.address.version}"
+    assert other.address != one.address
+
+
+def test_a_job_that_is_only_written_down_is_no_component(tmp_path: Path) -> None:
+    job: Data = {"type": "pipeline", "jobs": {}}
+    pipeline = in_folder(tmp_path, type="pipeline", job_definition=job)
     assert "no `component`" in unreadable(pipeline, "MLC410")
+
+
+def test_a_job_beside_a_component_is_left_alone(tmp_path: Path) -> None:
     uri = "azureml://registries/r/components/c/versions/1"
     local(in_folder(tmp_path, type="pipeline", job_definition="azureml:a-job", component=uri))
 

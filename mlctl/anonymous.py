@@ -1,0 +1,81 @@
+"""What assets that nobody has named are called: names that follow from their content.
+
+As azure-ai-ml 1.35.2 calls them, so that what one tool has made is the other's too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+
+from mlctl import pointer, source
+from mlctl.kinds import codec
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.field import Mutability
+from mlctl.kinds.kind import complete
+from mlctl.kinds.resource import Resource
+from mlctl.pointer import Data
+
+NAME = "azureml_anonymous"
+_ENVIRONMENT = "CliV2AnonymousEnvironment"
+
+
+def named(asset: Resource, scope: Scope) -> Resource:
+    """An anonymous asset with the name and version that follow from its content."""
+    if asset.address.name and asset.address.version:
+        return asset
+    if asset.kind.name == "environment" and not asset.address.name:
+        name, version = _ENVIRONMENT, _environment_hash(asset)
+    elif asset.uploads and not asset.address.name:  # azure-ai-ml 1.35.2: `Model.__init__`
+        name, version = sha256(asset.uploads[0].digest), "1"
+    else:
+        name, version = asset.address.name or NAME, _content_hash(asset, scope)
+    return replace(asset, address=Address(asset.kind.name, name, None, version))
+
+
+def conda(value: Data) -> str:
+    """A conda specification as the SDK sends it: keys in the order of the alphabet."""
+    return source.dump(_sorted(value))
+
+
+def sha256(text: str) -> str:
+    """The hash of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _content_hash(asset: Resource, scope: Scope) -> str:
+    """The same for all spellings of the same content; descriptions and tags are none."""
+    values = complete(asset.values, asset.form)
+    fixed = {
+        pointer.text(one.at): codec.canonical(values[one.at], one, scope)
+        for one in asset.form.fields
+        if one.at in values and one.mutability is Mutability.REPLACE
+    }
+    return sha256(json.dumps(fixed, sort_keys=True))
+
+
+def _environment_hash(asset: Resource) -> str:
+    """The version that azure-ai-ml 1.35.2 gives to an inline environment.
+
+    Origin: `Environment._generate_anonymous_name_version`.
+    """
+    said = pointer.nest(asset.values)
+    context = pointer.get(said, ("build", "path"))
+    if context is not None:
+        uploaded = str(context).partition("/LocalUpload/")[2].partition("/")[0]
+        parts = [uploaded or str(context), pointer.get(said, ("build", "dockerfile_path"), "")]
+    else:
+        routes, packages = said.get("inference_config"), said.get("conda_file")
+        packages = conda(packages) if isinstance(packages, dict) else packages
+        parts = [str(said.get("image")), source.dump(_sorted(routes)) if routes else "", packages]
+    text = ""
+    for part in filter(None, parts):
+        text = text.join(sha256(part))  # sic: each hash with all before it between its letters
+    return sha256(text)
+
+
+def _sorted(value: Data) -> Data:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
+    return [_sorted(one) for one in value] if isinstance(value, list) else value
