@@ -1,7 +1,5 @@
 """The azure backend beside the SDK, on an emulator behind TLS: 1 000 clusters, 200 deployments.
 
-    python -m bench.azure [--quick]
-
 Needs the extras `azure` and `emulator`. Planning is the whole command in a process that is warm:
 the files, the reads, the plan. The SDK reads the same resources one by one, as a script would. Cold
 processes are measured by the clock on the wall; of several rounds the median counts.
@@ -17,13 +15,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
 
+from bench.commands import ROOT
+from bench.figure import Figure, at_most, beside
 from mlctl import apply, steps
 from mlctl import plan as planning
 from mlctl.backends import open_backend
@@ -36,7 +35,22 @@ from mlctl.load import Loader
 from mlctl.survey import survey
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
+NAMES = (SCOPE.subscription, SCOPE.resource_group, SCOPE.workspace)
 TODAY = date(2026, 1, 1)
+GETTING = """\
+from statistics import median
+from time import perf_counter
+from azure.ai.ml import MLClient
+from azure.identity import ManagedIdentityCredential
+
+client = MLClient(ManagedIdentityCredential(), *{names!r})
+times = []
+for _ in range(210):
+    began = perf_counter()
+    client.compute.get("cluster-0001x")
+    times.append(perf_counter() - began)
+print(median(times[10:]))
+"""
 SCHEMA = "$schema: https://azuremlschemas.azureedge.net/latest"
 CLUSTER = f"{SCHEMA}/amlCompute.schema.json\nname: {{}}\ntype: amlcompute\nmax_instances: 1\n"
 ENDPOINT = f"{SCHEMA}/batchEndpoint.schema.json\nname: {{}}\n"
@@ -47,43 +61,39 @@ DEPLOYMENT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A measured number beside the one that is wanted."""
-
-    name: str
-    value: float
-    unit: str
-    wanted: str = ""
-    good: bool = True
-
-    def line(self) -> str:
-        """The figure as a row of the table."""
-        mark = "ok" if self.good else "MISSED"
-        return f"{self.name:<58} {self.value:>9,.2f} {self.unit:<9} {self.wanted:<8} {mark}"
-
-
-def figures(clusters: int, endpoints: int, rounds: int) -> Iterator[Figure]:
+def figures(runs: int, *, quick: bool) -> Iterator[Figure]:
     """All figures."""
-    with tempfile.TemporaryDirectory() as name, emulator(Path(name), clusters, endpoints):
-        folder = Path(name) / "files"
-        sdk = measured(lambda: read_by_sdk(clusters, endpoints), 1)
-        yield Figure("MLClient: the same, read one by one", sdk, "s")
-        ours = measured(lambda: planned(folder), rounds)
-        yield Figure(f"planning {clusters} clusters, {endpoints * 2} deployments", ours, "s")
-        yield compared("  of reading them with MLClient", ours, sdk, 0.2)
-        yield Figure("  requests", requests_of(folder), "")
-        heavy = measured(lambda: shell("-c", "import azure.ai.ml"), rounds)
-        yield Figure("cold: import azure.ai.ml", heavy, "s")
-        plan = ("-m", "mlctl", "--backend", "azure", "plan", f"{folder}/cluster-0000x.yml")
-        cold = measured(lambda: shell(*plan), rounds)
-        yield Figure("cold: plan of one file", cold, "s")
-        yield compared("  of importing azure.ai.ml", cold, heavy, 0.7)
+    clusters, endpoints = (100, 10) if quick else (1000, 100)
+    with tempfile.TemporaryDirectory() as name, emulator(Path(name), clusters, endpoints) as told:
+        yield one_get(told)
+        yield from plans(Path(name) / "files", clusters, endpoints, runs)
+    many = 1_000 if quick else 10_000
+    with tempfile.TemporaryDirectory() as name, emulator(Path(name), many, 0) as told:
+        read_by_list()
+        peak = peak_memory(told["pid"])
+        if peak is not None:
+            yield at_most(f"emulator with {many:,} resources", peak, "MB", 200)
 
 
-def compared(name: str, ours: float, theirs: float, most: float) -> Figure:
-    """A ratio, and how much it may be."""
-    return Figure(name, ours / theirs, "x", f"<= {most}", ours <= most * theirs)
+def one_get(told: Mapping[str, Any]) -> Figure:
+    """`compute.get` of the emulator and of a server that only repeats it, in turns."""
+    with bare(told) as other:
+        rounds = [(getting(told), getting(other)) for _ in range(3)]
+    ours, theirs = (median(times) for times in zip(*rounds, strict=True))
+    return beside("MLClient.compute.get", ours, theirs, "bare stdlib server", 1.5)
+
+
+def plans(folder: Path, clusters: int, endpoints: int, runs: int) -> Iterator[Figure]:
+    """A plan of everything, warm, and of one file, cold."""
+    sdk = measured(lambda: read_by_sdk(clusters, endpoints), 1)
+    ours = measured(lambda: planned(folder), runs)
+    name = f"plan {clusters} clusters, {endpoints * 2} depl."
+    yield beside(name, ours, sdk, "MLClient, one by one", 0.2)
+    yield Figure("  requests", str(requests_of(folder)))
+    heavy = measured(lambda: shell("-c", "import azure.ai.ml"), runs)
+    plan = ("-m", "mlctl", "--backend", "azure", "plan", f"{folder}/cluster-0000x.yml")
+    cold = measured(lambda: shell(*plan), runs)
+    yield beside("plan one file on azure, cold", cold, heavy, "import azure.ai.ml", 0.7)
 
 
 def measured(what: Callable[[], object], rounds: int) -> float:
@@ -97,25 +107,70 @@ def measured(what: Callable[[], object], rounds: int) -> float:
 
 
 @contextmanager
-def emulator(folder: Path, clusters: int, endpoints: int) -> Iterator[None]:
-    """A full workspace and the files that declare it; `os.environ` leads to it."""
+def emulator(folder: Path, clusters: int, endpoints: int) -> Iterator[Mapping[str, Any]]:
+    """A full workspace and the files that declare it; `os.environ` leads to it.
+
+    What the emulator tells of itself, and the folder of its `keys`.
+    """
     texts = dict(declared(clusters, endpoints))
     (folder / "files").mkdir()
     for name, text in texts.items():
         (folder / "files" / f"{name}.yml").write_text(text)
     fill(folder / "cloud.db", folder / "files")
     command = [sys.executable, "-m", "mlctl", "emulator", "start", "--json", "--db", "cloud.db"]
-    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    command += ["--cert-dir", "keys"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
-        os.environ |= leading(json.loads(process.stdout.readline()))
-        yield
+        told = json.loads(process.stdout.readline())
+        os.environ |= leading(told)
+        yield {**told, "keys": folder / "keys"}
     finally:
         process.terminate()
         process.wait()
+
+
+@contextmanager
+def bare(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A server that gives the emulator's answers from memory, behind the same certificate."""
+    files = (told["keys"] / "server.pem", told["keys"] / "server.key")
+    words = [sys.executable, "-m", "bench.bare", told["url"], *map(str, files)]
+    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield {**told, "url": process.stdout.readline().strip()}
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def getting(told: Mapping[str, Any]) -> float:
+    """The median seconds of `compute.get` in a process of its own, once it is warm."""
+    environment = {**os.environ, **leading(told)}
+    words = [sys.executable, "-W", "ignore", "-c", GETTING.format(names=NAMES)]
+    done = subprocess.run(words, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return float(done.stdout)
+
+
+def read_by_list() -> None:
+    """Every cluster, page by page, through MLClient."""
+    from azure.ai.ml import MLClient
+    from azure.identity import ManagedIdentityCredential
+
+    for _ in MLClient(ManagedIdentityCredential(), *NAMES).compute.list():
+        pass
+
+
+def peak_memory(pid: int) -> float | None:
+    """The most memory of a process so far in MB, where the system tells it."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        return None
+    told = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(told.split()[1]) / 1024
 
 
 def leading(told: Mapping[str, Any]) -> dict[str, str]:
@@ -202,8 +257,7 @@ def read_by_sdk(clusters: int, endpoints: int) -> None:
     from azure.ai.ml import MLClient
     from azure.identity import ManagedIdentityCredential
 
-    names = (SCOPE.subscription, SCOPE.resource_group, SCOPE.workspace)
-    client = MLClient(ManagedIdentityCredential(), *names)
+    client = MLClient(ManagedIdentityCredential(), *NAMES)
     for number in range(clusters):
         client.compute.get(f"cluster-{number:04}x")
     for number in range(endpoints):
@@ -213,16 +267,5 @@ def read_by_sdk(clusters: int, endpoints: int) -> None:
 
 def shell(*words: str) -> None:
     """A process of its own."""
-    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, *words], env=environment, check=True, stdout=subprocess.DEVNULL)
-
-
-def main() -> None:
-    """Print the table."""
-    quick = "--quick" in sys.argv
-    for figure in figures(*((100, 10, 3) if quick else (1000, 100, 5))):
-        print(figure.line(), flush=True)
-
-
-if __name__ == "__main__":
-    main()

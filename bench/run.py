@@ -1,10 +1,10 @@
-"""How fast mlctl is beside its peers, all measured in one run: `make bench`.
+"""How fast mlctl is, beside its peers where this machine has them: `make bench`.
 
-A row is a command of ours and one of a peer (or of ours, of another size), run in turns; the table
-has the medians, in seconds of the clock. A peer that this machine has not is named as absent. More
-peers: MLCTL_BENCH_PEERS=DIR, a virtual environment with azure-ai-ml and check-jsonschema.
+    python -m bench.run [--runs 5] [--quick] [WORD]   only the parts or rows whose name has WORD
 
-    python bench/run.py [--runs 5] [WORD]   only the rows whose name has WORD in it
+One table: commands beside other programs, the event engine beside SimPy, the azure backend and the
+emulator beside Azure's SDK. Times are medians of the clock on the wall, unless a part says
+otherwise. The exit code is 1 where a target is missed; a peer that is absent misses none.
 """
 
 from __future__ import annotations
@@ -12,264 +12,65 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import shutil
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-SCHEMA = ROOT / "schemas" / "amlCompute.schema.json"
-MANY, TEN_TIMES = 1_000, 10_000
-SIZES = {"one": 1, "many": MANY, "ten": TEN_TIMES}  # clusters in a folder, by its name
-MOST_MEMORY = 400  # MB, of any command with 10 000 clusters
-CLUSTER = """\
-$schema: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json
-name: {name}
-type: amlcompute
-size: Standard_D4ds_v5
-tier: low_priority
-min_instances: 0
-max_instances: {most}
-idle_time_before_scale_down: 120
-tags:
-  team: ds
-"""
-RESOURCE = """\
-resource "terraform_data" "cluster" {{
-  count = {count}
-  input = {{
-    name = "c${{count.index}}x", size = "Standard_D4ds_v5", tier = "low_priority",
-    min_instances = 0, max_instances = 2 + count.index % 5, tags = {{ team = "ds" }}
-  }}
-}}
-"""
-PLENTY = ("--computes", "99999", "--dedicated-cores", "9999999", "--low-priority-cores", "9999999")
+from bench import cloud, commands, engine
+from bench.figure import HEAD, Figure, absent
+
+PEERS = """\
+An absent peer: `make bench` installs SimPy, check-jsonschema and azure-ai-ml where it reaches a
+package index (the extra `bench`); terraform is looked for on PATH (developer.hashicorp.com)."""
 
 
-@dataclass(frozen=True)
-class Command:
-    """What is run: its words, where, and what must be so before each run."""
-
-    words: Sequence[str | Path]
-    folder: Path
-    before: Callable[[], None] = lambda: None
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of the table: ours beside theirs, and the ratio that is aimed at.
-
-    `theirs` makes the peer ready, where there is one, and says how it is run.
-    """
-
-    what: str
-    peer: str
-    target: float
-    ours: Command
-    theirs: Callable[[], Command | None]
-
-
-@dataclass(frozen=True)
-class Run:
-    """Seconds of the clock, and the most memory in MB."""
-
-    seconds: float
-    memory: float
-
-
-def main() -> None:
-    """Measure, and print the table."""
+def main() -> int:
+    """Measure, and print the table; 1 where a target is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="smaller worlds")
     parser.add_argument("word", nargs="?", default="")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        print(
-            f"Python {platform.python_version()}, {os.cpu_count()} CPUs,"
-            f" load {os.getloadavg()[0]:.1f}\n"
-        )
-        head = ("what", "mlctl", "peer", "", "ratio", "target", "")
-        print(LINE.format(*head))
-        for row in rows(Path(scratch)):
-            if given.word in row.what:
-                print(LINE.format(*cells(row, given.runs)), flush=True)
-
-
-LINE = "{:<34} {:>8} {:>8}  {:<26} {:>6} {:>8}  {}"
-
-
-def cells(row: Row, runs: int) -> Iterator[str]:
-    """The cells of a row, measured now."""
-    peer = row.theirs()
-    if peer is None:
-        ours = [measured(row.ours) for _ in range(runs)]
-        yield from (row.what, shown(ours), "absent", row.peer, "", f"{row.target:g}x", "")
-        return
-    pairs = [(measured(row.ours), measured(peer)) for _ in range(runs)]
-    ours, theirs = [one for one, _ in pairs], [other for _, other in pairs]
-    ratio = median(ours) / median(theirs)
-    memory = max(one.memory for one in ours)
-    fits = ratio <= row.target and (f"{TEN_TIMES:,}" not in row.what or memory < MOST_MEMORY)
-    told = "ok" if fits else "MISSED"
-    if f"{TEN_TIMES:,}" in row.what:
-        told += f", {memory:.0f} MB"
-    yield from (row.what, shown(ours), shown(theirs), row.peer)
-    yield from (f"{ratio:.2f}", f"{row.target:g}x", told)
-
-
-def measured(command: Command) -> Run:
-    """One run of a command; it must end well."""
-    command.before()
-    clean = {
-        key: value for key, value in os.environ.items() if not key.startswith(("MLCTL", "TF_"))
-    }
-    variables = clean | {"PYTHONPATH": str(ROOT), "TF_IN_AUTOMATION": "1"}
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        [str(word) for word in command.words],
-        cwd=command.folder,
-        env=variables,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    print(
+        f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}"
     )
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(map(str, command.words))}: exit code {process.returncode}")
-    return Run(seconds, usage.ru_maxrss / 1024)
+    print(f"\n{HEAD}")
+    found = []
+    for figure in figures(given.word, given.runs, quick=given.quick):
+        print(figure.line(), flush=True)
+        found.append(figure)
+    if any(figure.theirs == "absent" for figure in found):
+        print(f"\n{PEERS}")
+    return int(any(figure.met is False for figure in found))
 
 
-def median(runs: Sequence[Run]) -> float:
-    return statistics.median(one.seconds for one in runs)
+def figures(word: str, runs: int, *, quick: bool) -> Iterator[Figure]:
+    """Every figure of the parts and rows that are asked for."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for row in commands.rows(Path(scratch), quick=quick):
+            if word in row.what:
+                yield commands.figure(row, runs)
+        if word in "simulated cloud":
+            yield from cloud.figures(Path(scratch), runs, quick=quick)
+    if word in "event engine":
+        yield from engine.figures(quick=quick)
+    if word in "azure emulator":
+        yield from _azure(runs, quick=quick)
 
 
-def shown(runs: Sequence[Run]) -> str:
-    return f"{median(runs):.3f}"
+def _azure(runs: int, *, quick: bool) -> Iterator[Figure]:
+    """The part that needs Azure's SDK in this very environment."""
+    if not all(map(find_spec, ("azure", "uvicorn", "cryptography"))):
+        yield absent("azure backend and emulator", "not measured", "MLClient")
+        return
+    from bench import azure
 
-
-def rows(scratch: Path) -> Iterator[Row]:
-    """The table of the targets."""
-    one, many, ten = (scratch / name for name in SIZES)
-    file = one / "c00000x.yml"
-    passing = Command((sys.executable, "-c", "pass"), scratch)
-    yield Row("--version", "python -c pass", 8, mlctl(one, "--version"), lambda: passing)
-    validate = mlctl(one, "validate", file)
-    name = "validate one file, cold"
-    yield Row(name, "azure.ai.ml load_compute", 0.15, validate, lambda: azure(file))
-    yield Row(name, "check-jsonschema", 0.7, validate, lambda: checker(one))
-    name, validate = f"validate {MANY:,} files", mlctl(many, "validate", ".")
-    yield Row(name, "check-jsonschema", 0.45, validate, lambda: checker(many))
-    apply, plan = applying(many), planning(many)
-    name = f"plan {MANY:,}, nothing to do"
-    yield Row(name, "terraform plan", 0.5, plan, lambda: terraform(many, "plan"))
-    name = f"apply {MANY:,} clusters"
-    yield Row(name, "terraform apply", 0.1, apply, lambda: terraform(many, "apply"))
-    peer = f"mlctl, {MANY:,}"
-    name = f"validate {TEN_TIMES:,} files"
-    yield Row(name, peer, 11, mlctl(ten, "validate", "."), lambda: validate)
-    yield Row(f"plan {TEN_TIMES:,}, nothing to do", peer, 11, planning(ten), lambda: plan)
-    yield Row(f"apply {TEN_TIMES:,} clusters", peer, 11, applying(ten), lambda: apply)
-
-
-def mlctl(folder: Path, *words: str | Path, before: Callable[[], None] = lambda: None) -> Command:
-    """A command of ours in a folder of clusters."""
-
-    def ready() -> None:
-        filled(folder)
-        before()
-
-    return Command((sys.executable, "-m", "mlctl", *words), folder, ready)
-
-
-def planning(folder: Path) -> Command:
-    """A plan in a workspace where everything is as the files say."""
-
-    def applied_once() -> None:
-        if not (folder / "done").exists():
-            measured(applying(folder))
-            (folder / "done").touch()
-
-    return mlctl(folder, "plan", ".", before=applied_once)
-
-
-def applying(folder: Path) -> Command:
-    """An apply to an empty workspace."""
-
-    def emptied() -> None:
-        shutil.rmtree(folder / ".mlctl", ignore_errors=True)
-        (folder / "done").unlink(missing_ok=True)
-        measured(mlctl(folder, "local", "quota", "set", *PLENTY))
-
-    return mlctl(folder, "apply", ".", "--yes", before=emptied)
-
-
-def terraform(folder: Path, verb: str) -> Command | None:
-    """The same of as many `terraform_data`, which need no provider: no network is asked."""
-    program = shutil.which("terraform")
-    if program is None:
-        return None
-    home = folder.parent / f"terraform-{verb}"
-    home.mkdir()
-    (home / "main.tf").write_text(RESOURCE.format(count=MANY))
-    measured(Command((program, "init", "-no-color"), home))
-    apply = Command((program, "apply", "-auto-approve", "-no-color"), home)
-    if verb == "plan":
-        measured(apply)
-        return Command((program, "plan", "-no-color"), home)
-
-    def emptied() -> None:
-        for state in home.glob("terraform.tfstate*"):
-            state.unlink()
-
-    return Command(apply.words, home, emptied)
-
-
-def checker(folder: Path) -> Command | None:
-    program = found("check-jsonschema")
-    if program is None:
-        return None
-    files = sorted(filled(folder).glob("*.yml"))
-    return Command((program, "--schemafile", SCHEMA, *files), folder)
-
-
-def azure(file: Path) -> Command | None:
-    """The SDK's own reading of the file, in the first Python that has it."""
-    filled(file.parent)
-    script = f"from azure.ai.ml import load_compute; load_compute({str(file)!r})"
-    for python in (found("python"), sys.executable):
-        command = Command((str(python), "-c", script), file.parent)
-        try:
-            measured(command)
-        except (SystemExit, OSError):
-            continue
-        return command
-    return None
-
-
-def found(program: str) -> str | None:
-    """A program of the peers' environment, of this one, or of the machine."""
-    peers = os.environ.get("MLCTL_BENCH_PEERS")
-    folders = [*([f"{peers}/bin"] if peers else []), str(Path(sys.executable).parent)]
-    return shutil.which(program, path=os.pathsep.join([*folders, os.environ["PATH"]]))
-
-
-def filled(folder: Path) -> Path:
-    """The folder with its clusters, one in each file; made when it is first needed."""
-    if not folder.exists():
-        folder.mkdir()
-        for number in range(SIZES[folder.name]):
-            text = CLUSTER.format(name=f"c{number:05}x", most=2 + number % 5)
-            (folder / f"c{number:05}x.yml").write_text(text)
-    return folder
+    yield from azure.figures(runs, quick=quick)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""A line of the table of `make bench`: what was measured, beside what, and whether it is enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_LINE = "{:<38} {:>14} {:>14}  {:<26} {:>7} {:>9}  {}"
+HEAD = _LINE.format("what", "mlctl", "peer", "", "ratio", "target", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measured number. `met` is None where there is nothing to hold it against."""
+
+    what: str
+    ours: str
+    target: str = ""
+    met: bool | None = None
+    theirs: str = ""
+    peer: str = ""
+    ratio: str = ""
+    note: str = ""
+
+    def line(self) -> str:
+        """The figure as a row of the table."""
+        verdict = {None: "", True: "ok", False: "MISSED"}[self.met]
+        end = ", ".join(filter(None, (verdict, self.note)))
+        cells = (self.what, self.ours, self.theirs, self.peer, self.ratio, self.target, end)
+        return _LINE.format(*cells).rstrip()
+
+
+def beside(what: str, ours: float, theirs: float, peer: str, most: float) -> Figure:
+    """Seconds beside a peer's, and how many times those they may be."""
+    ratio = ours / theirs
+    fits = ratio <= most
+    return Figure(what, told(ours), f"<= {most:g}x", fits, told(theirs), peer, f"{ratio:.2f}")
+
+
+def told(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    return f"{seconds:.3f} s" if seconds >= 0.01 else f"{seconds * 1000:.3f} ms"
+
+
+def absent(what: str, ours: str, peer: str) -> Figure:
+    """A figure whose peer this machine has not."""
+    return Figure(what, ours, theirs="absent", peer=peer)
+
+
+def at_most(what: str, value: float, unit: str, most: float) -> Figure:
+    """A number that must not be above a bound."""
+    return Figure(what, f"{value:,.2f} {unit}", f"<= {most:g} {unit}", value <= most)
