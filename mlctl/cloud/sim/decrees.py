@@ -19,7 +19,7 @@ from mlctl.cloud.sim.commands import (
 from mlctl.cloud.sim.jobs import PoolJob, Status
 from mlctl.cloud.sim.model import PoolSpec, Tier
 from mlctl.cloud.sim.processes import Preemption, Script, Steps
-from mlctl.cloud.sim.state import Bill, Market, Pool, World, tell
+from mlctl.cloud.sim.state import Bill, Pool, World, tell
 
 _ABANDONED = "the pool was deleted"
 
@@ -31,6 +31,7 @@ def carry_out(world: World, command: Command) -> None:
             world.preemption = tuple(map(_in_order, processes))
             world.preemption_since = world.now
             _renew(world, {Tier.LOW_PRIORITY})
+            _expect_losses(world)
         case SetCapacity():
             _set_capacity(world, command)
         case Configure(settings):
@@ -71,22 +72,22 @@ def _set_capacity(world: World, command: SetCapacity) -> None:
 
 
 def _renew(world: World, tiers: set[Tier]) -> None:
-    """Let every market of these tiers take what has been set."""
+    """Let every market of these tiers take what has been set; too much that is up goes at once."""
     for place in list(world.markets.values()):
         if place.tier in tiers:
             market.renew(world, place)
             if place.tier is Tier.LOW_PRIORITY:
-                _renew_losses(world, place)
+                near = list(losses.clusters(world, place))
+                losses.enforce(world, place, near)
+                for cluster in near:
+                    scale.follow(world, cluster)
 
 
-def _renew_losses(world: World, place: Market) -> None:
-    """What is up may be lost in another way from now on, or at once where too much is up."""
-    clusters = list(losses.clusters(world, place))
-    for cluster, node in list(losses.up(clusters)):
-        nodes.expect_loss(world, cluster, node)
-    losses.enforce(world, place, clusters)
-    for cluster in clusters:
-        scale.follow(world, cluster)
+def _expect_losses(world: World) -> None:
+    """What is up may be lost in another way from now on."""
+    for place in world.markets.values():
+        for cluster, node in losses.up(losses.clusters(world, place)):
+            nodes.expect_loss(world, cluster, node)
 
 
 def _add_pool(world: World, spec: PoolSpec) -> None:

@@ -34,26 +34,40 @@ def name_of(region: str, tier: Tier) -> str:
 
 
 def renew(world: World, market: Market) -> None:
-    """Take the world's processes, as they were last set, in the place of those before."""
-    market.sources.clear()
+    """Take the world's processes as they were last set; those that were set before go on."""
+    before = market.sources
+    market.sources = []
     capacity = world.capacity.get(market.tier)
     if capacity is not None:
-        _add(world, market, capacity, world.capacity_since[market.tier])
+        _add(world, market, before, capacity, world.capacity_since[market.tier])
     if market.tier is Tier.LOW_PRIORITY:
         for process in world.preemption:
-            _add(world, market, process, world.preemption_since)
+            _add(world, market, before, process, world.preemption_since)
     _limit(market)
     serve(world, market)
 
 
-def _add(world: World, market: Market, process: Preemption | Capacity, since: float) -> None:
-    market.serials += 1
-    source = Source(process, market.serials, since, world.new_epoch())
+def _add(
+    world: World,
+    market: Market,
+    before: list[Source],
+    process: Preemption | Capacity,
+    since: float,
+) -> None:
+    """Go on with a source that is there from `before`, under its new place; or open a new one."""
+    for source in before:
+        if source.process == process and source.since == since:
+            before.remove(source)
+            source.epoch = world.new_epoch()
+            break
+    else:
+        market.serials += 1
+        source = Source(process, market.serials, since, world.new_epoch())
+        source.limit = _limit_at(source, 0)
+        source.at = _next(world, market, source)
+        while source.at is not None and _is_past(source, world.now):
+            turn(world, market, source)
     market.sources.append(source)
-    source.limit = _limit_at(source, 0)
-    source.at = _next(world, market, source)
-    while source.at is not None and _is_past(source, world.now):
-        turn(world, market, source)
     plan(world, market, len(market.sources) - 1)
 
 
