@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from enum import Enum
 from graphlib import TopologicalSorter
 from typing import TypeVar
 
@@ -31,74 +30,11 @@ from mlctl.backends.base import (
 from mlctl.changes import FieldChange
 from mlctl.compare import differences
 from mlctl.crew import Crew, Threads, Turns, Until
+from mlctl.events import Event, NotEffective, Retry, Stale, State
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.kind import decode, fingerprint, moving, said, state
 from mlctl.steps import Step, Verb, Work
-
-
-class State(Enum):
-    """What became of a step; all but the first two are final."""
-
-    STARTED = "started"
-    RETRYING = "retrying"
-    DONE = "done"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    CANCELLED = "cancelled"
-
-
-class Stale(Permanent):
-    """The target is no longer what the plan was computed against."""
-
-
-class NotEffective(Permanent):
-    """The backend reported success, and the resource is not as promised."""
-
-    def __init__(self, target: Address, wrong: list[FieldChange]) -> None:
-        super().__init__(
-            "NotEffective", f"{target} was written, but reading it back shows another value"
-        )
-        self.wrong = wrong
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened to a step. `because` is the step whose failure it follows from.
-
-    A step that is not `waited` for is done once the backend has accepted it.
-    """
-
-    step: Step
-    state: State
-    error: BackendError | None = None
-    because: Step | None = None
-    delay: float | None = None
-    wrote: bool = False
-    waited: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """How often a transient refusal is asked again, and how long to wait, in seconds.
-
-    The service's word counts, else the wait doubles. What somebody else began on a resource is
-    looked at every `poll` seconds, for `patience` seconds.
-    """
-
-    attempts: int = 6
-    base: float = 1.0
-    longest: float = 60.0
-    poll: float = 5.0
-    patience: float = 3600.0
-
-    def delay(self, attempt: int, error: Transient) -> float | None:
-        """Seconds to wait after the failed `attempt` (from 1); None to give up."""
-        if attempt >= self.attempts:
-            return None
-        if error.retry_after is not None:
-            return error.retry_after
-        return min(self.longest, self.base * 2.0 ** (attempt - 1))
 
 
 def moved(work: Work, backend: Backend) -> list[Address]:

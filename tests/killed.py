@@ -15,6 +15,7 @@ from pathlib import Path
 from mlctl import apply, plan, steps
 from mlctl.backends.local import LocalBackend
 from mlctl.diagnostics import Report
+from mlctl.events import State
 from mlctl.kinds.address import Address
 from mlctl.load import Loader
 from mlctl.survey import survey
@@ -53,7 +54,7 @@ def run(state: Path, folder: Path, verb: str, nth: int = 0, when: str = "never")
     assert made.rejections == (), [found.message for found in made.rejections]
     work = steps.work(made, loaded.graph)
     events = list(apply.apply(work, backend, parallelism=1, stop=threading.Event()))
-    assert [str(event.error) for event in events if event.state is apply.State.FAILED] == []
+    assert [str(event.error) for event in events if event.state is State.FAILED] == []
     inner.settle()
     inner.close()
     return backend.told

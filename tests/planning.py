@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from mlctl import graph, localize, source, steps
 from mlctl import plan as planning
-from mlctl.apply import Event, State, apply
+from mlctl.apply import apply
 from mlctl.backends.base import Backend
 from mlctl.backends.local import LocalBackend
 from mlctl.changes import Plan
 from mlctl.cloud.store import Store
 from mlctl.diagnostics import Report
+from mlctl.events import Event, State
 from mlctl.kinds import Kind, kind_of_schema
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import build

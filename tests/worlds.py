@@ -14,6 +14,7 @@ from mlctl.backends.local import LocalBackend
 from mlctl.changes import Plan
 from mlctl.cloud.store import Store
 from mlctl.diagnostics import Report, Source
+from mlctl.events import Event, Retry
 from mlctl.graph import Graph
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope
@@ -116,14 +117,14 @@ def carried_out(
     *,
     parallelism: int = 4,
     stop: threading.Event | None = None,
-    retry: apply.Retry | None = None,
-) -> list[apply.Event]:
+    retry: Retry | None = None,
+) -> list[Event]:
     """Everything that happened when the work was done."""
     stop = stop or threading.Event()
     return list(apply.apply(work, backend, parallelism=parallelism, stop=stop, retry=retry))
 
 
-def applied(backend: Backend, *resources: Resource) -> list[apply.Event]:
+def applied(backend: Backend, *resources: Resource) -> list[Event]:
     """What happened when the workspace was made as declared; nothing may go wrong."""
     made = planned(backend, *resources)
     assert [found.message for found in made.plan.rejections] == []
@@ -150,12 +151,12 @@ def codes(plan: Plan) -> list[str]:
     return [found.rule.code for found in plan.rejections]
 
 
-def writes(events: list[apply.Event]) -> list[str]:
+def writes(events: list[Event]) -> list[str]:
     """What was really written, in the order in which it was done."""
     return [f"{one.step.doing} {one.step.target}" for one in events if one.wrote]
 
 
-def outcomes(events: list[apply.Event]) -> dict[str, str]:
+def outcomes(events: list[Event]) -> dict[str, str]:
     """The last state of each step, by what it does."""
     return {f"{one.step.doing} {one.step.target}": one.state.value for one in events}
 

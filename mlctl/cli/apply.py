@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlctl import planfile, source
-from mlctl.apply import Event, Retry, moved
 from mlctl.apply import apply as run_steps
+from mlctl.apply import moved
 from mlctl.backends.base import Backend
 from mlctl.changes import Action, Plan
 from mlctl.cli.command import command
@@ -28,6 +28,7 @@ from mlctl.cli.plan import Format, Planned, Target, load_and_plan, show_plan
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Ignore, Paths, Strict, new_report
 from mlctl.diagnostics import Report
+from mlctl.events import Event, Retry
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.render import outcome

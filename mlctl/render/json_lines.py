@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlctl import __version__
-from mlctl.apply import Event, State
 from mlctl.changes import Action
 from mlctl.diagnostics import Report
+from mlctl.events import Event, State
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.render import machine

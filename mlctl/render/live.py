@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from mlctl.apply import Event, State
+from mlctl.events import Event, State
 from mlctl.render.outcome import words
 from mlctl.render.progress import line, still
 from mlctl.steps import Step

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mlctl import pointer
-from mlctl.apply import Event, NotEffective, Stale, State
 from mlctl.backends.base import TIMED_OUT, BackendError
 from mlctl.changes import Action
+from mlctl.events import Event, NotEffective, Stale, State
 from mlctl.kinds.address import Address
 from mlctl.render.advice import advice
 from mlctl.render.glyphs import clean

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TextIO
 
-from mlctl.apply import Event, State
 from mlctl.changes import Action
+from mlctl.events import Event, State
 from mlctl.kinds.address import Address
 from mlctl.render.glyphs import clean
 from mlctl.render.outcome import Outcome, collect, words

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.apply import Event, NotEffective, State, apply
+from mlctl.apply import apply
 from mlctl.backends.base import NotFound, Operation, Permanent, Transient
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud.faults import Fault, Trouble
@@ -17,6 +17,7 @@ from mlctl.cloud.store import Store
 from mlctl.cloud.wire import Style
 from mlctl.emulator import Response
 from mlctl.emulator.http import LOST
+from mlctl.events import Event, NotEffective, State
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import fingerprint

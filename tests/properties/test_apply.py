@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.apply import Event, Retry, State
 from mlctl.backends.base import Operation
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud.faults import Fault, Trouble
+from mlctl.events import Event, Retry, State
 from mlctl.kinds.address import Address
 from mlctl.steps import Step, Verb, Work
 from tests.worlds import SCOPE, Watched, bodies, carried_out, cloud

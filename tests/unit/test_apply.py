@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from mlctl.apply import Event, NotEffective, Retry, Stale, State, apply, moved
+from mlctl.apply import apply, moved
 from mlctl.backends.base import Live, NotFound, Operation, Permanent, Transient
 from mlctl.backends.local import LocalBackend
 from mlctl.cloud.faults import Fault, Trouble
 from mlctl.cloud.settings import Immutable, Settings
+from mlctl.events import Event, NotEffective, Retry, Stale, State
 from mlctl.kinds.address import Address
 from mlctl.steps import Step, Verb, Work
 from tests.worlds import (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from mlctl.apply import State, apply
+from mlctl.apply import apply
 from mlctl.backends.base import Backend
+from mlctl.events import State
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import state
 from tests.planning import CLUSTER, plan, workspace

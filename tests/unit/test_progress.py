@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
-from mlctl.apply import Event, NotEffective, Stale, State
 from mlctl.backends.base import BackendError, Permanent, Transient
 from mlctl.changes import Action, FieldChange
+from mlctl.events import Event, NotEffective, Stale, State
 from mlctl.kinds.address import Address
 from mlctl.render import json_lines, outcome, progress
 from mlctl.render.outcome import Outcome, summary
