@@ -100,8 +100,13 @@ _ANONYMOUS = re.compile(
 )
 
 
-class _Looking(HTTPPolicy[Any, Any]):
-    """Lets nothing be written: a PUT of what is named by its content is as good as a GET."""
+class _Looking:
+    """Lets nothing be written: a PUT of what is named by its content is as good as a GET.
+
+    An `HTTPPolicy` by its shape; the pipeline sets `next`.
+    """
+
+    next: HTTPPolicy[Any, Any]
 
     def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
         """Ask, or raise `_Absent`."""
