@@ -67,6 +67,10 @@ class Point:
 class Jobs(Protocol):
     """The jobs of a workspace."""
 
+    @property
+    def simulated(self) -> bool:
+        """Whether jobs have to be told how much there is to do, and how long it takes."""
+
     def invoke(
         self,
         endpoint: str,

@@ -68,6 +68,11 @@ class LocalJobs:
 
     place: Place
 
+    @property
+    def simulated(self) -> bool:
+        """Jobs have to be told what there is to do."""
+        return True
+
     def invoke(
         self,
         endpoint: str,

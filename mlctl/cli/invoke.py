@@ -146,7 +146,8 @@ def invoke(session: Session, **words: Any) -> Exit:
     data = invocation.document(words)
     counted = invocation.files(data)
     with jobs.opened(session) as runs:
-        if load.files is None and counted is None:
+        loads.check(runs, words)
+        if runs.simulated and load.files is None and counted is None:
             session.note(
                 "the files of the input cannot be counted from here: there are as many as the"
                 " workload says; --files N says otherwise"

@@ -58,7 +58,7 @@ def of(backend: Backend) -> Jobs:
         Permanent: it has none.
     """
     if not isinstance(backend, SupportsJobs):
-        text = f"mlctl has no jobs on the {backend.name} backend yet: use `az ml job`"
+        text = f"the {backend.name} backend has no jobs"
         raise Permanent("NoJobs", text)
     return backend.jobs
 

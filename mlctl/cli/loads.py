@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from mlctl.backends.base import Permanent
+from mlctl.backends.jobs import Jobs
 from mlctl.cli.arguments import UsageError
 from mlctl.cli.flags import option
 from mlctl.cli.tree import SIMULATED
-from mlctl.cloud.load import Load
+from mlctl.cloud.load import DEFAULT, Load
 
 BATCH = (
     option(
@@ -116,6 +117,22 @@ def load(words: Mapping[str, Any]) -> Load:
             raise UsageError("--trace has the times: leave the other flags of time out.")
         given["times"] = _times(trace)
     return Load(**given)
+
+
+def check(jobs: Jobs, words: Mapping[str, Any]) -> None:
+    """See that nobody tells real jobs how long they take.
+
+    Raises:
+        UsageError: somebody does.
+    """
+    if jobs.simulated:
+        return
+    given = [name for name in (*_FIELDS, "trace") if words.get(name) is not None]
+    given += ["workload"] if words["workload"] != DEFAULT else []
+    if given:
+        said = ", ".join("--" + name.replace("_", "-") for name in given)
+        text = f"{said}: only the simulated cloud (--backend local) is told what work takes."
+        raise UsageError(text)
 
 
 def text_of(file: Path) -> str:

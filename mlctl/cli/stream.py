@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mlctl.backends.base import Permanent
-from mlctl.backends.jobs import Jobs, Progress, TellsStories
+from mlctl.backends.jobs import Progress, TellsStories
 from mlctl.cli.exits import Exit
 from mlctl.cli.jobs import EVER, Limit, Name, ended, opened, write
 from mlctl.cli.local import duration
@@ -42,10 +42,12 @@ def stream(
     """
     length = duration(limit)
     with opened(session) as jobs:
+        if events is not None and not isinstance(jobs, TellsStories):
+            raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
         told = jobs.follow(name, length, detail=True)
         on_terminal = sys.stdout.isatty() and sys.stderr.isatty()
         job = (_watched(told) if on_terminal else _said(session, told)).job
-        if events is not None:
+        if events is not None and isinstance(jobs, TellsStories):
             _write_story(jobs, name, events)
     return ended(session, job)
 
@@ -75,7 +77,5 @@ def _watched(told: Iterator[Progress]) -> Progress:
     return watch.watch(told, shown, sys.stderr)
 
 
-def _write_story(jobs: Jobs, name: str, file: Path) -> None:
-    if not isinstance(jobs, TellsStories):
-        raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
+def _write_story(jobs: TellsStories, name: str, file: Path) -> None:
     write(file.expanduser(), (f"{line}\n" for line in jobs.story(name)))

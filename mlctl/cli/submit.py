@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mlctl.backends.base import Backend, Permanent
+from mlctl.backends.base import Backend, Permanent, SupportsUpload
 from mlctl.backends.local import LocalBackend
 from mlctl.cli import documents, flags, jobs, loads
 from mlctl.cli.command import add, command
@@ -77,6 +77,8 @@ def create(session: Session, **words: Any) -> Exit:
     checked(words["query"])
     load = loads.load(words)
     with session.backend() as backend:
+        runs = jobs.of(backend)
+        loads.check(runs, words)
         found = _resources(session, backend.scope, words)
         if found is None:
             return Exit.ERROR
@@ -85,7 +87,7 @@ def create(session: Session, **words: Any) -> Exit:
             _register(backend, asset)
         body = _body(resource, backend.scope)
         name = words["name"] or resource.get("name")
-        job = jobs.of(backend).create(name, body, load, words["workload"])
+        job = runs.create(name, body, load, words["workload"])
         if words["save_as"]:
             data = {**resource.document.data, "name": job.name}
             jobs.write(Path(words["save_as"]).expanduser(), [dump(data)])
@@ -156,8 +158,13 @@ def _resources(
 
 def _register(backend: Backend, asset: Resource) -> None:
     """Have an asset that the job needs; the same content is the same asset."""
-    if asset.address not in backend.read([asset.address]):
-        backend.put(asset.address, _body(asset, backend.scope)).wait()
+    if asset.address in backend.read([asset.address]):
+        return
+    body: Mapping[str, Data] = _body(asset, backend.scope)
+    if isinstance(backend, SupportsUpload):
+        for upload in asset.uploads:
+            body = backend.upload(asset.address, body, upload)
+    backend.put(asset.address, body).wait()
 
 
 def _body(resource: Resource, scope: Scope) -> dict[str, Data]:

@@ -144,3 +144,39 @@ def test_no_token_is_ever_on_the_screen(mlctl: Run, sample: Path, served: Served
     assert "eyJ" not in text
     assert "Bearer" not in text
     assert json.loads(Path("plan.json").read_text())["backend"] == "azure"
+
+
+def test_a_deployment_is_invoked_and_its_job_listed_and_cancelled(mlctl: Run, sample: Path) -> None:
+    done(mlctl("apply", sample, "-y"))
+    invoke = ("batch-endpoint", "invoke", "-n", "heart-classifier-batch")
+    asked = (*invoke, "-d", "classifier-xgboost", "--input", "https://host/data")
+    name = json.loads(done(mlctl(*asked)).out)["name"]
+    listed = done(mlctl("batch-endpoint", "list-jobs", "-n", "heart-classifier-batch")).out
+    assert [one["name"] for one in json.loads(listed)] == [name]
+    assert json.loads(done(mlctl("job", "cancel", "-n", name)).out)["status"] == "Canceled"
+    assert mlctl("job", "wait", "-n", name).code == Exit.ERROR
+
+
+def test_real_jobs_are_not_told_how_long_they_take(mlctl: Run, sample: Path) -> None:
+    asked = ("batch-endpoint", "invoke", "-n", "e", "--input", "https://host/data")
+    for told in (("--files", "9"), ("--workload", "slow")):
+        refused = mlctl(*asked, *told)
+        assert refused.code == Exit.USAGE
+        assert f"{told[0]}: only the simulated cloud" in refused.err
+
+
+def test_a_job_brings_its_code(mlctl: Run, sample: Path, tmp_path: Path) -> None:
+    done(mlctl("apply", sample / "low-pri-cluster.yml", "-y"))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text("print(1)\n")
+    (tmp_path / "job.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/commandJob.schema.json\n"
+        "command: python train.py\ncode: ./src\ncompute: azureml:low-pri-cluster\n"
+        "environment: azureml://registries/azureml/environments/e/versions/1\n"
+    )
+    made = [
+        json.loads(done(mlctl("job", "create", "-f", tmp_path / "job.yml", "-n", name)).out)
+        for name in ("one", "two")
+    ]
+    assert made[0]["code"] == made[1]["code"]
+    assert made[0]["code"].startswith("azureml:")

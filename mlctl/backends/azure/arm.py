@@ -35,7 +35,13 @@ class Arm:
     """
 
     def __init__(
-        self, base: str, credential: Any, transport: Any = None, clock: Time | None = None
+        self,
+        base: str,
+        credential: Any,
+        transport: Any = None,
+        clock: Time | None = None,
+        *,
+        audience: str | None = None,
     ) -> None:
         self.base = base.rstrip("/")
         self.clock = clock or Time()
@@ -46,11 +52,15 @@ class Arm:
             UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"),
             Patience(self.clock),
             _Home(self.base),
-            ARMChallengeAuthenticationPolicy(credential, f"{self.base}/.default"),
+            ARMChallengeAuthenticationPolicy(credential, audience or f"{self.base}/.default"),
         ]
         self._pipeline: Any = Pipeline(cast("Any", self.transport), policies)  # quacks like one
         self._client: Any = ARMPipelineClient(self.base, policies=policies, pipeline=self._pipeline)
         self._options: dict[str, Any] = {} if _secure(self.base) else {"enforce_https": False}
+
+    def beside(self, base: str, audience: str) -> Arm:
+        """The same caller at another host, which wants tokens for `audience`."""
+        return Arm(base, self.credential, self.transport, self.clock, audience=audience)
 
     def get(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data]:
         """The object at a path.
@@ -116,9 +126,11 @@ class Arm:
         body: Data = None,
         *,
         again: bool = False,
+        headers: Mapping[str, str] | None = None,
     ) -> tuple[Data, Mapping[str, str]]:
-        """The JSON and the headers of an answer."""
-        options = {"again": True} if again else {}
+        """The JSON and the headers of an answer; `headers` are sent too."""
+        options: dict[str, Any] = {"again": True} if again else {}
+        options |= {"headers": headers} if headers else {}
         with refusals.translated():
             answer = self._run(
                 method, path, version, query or {}, body, deadline=self.clock.deadline(), **options
@@ -142,7 +154,7 @@ class Arm:
         url = path if "://" in path else self.base + path
         if asked:
             url += f"{'&' if '?' in url else '?'}{urlencode(asked, quote_via=quote, safe='$')}"
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": "application/json", **options.pop("headers", {})}
         request = HttpRequest(method, url, headers=headers, json=body)
         return self._pipeline.run(request, stream=False, **self._options, **options)
 

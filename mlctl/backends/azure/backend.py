@@ -11,6 +11,7 @@ from mlctl.backends.azure.arm import Arm, LongRunning
 from mlctl.backends.azure.capacity import Neighbours, region
 from mlctl.backends.azure.checkup import Checkup
 from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.jobs import AzureJobs
 from mlctl.backends.azure.reading import Reader, path, together, workspace
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.base import Live, Node, Permanent, Usage
@@ -119,6 +120,11 @@ class AzureBackend:
     def close(self) -> None:
         """Give back the connections."""
         self.arm.close()
+
+    @property
+    def jobs(self) -> AzureJobs:
+        """The jobs of the workspace."""
+        return AzureJobs(self.arm, self.scope, self.cloud)
 
     def usage(self, location: str) -> builtins.list[Usage]:
         """Cores and clusters of a region, taken and allowed."""

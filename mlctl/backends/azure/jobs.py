@@ -1,0 +1,237 @@
+"""The jobs of a workspace of Azure: invoked or created, shown, listed, cancelled, waited for.
+
+Endpoints are called, and their jobs are listed, on the workspace's data plane: another host, which
+wants a token of its own. All else is the resource manager's.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from mlctl.backends.azure import refusals
+from mlctl.backends.azure.arm import VERSION, Arm, path_of
+from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.reading import path, workspace
+from mlctl.backends.base import Permanent
+from mlctl.backends.jobs import Happening, Job, Point, Progress
+from mlctl.cloud.load import Load
+from mlctl.kinds.address import Address, Scope
+from mlctl.pointer import Data, get
+
+_FRONT = "/mferp/managementfrontend"
+_LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it
+_LOOK = 10.0  # seconds between two looks at a job
+# https://learn.microsoft.com/azure/machine-learning/how-to-access-azureml-behind-firewall: where
+# scoring URIs and data planes are; the first one is the audience of their tokens too.
+_DATA_PLANES: Mapping[str, tuple[str, str]] = {
+    "azurecloud": ("ml.azure.com", "api.azureml.ms"),
+    "azurechinacloud": ("ml.azure.cn", "api.ml.azure.cn"),
+    "azureusgovernment": ("ml.azure.us", "api.ml.azure.us"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AzureJobs:
+    """The jobs of one workspace."""
+
+    arm: Arm
+    scope: Scope
+    cloud: Cloud
+
+    @property
+    def simulated(self) -> bool:
+        """Real work takes what it takes."""
+        return False
+
+    def invoke(
+        self,
+        endpoint: str,
+        deployment: str | None,
+        body: Mapping[str, Data],
+        load: Load,  # noqa: ARG002 - what the simulated cloud has to be told
+        workload: str,  # noqa: ARG002
+    ) -> Job:
+        """Call an endpoint by its scoring URI.
+
+        Raises:
+            NotFound: there is no such endpoint or deployment.
+            BackendError: refused, or an input is a local file.
+        """
+        _refuse_local(body)
+        address = Address("batch-endpoint", endpoint)
+        found = self.arm.get(path(address, self.scope))
+        uri = get(found, ("properties", "scoringUri"))
+        if not uri:
+            raise Permanent("NoScoringUri", f"{address} has no scoring URI yet")
+        named = {"azureml-model-deployment": deployment} if deployment else {}
+        data, _ = self._plane(str(uri)).send("POST", str(uri), "", body=_sent(body), headers=named)
+        return _job(data)
+
+    def create(
+        self,
+        name: str | None,
+        body: Mapping[str, Data],
+        load: Load,  # noqa: ARG002 - what the simulated cloud has to be told
+        workload: str,  # noqa: ARG002
+    ) -> Job:
+        """Submit a command job.
+
+        Raises:
+            NotFound: something that it names is not there.
+            BackendError: refused.
+        """
+        chosen = name or f"job-{self.arm.clock.chance.getrandbits(48):012x}"
+        asked = {"properties": body["properties"]}
+        data, _ = self.arm.send("PUT", self._at(chosen), VERSION, body=asked)
+        return _job(data)
+
+    def show(self, name: str) -> Job:
+        """A job.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        return _job(self.arm.get(self._at(name)))
+
+    def list(
+        self, endpoint: str | None = None, deployment: str | None = None
+    ) -> builtins.list[Job]:
+        """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
+
+        Raises:
+            NotFound: there is no such endpoint or deployment.
+        """
+        if endpoint is None:
+            return _newest(self.arm.pages(workspace(self.scope) + "/jobs"))
+        parent = Address("batch-endpoint", endpoint)
+        if deployment is not None:
+            parent = Address("batch-deployment", deployment, endpoint)
+        at = path(parent, self.scope)
+        self.arm.get(at)  # of what is not there, the list would be empty
+        base = self._base()
+        url = f"{base.rstrip('/')}{_FRONT}{at}/jobs"
+        return _newest(self._plane(base).pages(url, _LISTS))
+
+    def cancel(self, name: str) -> Job:
+        """Cancel a job.
+
+        Raises:
+            NotFound: there is none of that name.
+            BackendError: it has ended already.
+        """
+        job = self.show(name)
+        if job.ended:
+            text = f"job {name} has ended already: it is {job.status}"
+            raise Permanent("Conflict", text, status=refusals.CONFLICT)
+        self.arm.begin("POST", self._at(name) + "/cancel").wait()
+        return self.show(name)
+
+    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:  # noqa: ARG002
+        """Look at a job until it has ended, but no longer than `seconds`; its states are told.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        clock = self.arm.clock
+        began, told = clock.now(), ""
+        while True:
+            job, at = self.show(name), clock.now() - began
+            new = (Happening(at, "STATUS", {"status": job.status}),) if job.status != told else ()
+            yield Progress(at, job, {}, new)
+            told = job.status
+            if job.ended or at >= seconds:
+                return
+            clock.pause(min(_LOOK, seconds - at))
+
+    def metrics(self, name: str) -> builtins.list[Point]:
+        """Not from here.
+
+        Raises:
+            BackendError: always.
+        """
+        raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
+
+    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
+        """Not from here.
+
+        Raises:
+            BackendError: always.
+        """
+        raise _not_here("what jobs leave behind", f"use `az ml job download --name {name} --all`")
+
+    def _at(self, name: str) -> str:
+        return workspace(self.scope) + path_of("jobs", name)
+
+    def _base(self) -> str:
+        """The URL of the workspace's data plane, which the workspace's discovery URL tells."""
+        url = get(self.arm.get(workspace(self.scope)), ("properties", "discoveryUrl"))
+        base = self._plane(str(url)).get(str(url), "").get("api") if url else None
+        if not base:
+            raise refusals.garbled("the workspace names no data plane")
+        return str(base)
+
+    def _plane(self, url: str) -> Arm:
+        """Who asks the data plane at a URL; tokens go to no host but Azure's or the manager's.
+
+        Raises:
+            Permanent: the URL is of another host.
+        """
+        parts, own = urlsplit(url), urlsplit(self.arm.base)
+        if (parts.scheme, parts.netloc) == (own.scheme, own.netloc):
+            return self.arm
+        domains = _DATA_PLANES.get(self.cloud.name.casefold())
+        if domains and parts.scheme == "https" and _within(parts.hostname, domains):
+            return self.arm.beside(f"https://{parts.netloc}", f"https://{domains[0]}/.default")
+        text = f"an answer leads to another host ({parts.hostname}), which gets no token"
+        raise Permanent("ForeignLink", text)
+
+
+def _within(host: str | None, domains: tuple[str, str]) -> bool:
+    return any((host or "").endswith(f".{one}") for one in domains)
+
+
+def _sent(body: Mapping[str, Data]) -> Data:
+    """The body of a call; the service reads the name of the job as `jobName`, as the SDK has it."""
+    properties = {key: held for key, held in body.items() if key != "name"}
+    named = {"jobName": body["name"]} if "name" in body else {}
+    return {"properties": properties | named}
+
+
+def _job(data: Data) -> Job:
+    """A job as the service tells it; the answer to a call has little more than its name."""
+    if not isinstance(data, dict) or not data.get("name"):
+        raise refusals.garbled("the job has no name")
+    properties = {"jobType": "Batch", "status": "Unknown", **(data.get("properties") or {})}
+    return Job(str(data["name"]), {"id": "", **data, "properties": properties})
+
+
+def _newest(found: Iterator[dict[str, Data]]) -> list[Job]:
+    jobs = [_job(one) for one in found]
+    return sorted(jobs, key=_created, reverse=True)
+
+
+def _created(job: Job) -> str:
+    return str(get(job.body, ("systemData", "createdAt")) or "")
+
+
+def _refuse_local(body: Mapping[str, Data]) -> None:
+    for name, one in (body.get("inputData") or {}).items():
+        uri = str(one.get("uri") or "")
+        if (
+            "uri" in one
+            and not uri.startswith(("azureml:", "/subscriptions/"))
+            and "://" not in uri
+        ):
+            text = (
+                f"input {name} is the local path `{uri}`, which Azure cannot read: upload it,"
+                " and name it as azureml://datastores/NAME/paths/PATH or by its https URL"
+            )
+            raise Permanent("LocalInput", text)
+
+
+def _not_here(what: str, instead: str) -> Permanent:
+    return Permanent("NotSupported", f"mlctl cannot get {what} from Azure yet: {instead}")

@@ -1,0 +1,61 @@
+"""What every backend's jobs do."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlctl.backends.base import Backend, NotFound, Permanent
+from mlctl.backends.jobs import Job, Jobs, SupportsJobs
+from mlctl.cloud.load import DEFAULT, Load
+from tests.contract.test_contract import CPU, stage
+
+INPUT = {"inputData": {"x": {"jobInputType": "UriFolder", "uri": "https://host/data"}}}
+
+
+def staged(backend: Backend) -> Jobs:
+    stage(backend)
+    assert isinstance(backend, SupportsJobs)
+    return backend.jobs
+
+
+def invoke(jobs: Jobs, deployment: str = "blue") -> Job:
+    return jobs.invoke("heart-batch", deployment, INPUT, Load(), DEFAULT)
+
+
+def test_a_job_of_an_endpoint_is_in_every_list_that_it_belongs_to(backend: Backend) -> None:
+    jobs = staged(backend)
+    name = invoke(jobs).name
+    for found in (jobs.list(), jobs.list("heart-batch"), jobs.list("heart-batch", "blue")):
+        assert [each.name for each in found] == [name]
+    assert jobs.show(name).body["properties"]["endpointName"] == "heart-batch"
+
+
+def test_a_cancelled_job_is_not_cancelled_again(backend: Backend) -> None:
+    jobs = staged(backend)
+    name = invoke(jobs).name
+    assert jobs.cancel(name).status == "Canceled"
+    with pytest.raises(Permanent, match="has ended"):
+        jobs.cancel(name)
+    *_, last = jobs.follow(name, 60.0, detail=False)
+    assert last.job.ended
+
+
+def test_a_command_job_is_created_under_its_name(backend: Backend) -> None:
+    jobs = staged(backend)
+    environment = "azureml://registries/azureml/environments/e/versions/1"
+    asked = {"jobType": "Command", "command": "x", "computeId": CPU.id(backend.scope)}
+    body = {"properties": {**asked, "environmentId": environment}}
+    assert jobs.create("mine", body, Load(), DEFAULT).name == "mine"
+    assert jobs.show("mine").body["properties"]["command"] == "x"
+
+
+def test_jobs_of_what_is_not_there_are_not_found(backend: Backend) -> None:
+    jobs = staged(backend)
+    with pytest.raises(NotFound):
+        jobs.show("none")
+    with pytest.raises(NotFound):
+        jobs.list("none")
+    with pytest.raises(NotFound):
+        jobs.list("heart-batch", "green")
+    with pytest.raises(NotFound):
+        invoke(jobs, "green")
