@@ -209,3 +209,21 @@ def test_workspaces_that_may_not_be_seen_have_no_names() -> None:
 def test_a_missing_parent_is_not_found() -> None:
     with pytest.raises(NotFound):
         behind().backend.list("batch-deployment", "nobody")
+
+
+def test_no_attempt_takes_longer_than_is_left_of_the_time_limit() -> None:
+    client = behind(limit=7.0)
+    client.backend.read([CPU])
+    assert client.transport.patience[-1] == (7.0, 7.0)
+
+
+def test_a_read_that_is_lost_when_its_time_is_over_has_timed_out() -> None:
+    client = behind(*[(COMPUTE, says(200, cut=LOST))] * 4, limit=1.0)
+    error = refusal(client)
+    assert (error.code, "https://" in error.message) == ("TimedOut", False)
+
+
+def test_a_broken_connection_is_told_in_words_and_its_cause_beneath() -> None:
+    error = refusal(behind(*[(COMPUTE, says(200, cut=LOST))] * 4))
+    assert error.message.endswith("it broke before the whole answer was there")
+    assert "the connection was lost" in "".join(error.details)

@@ -19,8 +19,10 @@ class InProcess:
     def __init__(self, emulator: Emulator) -> None:
         self.emulator = emulator
         self.seen: list[Request] = []
+        self.patience: list[Any] = []  # seconds to connect and to read in, of each request
 
-    def send(self, request: Any, **_: Any) -> Any:
+    def send(self, request: Any, timeout: Any = None, **_: Any) -> Any:
+        self.patience.append(timeout)
         body = request.body or b""
         content = body.read() if hasattr(body, "read") else body
         asked = Request.to(

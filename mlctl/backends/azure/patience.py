@@ -11,9 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
+from urllib.parse import urlsplit
 
 from mlctl.backends.azure import refusals
 from mlctl.backends.base import TIMED_OUT, Permanent
+
+_CONNECTING, _READING, _LEAST = 10.0, 60.0, 0.1  # seconds that one attempt may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +72,14 @@ class Patience:
         given = dict(options)  # policies further on take theirs away
         for attempt in range(1, attempts + 1):
             if self._clock.now() > deadline:
-                raise self._clock.overdue(f"{method} {_path(request)}")
-            options.update(given)
+                raise self._clock.overdue(_what(request))
+            options.update(given, **self._within(deadline))
             wait = self._base * 2 ** (attempt - 1)
             try:
                 response = self.next.send(request)
             except refusals.LOST as error:
+                if self._clock.now() > deadline:
+                    raise self._clock.overdue(_what(request)) from None
                 if attempt == attempts or "CERTIFICATE_VERIFY_FAILED" in str(error):
                     raise
             else:
@@ -88,6 +93,15 @@ class Patience:
             self._clock.pause(min(wait, max(0.0, deadline - self._clock.now()) + 1.0))
         raise AssertionError("the last attempt returns or raises")
 
+    def _within(self, deadline: float) -> dict[str, float]:
+        """How long one attempt may take, as the transport's options: no longer than is left."""
+        left = max(_LEAST, deadline - self._clock.now())
+        return {
+            "connection_timeout": min(_CONNECTING, left),
+            "read_timeout": min(_READING, left),
+        }
 
-def _path(request: Any) -> str:
-    return str(request.http_request.url).partition("?")[0]
+
+def _what(request: Any) -> str:
+    """A request as an error names it: without the host, which is long and known."""
+    return f"{request.http_request.method} {urlsplit(request.http_request.url).path}"

@@ -147,8 +147,10 @@ def _lost(error: AzureError) -> BackendError:
     if not isinstance(error, LOST):
         return Permanent(type(error).__name__, inner)
     # A request may have arrived although sending it is what failed.
-    half = "sending the request" if isinstance(error, ServiceRequestError) else "its answer"
-    return Transient("ConnectionLost", f"{half} failed: {inner}", ambiguous=True)
+    sending = isinstance(error, ServiceRequestError)
+    told = "there is no connection, or it broke" if sending else "the connection broke"
+    said = f"{told} before the whole answer was there"
+    return Transient("ConnectionLost", said, ambiguous=True, details=(inner,))
 
 
 def _told(response: Any) -> Mapping[str, Data]:
