@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends import open_backend
-from mlctl.backends.base import Options, Permanent
+from mlctl.backends.base import NotFound, Options, Permanent
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from tests.azure.clients import SCOPE, Between, azure, emulated, says
@@ -19,11 +19,12 @@ from tests.shell import ROOT
 
 pytest.importorskip("azure.identity", reason="the azure extra is not installed")
 from mlctl.backends.azure import identified
+from mlctl.backends.azure.clouds import METADATA as METADATA_URL
 from mlctl.backends.azure.clouds import choose
 from mlctl.backends.azure.credentials import Auth, auth, credential
 
 URL = "https://stack.test:8443/metadata/endpoints?api-version=2022-09-01"
-METADATA = {"ARM_CLOUD_METADATA_URL": URL}
+METADATA = {METADATA_URL: URL}
 
 
 def cloud(name: str, manager: str = "https://stack.test:8443/") -> dict[str, Data]:
@@ -51,6 +52,15 @@ def test_without_a_word_it_is_the_public_cloud() -> None:
 )
 def test_a_sovereign_cloud_is_chosen_by_its_name(name: str, host: str) -> None:
     assert chosen(name, {})[1] == f"https://{host}"
+
+
+def test_metadata_that_cannot_be_had_name_the_variable_that_leads_there() -> None:
+    def fetch(_: str) -> Data:
+        raise NotFound("InvalidResourceType", "There is no resource type at '/'.")
+
+    with pytest.raises(Permanent, match=f"{METADATA_URL}.*no resource type") as caught:
+        choose(None, METADATA, fetch)
+    assert not isinstance(caught.value, NotFound)  # it is not what was asked for that is missing
 
 
 def test_an_unknown_cloud_is_refused_with_those_that_there_are() -> None:

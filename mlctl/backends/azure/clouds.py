@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from mlctl.backends.base import Permanent
+from mlctl.backends.base import BackendError, Permanent
 from mlctl.pointer import Data
 
 METADATA = "ARM_CLOUD_METADATA_URL"  # the variable that az and azure-ai-ml read too
@@ -59,7 +59,7 @@ def choose(name: str | None, environment: Mapping[str, str], fetch: Callable[[st
         Permanent: there is no such cloud, or the metadata say nothing of use.
     """
     url = environment.get(METADATA)
-    described = _described(fetch(url), url) if url else ()
+    described = _described(_fetched(url, fetch), url) if url else ()
     if name is None:
         return _home(described, url) if url else CLOUDS["azurecloud"]
     known = {**CLOUDS, **{one.name.casefold(): one for one in described}}
@@ -67,6 +67,14 @@ def choose(name: str | None, environment: Mapping[str, str], fetch: Callable[[st
         names = ", ".join(one.name for one in known.values())
         raise Permanent("UnknownCloud", f"there is no cloud `{name}`; there is: {names}")
     return known[name.casefold()]
+
+
+def _fetched(url: str, fetch: Callable[[str], Data]) -> Data:
+    try:
+        return fetch(url)
+    except BackendError as error:  # nobody typed that URL just now: say where it comes from
+        told = f"the cloud's metadata cannot be read from {url} ({METADATA}): {error}"
+        raise Permanent(error.code, told, details=error.details) from None
 
 
 def _home(described: Sequence[Cloud], url: str) -> Cloud:
