@@ -97,7 +97,7 @@ def _ended(error: Exception, words: Sequence[str]) -> Exit:
             said, code = f"{message}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
         case BackendError():
             said = _refused(error)
-            code = Exit.NOT_FOUND if isinstance(error, NotFound) else Exit.ERROR
+            code = _absent(words) if isinstance(error, NotFound) else Exit.ERROR
         case OutputError() | UpdateError() | typer.Abort():
             said, code = str(error) or "Aborted.", Exit.ERROR
         case _:
@@ -119,9 +119,18 @@ def _refused(error: BackendError) -> str:
 
 def _usage(words: Sequence[str]) -> Exit:
     """Usage errors are 2 as in az, but 1 where 2 means "changes"."""
+    return Exit.ERROR if _plans(words) else Exit.USAGE
+
+
+def _absent(words: Sequence[str]) -> Exit:
+    """What is not there is 3 of the az-style verbs only: to the others it is an error."""
+    return Exit.ERROR if _plans(words) else Exit.NOT_FOUND
+
+
+def _plans(words: Sequence[str]) -> bool:
     values = {after for flag, after in pairwise(words) if flag in _BEFORE}
     verb = next((word for word in words if word in VERBS and word not in values), None)
-    return Exit.ERROR if verb in _PLAN_FAMILY else Exit.USAGE
+    return verb in _PLAN_FAMILY
 
 
 def _fail(message: str, code: Exit) -> Exit:

@@ -110,6 +110,15 @@ def test_a_refusal_is_told_with_its_advice(mlctl: Run, sample: Path, served: Ser
     assert "request: " in found.err
 
 
+def test_a_workspace_that_is_not_there_is_an_error_of_a_plan_and_a_3_of_show(
+    mlctl: Run, sample: Path, served: Served
+) -> None:
+    gone = {"trouble": "refuse", "status": 404, "path": "/subscriptions/*", "times": 0}
+    served.ask("POST", "/mlctl/faults", {**gone, "code": "ResourceGroupNotFound"})
+    assert mlctl("plan", sample).code == Exit.ERROR
+    assert mlctl("compute", "list").code == Exit.NOT_FOUND
+
+
 def test_a_workspace_is_shown_listed_and_emptied(mlctl: Run, sample: Path) -> None:
     done(mlctl("apply", sample, "-y"))
     names = [one["name"] for one in done(mlctl("compute", "list")).json]
