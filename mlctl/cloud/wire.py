@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fnmatch import fnmatchcase
+from http import HTTPStatus
 
 _FIRST, _LAST = 200, 599  # HTTP statuses that a fault may answer with
 LONGEST = 365 * 86400.0  # seconds
@@ -56,7 +57,7 @@ class WireFault:
     times: int | None = 1
     every: bool = False
     status: int = 503
-    code: str = "ServiceUnavailable"
+    code: str = ""  # that of the status, unless given
     message: str = "The request was refused, because a fault was set."
     retry_after: RetryAfter = RetryAfter.NONE
     seconds: float = 1.0
@@ -74,6 +75,13 @@ class WireFault:
             raise ValueError(f"a status is between {_FIRST} and {_LAST}")
         if self.bytes < 0:
             raise ValueError("a length is not negative")
+
+    @property
+    def reason(self) -> str:
+        """The code of the refusal; that of the status, as ARM has it, unless one was given."""
+        known = {each.value for each in HTTPStatus}
+        phrase = HTTPStatus(self.status).phrase if self.status in known else "Service Unavailable"
+        return self.code or phrase.replace(" ", "").replace("-", "")
 
     def matches(self, method: str, path: str) -> bool:
         """Whether a request counts for this fault."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock
 
@@ -48,8 +47,9 @@ class Emulator:
     def __call__(self, request: Request) -> Response:
         """The response to a request; nothing is raised."""
         number = self._settings.new_id()
+        struck: list[WireFault] = []  # known as soon as the request has been counted
         try:
-            response = self._answer(_plain(request))
+            response = self._answer(_plain(request), struck)
         except ArmError as error:
             response = refusal(error, number)
         except Refusal as error:
@@ -62,13 +62,12 @@ class Emulator:
             self._settings.bug(error)
             told = f"The emulator has a bug ({type(error).__name__}); it says more on its console."
             response = refusal(ArmError(500, "InternalServerError", told), number)
-        return response.adding(_always(request, number))
+        return faults.spoil(response, struck).adding(_always(request, number))
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: Request, struck: list[WireFault]) -> Response:
         self._tick()
-        struck: Sequence[WireFault] = ()
         if not request.path.casefold().startswith(_OWN):
-            struck = faults.meet(self._store, request)
+            struck += faults.meet(self._store, request)
             faults.refuse(struck, self._settings.now())
         route, names = routes.find(request.method, request.path)
         if route.needs is not Needs.NOTHING:
@@ -80,7 +79,7 @@ class Emulator:
         call = Call(request, route.kind, names, self._store, self._shelf, self._settings, style)
         if route.needs is Needs.VERSION:
             guard.refuse(call, request.path)
-        return faults.spoil(route.handler(call), struck)
+        return route.handler(call)
 
     def _tick(self) -> None:
         """Move the virtual clock on by what has passed on the wall since the last time."""

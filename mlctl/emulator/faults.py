@@ -34,7 +34,7 @@ def refuse(struck: Sequence[WireFault], now: float) -> None:
     """
     for each in struck:
         if each.trouble is Trouble.REFUSE:
-            raise ArmError(each.status, each.code, each.message, headers=_retry(each, now))
+            raise ArmError(each.status, each.reason, each.message, headers=_retry(each, now))
         if each.trouble is Trouble.HANG_UP:
             raise ArmError(503, "ConnectionLost", each.message, cut=LOST)
 

@@ -33,6 +33,14 @@ def test_a_refusal_comes_without_a_retry_after_unless_one_is_asked_for(status: i
 
 
 @pytest.mark.parametrize(
+    ("status", "code"),
+    [(429, "TooManyRequests"), (500, "InternalServerError"), (599, "ServiceUnavailable")],
+)
+def test_a_refusal_has_the_code_of_its_status_unless_one_is_given(status: int, code: str) -> None:
+    assert faulty(trouble="refuse", status=status).get(CPU).code == code
+
+
+@pytest.mark.parametrize(
     ("form", "header", "value"),
     [
         ("seconds", "retry-after", "2.5"),
@@ -83,6 +91,12 @@ def test_a_slow_answer_waits() -> None:
 def test_a_truncated_answer_breaks_off() -> None:
     here = faulty(trouble="truncate", bytes=10)
     assert [here.get(CPU).response.cut for _ in range(2)] == [10, None]
+
+
+def test_an_error_too_comes_late_and_breaks_off() -> None:
+    answers = [faulty(trouble="slow", seconds=3), faulty(trouble="truncate", bytes=10)]
+    late, short = (here.get(f"{WS}/computes/absent").response for here in answers)
+    assert (late.status, late.wait, short.status, short.cut) == (404, 3, 404, 10)
 
 
 def test_an_answer_that_is_short_enough_does_not_break_off() -> None:
