@@ -46,11 +46,14 @@ _BY_STATUS = {
     ),
     429: "the service asks to slow down: try again later, with a lower --parallelism",
 }
+_LIMIT = r"limit of \d+ (computes|endpoints|deployments)"
 _BY_MESSAGE = {r"\bquota\b": _QUOTA, "must be unique": _TAKEN, "is locked": _LOCKED}
 
 
 def advice(error: BackendError) -> str | None:
     """What to do about a refusal; None where nobody knows."""
+    if full := re.search(_LIMIT, error.message):
+        return f"delete {full[1]} that nobody needs, or ask for a higher limit"
     for pattern, text in _BY_CODE.items():
         if re.search(pattern, error.code, re.IGNORECASE):
             return text

@@ -46,6 +46,11 @@ def test_an_old_service_says_quota_in_its_message_only() -> None:
     assert "more quota" in said("BadRequest", 400, message)
 
 
+def test_too_many_endpoints_are_no_matter_of_nodes() -> None:
+    message = "The subscription has reached its limit of 100 endpoints in region eastus."
+    assert "delete endpoints" in said("QuotaExceeded", 400, message)
+
+
 @pytest.mark.parametrize(
     "error", [Permanent("BadArgument", "no"), NotFound("ResourceNotFound", "no", status=404)]
 )
