@@ -54,23 +54,18 @@ def key(settings: Settings) -> str:
 def answer(call: Call) -> Response:
     """Any request for a container or a blob."""
     try:
-        _admit(call)
+        admit(call)
         return _answered(call)
     except BlobError as error:
         return _refused(error)
 
 
-def _refused(error: BlobError) -> Response:
-    body = (
-        '<?xml version="1.0" encoding="utf-8"?>'
-        f"<Error><Code>{error.code}</Code><Message>{escape(error.message)}</Message></Error>"
-    )
-    headers = {"content-type": "application/xml", "x-ms-error-code": error.code}
-    return Response(error.status, headers, body.encode())
+def admit(call: Call) -> None:
+    """Who has a signature or the token may come in; without a token set, everybody.
 
-
-def _admit(call: Call) -> None:
-    """Who has a signature or the token may come in; without a token set, everybody."""
+    Raises:
+        BlobError: 403, the caller has neither.
+    """
     token = call.settings.token
     if token is None:
         return
@@ -80,6 +75,15 @@ def _admit(call: Call) -> None:
         if hmac.compare_digest(one.encode(), other.encode()):
             return
     raise BlobError(403, "AuthenticationFailed", "Server failed to authenticate the request.")
+
+
+def _refused(error: BlobError) -> Response:
+    body = (
+        '<?xml version="1.0" encoding="utf-8"?>'
+        f"<Error><Code>{error.code}</Code><Message>{escape(error.message)}</Message></Error>"
+    )
+    headers = {"content-type": "application/xml", "x-ms-error-code": error.code}
+    return Response(error.status, headers, body.encode())
 
 
 def _answered(call: Call) -> Response:

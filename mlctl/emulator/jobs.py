@@ -71,22 +71,36 @@ def show_all(call: Call) -> Response:
 
 def show(call: Call) -> Response:
     """GET of one job; in virtual time, who looks waits for it."""
-    known = _found(call)
-    if call.settings.pace is VIRTUAL and known.view.ended is None:
-        deque(telling.follow(call.place, known.row.name, _POLL, detail=False), maxlen=0)
-        known = _found(call)
-    return reply(_body(call, known))
+    return reply(_body(call, look(call)))
 
 
 def cancel(call: Call) -> Response:
     """POST of the wish to cancel a job; one that has ended stays what it is."""
-    known = _found(call)
+    known = found(call)
     if known.view.ended is None:
         jobs.cancel(call.place, known.row.name)
     return Response(200)
 
 
-def _found(call: Call) -> Known:
+def look(call: Call) -> Known:
+    """The job that the path names; in virtual time some of it passes, until the job has ended.
+
+    Raises:
+        ArmError: 404, there is none.
+    """
+    known = found(call)
+    if call.settings.pace is not VIRTUAL or known.view.ended is not None:
+        return known
+    deque(telling.follow(call.place, known.row.name, _POLL, detail=False), maxlen=0)
+    return found(call)
+
+
+def found(call: Call) -> Known:
+    """The job that the path names.
+
+    Raises:
+        ArmError: 404, there is none.
+    """
     known = _known(call, call.names["name"])
     if known is None:
         what = f"{PROVIDER}/workspaces/jobs/{call.names['name']}"
@@ -121,11 +135,14 @@ def _body(call: Call, job: Known) -> dict[str, Data]:
     body, row = job.body(call.scope), job.row
     properties = {key: held for key, held in body["properties"].items() if key not in _OURS}
     properties["provisioningState"] = "Succeeded"
+    studio = {"jobServiceType": "Studio", "endpoint": f"{call.request.base}{body['id']}"}
+    properties = {"properties": {}, **properties, "services": {"Studio": studio}}
     if row.endpoint is None or row.deployment is None:
         return {**body, "properties": properties}
     deployment = Address("batch-deployment", row.deployment, row.endpoint)
     properties["deploymentId"] = deployment.id(call.scope)
     kind = f"{PROVIDER}/workspaces/batchEndpoints/jobs"
+    properties["jobType"] = "Pipeline"  # what the service makes of a batch job
     return {**body, "type": kind, "properties": properties}
 
 

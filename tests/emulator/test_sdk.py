@@ -331,3 +331,32 @@ def test_a_training_job_is_cancelled() -> None:
     made = here.ml.jobs.create_or_update(asked)
     here.ml.jobs.begin_cancel(made.name).result()
     assert here.ml.jobs.get(made.name).status == "Canceled"
+
+
+def test_the_log_of_a_training_job_is_streamed_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from azure.ai.ml import command
+
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    ml = sdk().ml
+    ml.compute.begin_create_or_update(cluster()).result()
+    asked = command(command="echo 1", environment=environment(None), compute="cpu-cluster")
+    ml.jobs.stream(ml.jobs.create_or_update(asked).name)
+    printed = capsys.readouterr().out
+    assert "Streaming user_logs/std_log.txt" in printed
+    assert [printed.count(f": step {step}\n") for step in (1, 50, 100)] == [1, 1, 1]
+
+
+def test_a_batch_job_is_shown_and_streamed_as_the_pipeline_job_that_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from azure.ai.ml import Input
+
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    ml = with_deployment().ml
+    data = Input(path="https://example.org/data", type="uri_folder")
+    job = ml.batch_endpoints.invoke("scoring", deployment_name="blue", input=data)
+    ml.jobs.stream(job.name)
+    assert (ml.jobs.get(job.name).type, ml.jobs.get(job.name).status) == ("pipeline", "Completed")
+    assert "mini-batches completed: " in capsys.readouterr().out
