@@ -164,3 +164,16 @@ class TellsStories(Protocol):
         Raises:
             NotFound: there is no such job.
         """
+
+
+@runtime_checkable
+class StreamsLogs(Protocol):
+    """Prints what a job prints."""
+
+    def stream(self, name: str) -> None:
+        """Write a job's logs to stdout until it has ended.
+
+        Raises:
+            NotFound: there is no such job.
+            BackendError: the job has failed; or its logs cannot be read.
+        """

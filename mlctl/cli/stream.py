@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mlctl.backends.base import Permanent
-from mlctl.backends.jobs import Progress, TellsStories
+from mlctl.backends.jobs import Job, Jobs, Progress, StreamsLogs, TellsStories
 from mlctl.cli.exits import Exit
 from mlctl.cli.jobs import EVER, Limit, Name, ended, opened, write
 from mlctl.cli.local import duration
@@ -37,19 +37,31 @@ def stream(
 ) -> Exit:
     """Show what happens to a job until it has ended. Exits with 1 unless it was completed.
 
-    A progress bar and the nodes on a terminal, lines elsewhere. On the simulated cloud the clock
-    advances; nothing sleeps.
+    On Azure its logs. On the simulated cloud a progress bar and the nodes on a terminal, lines
+    elsewhere; the clock advances, and nothing sleeps.
     """
     length = duration(limit)
     with opened(session) as jobs:
         if events is not None and not isinstance(jobs, TellsStories):
             raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
-        told = jobs.follow(name, length, detail=True)
-        on_terminal = sys.stdout.isatty() and sys.stderr.isatty()
-        job = (_watched(told) if on_terminal else _said(session, told)).job
+        job = _streamed(session, jobs, name, length)
         if events is not None and isinstance(jobs, TellsStories):
             _write_story(jobs, name, events)
     return ended(session, job)
+
+
+def _streamed(session: Session, jobs: Jobs, name: str, length: float) -> Job:
+    """Show the job's logs where there are any, else what happens to it; the job at the end."""
+    if isinstance(jobs, StreamsLogs):
+        if length != duration(EVER):
+            raise typer.BadParameter(
+                "--limit: logs are streamed until the job has ended; `mlctl job wait` has a limit"
+            )
+        jobs.stream(name)
+        return jobs.show(name)
+    told = jobs.follow(name, length, detail=True)
+    on_terminal = sys.stdout.isatty() and sys.stderr.isatty()
+    return (_watched(told) if on_terminal else _said(session, told)).job
 
 
 def _said(session: Session, told: Iterator[Progress]) -> Progress:

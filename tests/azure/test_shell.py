@@ -166,6 +166,18 @@ def test_a_deployment_is_invoked_and_its_job_listed_and_cancelled(mlctl: Run, sa
     assert mlctl("job", "wait", "-n", name).code == Exit.ERROR
 
 
+def test_the_log_of_a_job_is_streamed_until_it_has_ended(
+    mlctl: Run, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    done(mlctl("apply", sample, "-y"))
+    asked = ("batch-endpoint", "invoke", "-n", "heart-classifier-batch", "--input", "https://x/y")
+    name = json.loads(done(mlctl(*asked)).out)["name"]
+    assert "mini-batches completed: " in done(mlctl("job", "stream", "-n", name)).out
+    assert mlctl("job", "stream", "-n", name, "--limit", "5m").code == Exit.USAGE
+    assert mlctl("job", "stream", "-n", "none").code == Exit.NOT_FOUND
+
+
 def test_real_jobs_are_not_told_how_long_they_take(mlctl: Run, sample: Path) -> None:
     asked = ("batch-endpoint", "invoke", "-n", "e", "--input", "https://host/data")
     for told in (("--files", "9"), ("--workload", "slow")):

@@ -18,9 +18,9 @@ from azure.core.pipeline import PipelineRequest, PipelineResponse
 from azure.core.pipeline.policies import HTTPPolicy
 from azure.core.rest import HttpRequest
 
-from mlctl.backends.azure import refusals
+from mlctl.backends.azure import refusals, sdk
 from mlctl.backends.azure.arm import Arm
-from mlctl.backends.azure.clouds import CLOUDS, Cloud
+from mlctl.backends.azure.clouds import Cloud
 from mlctl.kinds.address import Scope
 
 _UNNAMED = [{"name": "azureml_anonymous"}, {"version": "1"}]  # so a deployment's file is read
@@ -58,37 +58,13 @@ class Components:
             return None
 
     def _registered(self, path: str, **options: Any) -> str:
-        from azure.ai.ml import MLClient, load_component
+        from azure.ai.ml import load_component
 
-        scope = self._scope
-        settings = {**self._told(), **options}
         with _quiet, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            client = MLClient(
-                self._arm.credential,
-                scope.subscription,
-                scope.resource_group,
-                scope.workspace,
-                **settings,
-            )
+            client = sdk.client(self._arm, self._scope, self._cloud, **options)
             given = load_component(path, params_override=_UNNAMED)
             made = client.components.create_or_update(given, is_anonymous=True)
         return str(made.id)
-
-    def _told(self) -> dict[str, Any]:
-        """The cloud in the SDK's words; it knows the three of `clouds` itself."""
-        if self._cloud.name.casefold() in CLOUDS:
-            return {"cloud": self._cloud.name}
-        base = self._arm.base
-        told = {
-            "azure_portal": base,
-            "resource_manager": base,
-            "active_directory": self._cloud.authority,
-            "aml_resource_id": base,
-            "storage_endpoint": self._cloud.storage,
-            "registry_discovery_endpoint": base + "/",
-        }
-        # the SDK never forgets what a name meant
-        return {"cloud": f"{self._cloud.name}-{urlsplit(base).netloc}", "cloud_metadata": told}
 
 
 class _Absent(Exception):

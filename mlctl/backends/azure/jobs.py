@@ -7,12 +7,14 @@ wants a token of its own. All else is the resource manager's.
 from __future__ import annotations
 
 import builtins
+import io
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from mlctl.backends.azure import refusals
+from mlctl.backends.azure import refusals, sdk
 from mlctl.backends.azure.arm import VERSION, Arm, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reading import path, workspace
@@ -146,6 +148,25 @@ class AzureJobs:
             if job.ended or at >= seconds:
                 return
             clock.pause(min(_LOOK, seconds - at))
+
+    def stream(self, name: str) -> None:
+        """Print the job's logs until it has ended, as azure-ai-ml does.
+
+        Raises:
+            NotFound: there is no such job.
+            BackendError: the job has failed; or the logs cannot be read.
+        """
+        from azure.ai.ml.exceptions import MlException
+
+        self.show(name)
+        quiet = io.StringIO()  # of warnings about what is experimental in the SDK
+        with refusals.translated():
+            try:
+                with redirect_stderr(quiet):
+                    sdk.client(self.arm, self.scope, self.cloud).jobs.stream(name)
+            except MlException as error:
+                told = refusals.clean(" ".join(str(error.message).split()))
+                raise Permanent("JobException", f"job {name}: {told}") from None
 
     def metrics(self, name: str) -> builtins.list[Point]:
         """Not from here.

@@ -1,0 +1,38 @@
+"""azure-ai-ml's own client, for the work that only it knows how to do.
+
+It is imported where it is used: that alone takes a second.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from mlctl.backends.azure.arm import Arm
+from mlctl.backends.azure.clouds import CLOUDS, Cloud
+from mlctl.kinds.address import Scope
+
+
+def client(arm: Arm, scope: Scope, cloud: Cloud, **options: Any) -> Any:
+    """An `MLClient` of a workspace, as whom and where `arm` asks."""
+    from azure.ai.ml import MLClient
+
+    names = (scope.subscription, scope.resource_group, scope.workspace)
+    return MLClient(arm.credential, *names, **{**_told(arm, cloud), **options})
+
+
+def _told(arm: Arm, cloud: Cloud) -> dict[str, Any]:
+    """The cloud in the SDK's words; it knows the three of `clouds` itself."""
+    if cloud.name.casefold() in CLOUDS:
+        return {"cloud": cloud.name}
+    base = arm.base
+    told = {
+        "azure_portal": base,
+        "resource_manager": base,
+        "active_directory": cloud.authority,
+        "aml_resource_id": base,
+        "storage_endpoint": cloud.storage,
+        "registry_discovery_endpoint": base + "/",
+    }
+    # the SDK never forgets what a name meant
+    return {"cloud": f"{cloud.name}-{urlsplit(base).netloc}", "cloud_metadata": told}
