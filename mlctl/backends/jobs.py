@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Protocol, runtime_checkable
 
 from mlctl.cloud.load import Load
@@ -137,13 +137,6 @@ class Jobs(Protocol):
             BackendError: it logs nothing.
         """
 
-    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
-        """What a job leaves behind, under `artifacts` and `named-outputs`.
-
-        Raises:
-            NotFound: there is no such job.
-        """
-
 
 @runtime_checkable
 class SupportsJobs(Protocol):
@@ -176,4 +169,29 @@ class StreamsLogs(Protocol):
         Raises:
             NotFound: there is no such job.
             BackendError: the job has failed; or its logs cannot be read.
+        """
+
+
+@runtime_checkable
+class KeepsFiles(Protocol):
+    """Has what jobs leave behind at hand."""
+
+    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
+        """What a job leaves behind, under `artifacts` and `named-outputs`.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+
+
+@runtime_checkable
+class DownloadsFiles(Protocol):
+    """Brings what jobs leave behind from where it lies."""
+
+    def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
+        """Bring a job's artifacts, its named output or, with `every`, all of these to a folder.
+
+        Raises:
+            NotFound: there is no such job, or output.
+            BackendError: the job has not ended; or refused.
         """

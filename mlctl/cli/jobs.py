@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from mlctl.backends.base import Backend, NotFound, Permanent
-from mlctl.backends.jobs import Job, Jobs, Progress, SupportsJobs
+from mlctl.backends.jobs import DownloadsFiles, Job, Jobs, KeepsFiles, Progress, SupportsJobs
 from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import duration
@@ -128,14 +128,17 @@ def download(
 
     They come to `artifacts` and `named-outputs/NAME` in the folder.
     """
+    folder = download_path.expanduser()
     with opened(session) as jobs:
-        chosen = [
-            (path, text) for path, text in jobs.files(name) if _wanted(path, output_name, every)
-        ]
+        if isinstance(jobs, DownloadsFiles):
+            jobs.download(name, folder, output_name, every=every)
+            return Exit.OK
+        files = jobs.files(name) if isinstance(jobs, KeepsFiles) else ()
+        chosen = [(path, text) for path, text in files if _wanted(path, output_name, every)]
     if output_name is not None and not chosen:
         raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
     for path, text in chosen:
-        write(download_path.expanduser() / path, [text])
+        write(folder / path, [text])
         session.note(f"{download_path / path}")
     return Exit.OK
 

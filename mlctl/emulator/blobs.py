@@ -51,6 +51,12 @@ def key(settings: Settings) -> str:
     return _signature(settings)
 
 
+def lay(call: Call, container: str, name: str, content: bytes) -> None:
+    """Put a blob into a container, which is named with its account before it."""
+    note = _note(call, content, "application/octet-stream", {})
+    call.shelf.put(Sort.BLOB, f"{container}/{name}", note, content)
+
+
 def answer(call: Call) -> Response:
     """Any request for a container or a blob."""
     try:
@@ -115,18 +121,22 @@ def _put(call: Call, content: bytes) -> Response:
     path = _path(call)
     if call.request.header("if-none-match") == "*" and call.shelf.find(Sort.BLOB, path):
         raise BlobError(409, "BlobAlreadyExists", "The specified blob already exists.")
-    now = call.settings.now()
-    note: dict[str, Data] = {
+    sort = call.request.header("x-ms-blob-content-type")
+    sort = sort or call.request.header("content-type", "application/octet-stream")
+    note = _note(call, content, sort, _meta(call.request.headers))
+    call.shelf.put(Sort.BLOB, path, note, content)
+    return Response(201, {**_dated(call, note["modified"], note), "content-md5": note["md5"]})
+
+
+def _note(call: Call, content: bytes, sort: str, meta: Mapping[str, str]) -> dict[str, Data]:
+    return {
         "size": len(content),
-        "modified": now,
+        "modified": call.settings.now(),
         "etag": f'"0x{hashlib.sha256(content).hexdigest()[:15].upper()}"',
         "md5": base64.b64encode(hashlib.md5(content, usedforsecurity=False).digest()).decode(),
-        "type": call.request.header("x-ms-blob-content-type")
-        or call.request.header("content-type", "application/octet-stream"),
-        "meta": _meta(call.request.headers),
+        "type": sort,
+        "meta": dict(meta),
     }
-    call.shelf.put(Sort.BLOB, path, note, content)
-    return Response(201, {**_dated(call, now, note), "content-md5": note["md5"]})
 
 
 def _put_block(call: Call) -> Response:

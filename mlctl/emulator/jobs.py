@@ -101,9 +101,18 @@ def found(call: Call) -> Known:
     Raises:
         ArmError: 404, there is none.
     """
-    known = _known(call, call.names["name"])
+    return named(call, call.names["name"])
+
+
+def named(call: Call, name: str) -> Known:
+    """A job.
+
+    Raises:
+        ArmError: 404, there is none.
+    """
+    known = _known(call, name)
     if known is None:
-        what = f"{PROVIDER}/workspaces/jobs/{call.names['name']}"
+        what = f"{PROVIDER}/workspaces/jobs/{name}"
         raise nothing(what, f"workspace '{call.scope.workspace}'")
     return known
 

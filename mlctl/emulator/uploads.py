@@ -13,15 +13,20 @@ from mlctl.emulator.shelf import Sort
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 
-DEFAULT = "workspaceblobstore"
+DEFAULT, ARTIFACTS = "workspaceblobstore", "workspaceartifactstore"
 # name -> (type, what its container is called)
 _BUILT_IN = {
-    "workspaceartifactstore": ("AzureBlob", "azureml"),
+    ARTIFACTS: ("AzureBlob", "azureml"),
     DEFAULT: ("AzureBlob", "azureml-blobstore-{guid}"),
     "workspacefilestore": ("AzureFile", "azureml-filestore-{guid}"),
     "workspaceworkingdirectory": ("AzureFile", "code-{guid}"),
 }
 _SECRETS = {"AccountKey": "key", "Sas": "sasToken", "ServicePrincipal": "clientSecret"}
+
+
+def container(call: Call, name: str) -> str:
+    """The account and the container of a datastore that every workspace has."""
+    return f"{_account(call)}/{_BUILT_IN[name][1].format(guid=call.guid('storage'))}"
 
 
 def begin(call: Call) -> Response:
@@ -127,7 +132,7 @@ def _built_in(call: Call, name: str, kind: str, container: str) -> dict[str, Dat
     host and a path leads the unmodified SDK to our own blobs, as Azurite's path-style URLs do."""
     guid = call.guid("storage")
     host = call.request.base.partition("://")[2]
-    account = f"{host}/{blobs.ROOT}/ml{guid.replace('-', '')[:16]}"
+    account = f"{host}/{blobs.ROOT}/{_account(call)}"
     where = {"containerName" if kind == "AzureBlob" else "fileShareName": container}
     return {
         "datastoreType": kind,
@@ -139,6 +144,10 @@ def _built_in(call: Call, name: str, kind: str, container: str) -> dict[str, Dat
         "credentials": {"credentialsType": "AccountKey"},
         "isDefault": name == DEFAULT,
     }
+
+
+def _account(call: Call) -> str:
+    return f"ml{call.guid('storage').replace('-', '')[:16]}"
 
 
 def _body(call: Call, name: str, properties: Data) -> dict[str, Data]:

@@ -166,6 +166,7 @@ def test_a_deployment_is_invoked_and_its_job_listed_and_cancelled(mlctl: Run, sa
     assert mlctl("job", "wait", "-n", name).code == Exit.ERROR
 
 
+@pytest.mark.filterwarnings("ignore")  # the SDK's own
 def test_the_log_of_a_job_is_streamed_until_it_has_ended(
     mlctl: Run, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +177,28 @@ def test_the_log_of_a_job_is_streamed_until_it_has_ended(
     assert "mini-batches completed: " in done(mlctl("job", "stream", "-n", name)).out
     assert mlctl("job", "stream", "-n", name, "--limit", "5m").code == Exit.USAGE
     assert mlctl("job", "stream", "-n", "none").code == Exit.NOT_FOUND
+
+
+@pytest.mark.filterwarnings("ignore")  # the SDK's own
+def test_what_a_job_leaves_behind_is_downloaded_once_it_has_ended(
+    mlctl: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    done(mlctl("apply", sample, "-y"))
+    asked = ("batch-endpoint", "invoke", "-n", "heart-classifier-batch", "--input", "https://x/y")
+    name = json.loads(done(mlctl(*asked)).out)["name"]
+    download = ("job", "download", "-n", name, "-p", tmp_path / "left")
+    assert "has not ended" in mlctl(*download).err
+    done(mlctl("job", "stream", "-n", name))
+    done(mlctl(*download, "--all"))
+    found = {
+        path.relative_to(tmp_path / "left").as_posix() for path in tmp_path.rglob("left/**/*.*")
+    }
+    assert found == {
+        "artifacts/logs/job_progress_overview.txt",
+        "named-outputs/score/predictions.csv",
+    }
+    assert mlctl(*download, "--output-name", "none").code == Exit.NOT_FOUND
 
 
 def test_real_jobs_are_not_told_how_long_they_take(mlctl: Run, sample: Path) -> None:

@@ -360,3 +360,23 @@ def test_a_batch_job_is_shown_and_streamed_as_the_pipeline_job_that_it_is(
     ml.jobs.stream(job.name)
     assert (ml.jobs.get(job.name).type, ml.jobs.get(job.name).status) == ("pipeline", "Completed")
     assert "mini-batches completed: " in capsys.readouterr().out
+
+
+def test_what_a_job_leaves_behind_is_downloaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from azure.ai.ml import Input
+
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    ml = with_deployment().ml
+    data = Input(path="https://example.org/data", type="uri_folder")
+    job = ml.batch_endpoints.invoke("scoring", deployment_name="blue", input=data)
+    ml.jobs.stream(job.name)
+    ml.jobs.download(job.name, download_path=tmp_path, all=True)
+    ml.jobs.download(job.name, download_path=tmp_path / "one", output_name="score")
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
+    assert found == {
+        "artifacts/logs/job_progress_overview.txt",
+        "named-outputs/score/predictions.csv",
+        "one/named-outputs/score/predictions.csv",
+    }

@@ -9,16 +9,17 @@ from __future__ import annotations
 import builtins
 import io
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stderr
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from mlctl.backends.azure import refusals, sdk
 from mlctl.backends.azure.arm import VERSION, Arm, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reading import path, workspace
-from mlctl.backends.base import Permanent
+from mlctl.backends.base import NotFound, Permanent
 from mlctl.backends.jobs import Happening, Job, Point, Progress
 from mlctl.cloud.load import Load
 from mlctl.kinds.address import Address, Scope
@@ -156,17 +157,9 @@ class AzureJobs:
             NotFound: there is no such job.
             BackendError: the job has failed; or the logs cannot be read.
         """
-        from azure.ai.ml.exceptions import MlException
-
         self.show(name)
-        quiet = io.StringIO()  # of warnings about what is experimental in the SDK
-        with refusals.translated():
-            try:
-                with redirect_stderr(quiet):
-                    sdk.client(self.arm, self.scope, self.cloud).jobs.stream(name)
-            except MlException as error:
-                told = refusals.clean(" ".join(str(error.message).split()))
-                raise Permanent("JobException", f"job {name}: {told}") from None
+        with self._client(name) as client:
+            client.jobs.stream(name)
 
     def metrics(self, name: str) -> builtins.list[Point]:
         """Not from here.
@@ -176,13 +169,32 @@ class AzureJobs:
         """
         raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
 
-    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
-        """Not from here.
+    def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
+        """Bring what a job leaves behind to a folder, as azure-ai-ml does.
 
         Raises:
-            BackendError: always.
+            NotFound: there is no such job, or output.
+            BackendError: the job has not ended; or refused.
         """
-        raise _not_here("what jobs leave behind", f"use `az ml job download --name {name} --all`")
+        if not self.show(name).ended:
+            text = f"job {name} has not ended; `mlctl job wait --name {name}` waits for it"
+            raise Permanent("JobNotEnded", text, status=refusals.CONFLICT)
+        with self._client(name) as client, redirect_stdout(io.StringIO()):
+            client.jobs.download(name, download_path=folder, output_name=output, all=every)
+        if output is not None and not (folder / "named-outputs" / output).exists():
+            raise NotFound("OutputNotFound", f"job {name} has no output `{output}`", status=404)
+
+    @contextmanager
+    def _client(self, name: str) -> Iterator[Any]:
+        """The SDK's client, without its warnings of what is experimental in it."""
+        from azure.ai.ml.exceptions import MlException
+
+        with refusals.translated(), redirect_stderr(io.StringIO()):
+            try:
+                yield sdk.client(self.arm, self.scope, self.cloud)
+            except MlException as error:
+                told = refusals.clean(" ".join(str(error.message).split()))
+                raise Permanent("JobException", f"job {name}: {told}") from None
 
     def _at(self, name: str) -> str:
         return workspace(self.scope) + path_of("jobs", name)
