@@ -1,8 +1,7 @@
-"""How commands start: what they import, and how soon they answer."""
+"""How commands start: what they import, and what they say to nothing."""
 
 from __future__ import annotations
 
-import resource
 from pathlib import Path
 
 import pytest
@@ -32,14 +31,6 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     return {name.partition(".")[0] for name in done.err.splitlines()[-1].split()}
 
 
-def seconds(folder: Path, *arguments: str) -> float:
-    """The processor time that a command takes; other work on the machine hardly counts."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert finish(start(folder, *arguments)).code == 0
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-
-
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_command_imports_what_it_does_not_need(tmp_path: Path, command: tuple[str, ...]) -> None:
     cluster(tmp_path / "cpu.yml")
@@ -54,14 +45,6 @@ def test_the_version_is_told_before_anything_is_imported(tmp_path: Path) -> None
 def test_validate_needs_no_database(tmp_path: Path) -> None:
     cluster(tmp_path / "cpu.yml")
     assert "sqlite3" not in imported(tmp_path, "validate", "cpu.yml")
-
-
-@pytest.mark.parametrize("command", [("--help",), ("validate", "cpu.yml")], ids=" ".join)
-def test_an_answer_takes_less_than_a_third_of_a_second(
-    tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    cluster(tmp_path / "cpu.yml")
-    assert min(seconds(tmp_path, *command) for _ in range(3)) < 0.33
 
 
 def test_mlctl_alone_is_its_help(mlctl: Run) -> None:
