@@ -23,16 +23,17 @@ from typing import Any
 
 from bench.commands import ROOT
 from bench.figure import Figure, at_most, beside
-from mlctl import apply, steps
-from mlctl import plan as planning
+from mlctl.applying import executor
 from mlctl.backends import open_backend
-from mlctl.backends.base import Options
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Options
+from mlctl.config.graph import Graph
+from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.graph import Graph
 from mlctl.kinds.address import Scope
-from mlctl.load import Loader
-from mlctl.survey import survey
+from mlctl.planning import planner as planning
+from mlctl.planning import steps
+from mlctl.planning.refresh import survey
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 NAMES = (SCOPE.subscription, SCOPE.resource_group, SCOPE.workspace)
@@ -207,7 +208,7 @@ def fill(path: Path, folder: Path) -> None:
     graph = loaded(folder)
     made = planning.plan(graph, survey(graph, backend), backend="local")
     work = steps.work(made, graph)
-    for _ in apply.apply(work, backend, parallelism=1, stop=threading.Event()):
+    for _ in executor.apply(work, backend, parallelism=1, stop=threading.Event()):
         pass
     backend.close()
 

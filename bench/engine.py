@@ -15,11 +15,17 @@ from time import process_time
 from typing import Any
 
 from bench.figure import Figure, absent
-from mlctl.cloud.sim import engine, orders
-from mlctl.cloud.sim.commands import AddCluster, SetPreemption, SubmitBatch
-from mlctl.cloud.sim.model import BatchSpec, ClusterSpec, Settings, Tier, Workload
-from mlctl.cloud.sim.processes import Poisson
-from mlctl.cloud.sim.state import World
+from mlctl.simulator.engine import cluster_commands, engine
+from mlctl.simulator.engine.commands import AddCluster, SetPreemption, SubmitBatch
+from mlctl.simulator.engine.model import (
+    BatchSpec,
+    ClusterSpec,
+    Settings,
+    Tier,
+    Workload,
+)
+from mlctl.simulator.engine.processes import Poisson
+from mlctl.simulator.engine.state import World
 
 try:
     import simpy
@@ -37,7 +43,7 @@ def history(seed: str) -> float:
     load = Workload(per_mini_batch_s=60.0)
     job = BatchSpec("j", "c", 1000, load, 1, 20, timeout_s=EVER)
     for command in (SetPreemption((Poisson(0.5),)), AddCluster(cluster), SubmitBatch(job)):
-        orders.carry_out(world, command)
+        cluster_commands.carry_out(world, command)
     engine.finish(world, "j", EVER)
     return world.now
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlctl.cli import compatibility, exits, tree
+from mlctl.cli import exits
 from mlctl.cli.app import build
+from mlctl.cli.az import compatibility
 from mlctl.cli.pages import commands as pages_of_commands
+from mlctl.cli.parser import tree
 
 DOCS = Path(__file__).parent
 

@@ -17,15 +17,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mlctl import localize, pointer
-from mlctl.changes import Action, Plan
-from mlctl.content import Sort, Upload
+from mlctl import pointer
+from mlctl.assets import local_files
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.upload import Sort, Upload
+from mlctl.planning.model import Action, Plan
+from mlctl.planning.steps import Secret, Step, Verb, Work
 from mlctl.pointer import Data
 from mlctl.render import plan_json
 from mlctl.source.document import STDIN
-from mlctl.steps import Secret, Step, Verb, Work
 
 # The document at an index of a file (parts count from 0); None: there is no such file or part.
 ReadDocument = Callable[[str, int], Mapping[str, Data] | None]
@@ -151,7 +152,7 @@ def _secret(step: Step, secret: Secret, read_document: ReadDocument) -> Data:
 
 def _unchanged(step: Step, upload: Upload) -> None:
     try:
-        same = localize.digest(upload) == upload.digest
+        same = local_files.digest(upload) == upload.digest
     except OSError as error:
         raise PlanFileError(
             f"{step.change} needs `{upload.path}`, which cannot be read: {error.strerror or error}"

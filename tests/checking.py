@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
-from mlctl import graph, rules, schema, source
+from mlctl import schema, source
+from mlctl.config import graph, rules
 from mlctl.diagnostics import Report
 from mlctl.kinds import Kind, kind_of_schema
 from mlctl.kinds.resource import build

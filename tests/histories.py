@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import sqrt
 from statistics import fmean, stdev
 
-from mlctl.cloud.sim import engine, invariants, orders, views
-from mlctl.cloud.sim.commands import (
+from mlctl.simulator.engine import cluster_commands, engine, invariants, views
+from mlctl.simulator.engine.commands import (
     AddCluster,
     Command,
     Preempt,
@@ -16,12 +16,19 @@ from mlctl.cloud.sim.commands import (
     SubmitBatch,
     SubmitTraining,
 )
-from mlctl.cloud.sim.log import LoggedEvent
-from mlctl.cloud.sim.model import BatchSpec, ClusterSpec, Settings, Tier, TrainingSpec, Workload
-from mlctl.cloud.sim.processes import Preemption
-from mlctl.cloud.sim.state import World
-from mlctl.cloud.sim.usage import usage
-from mlctl.cloud.sim.views import Counts, JobView, MiniBatches, Training
+from mlctl.simulator.engine.event_log import LoggedEvent
+from mlctl.simulator.engine.model import (
+    BatchSpec,
+    ClusterSpec,
+    Settings,
+    Tier,
+    TrainingSpec,
+    Workload,
+)
+from mlctl.simulator.engine.processes import Preemption
+from mlctl.simulator.engine.state import World
+from mlctl.simulator.engine.usage import usage
+from mlctl.simulator.engine.views import Counts, JobView, MiniBatches, Training
 
 AT_ONCE = Settings(allocation_s=0.0, preparation_s=0.0, replacement_s=0.0, provisioning_s=0.0)
 NO_CANCEL = replace(AT_ONCE, cancel_when_preempted=False)
@@ -64,7 +71,7 @@ def world(
     if watched:
         made.watch = invariants.verify
     for command in commands:
-        orders.carry_out(made, command)
+        cluster_commands.carry_out(made, command)
     return made
 
 

@@ -12,13 +12,14 @@ import threading
 from datetime import date
 from pathlib import Path
 
-from mlctl import apply, plan, steps
-from mlctl.backends.local import LocalBackend
+from mlctl.applying import executor
+from mlctl.applying.events import State
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.events import State
 from mlctl.kinds.address import Address
-from mlctl.load import Loader
-from mlctl.survey import survey
+from mlctl.planning import planner, steps
+from mlctl.planning.refresh import survey
 from tests.worlds import SCOPE, Watched
 
 
@@ -50,10 +51,10 @@ def run(state: Path, folder: Path, verb: str, nth: int = 0, when: str = "never")
     loaded = loader.load([str(folder)])
     assert not loaded.report.failed, [found.message for found in loaded.report]
     world = survey(loaded.graph, inner, destroying=destroying)
-    made = plan.plan(loaded.graph, world, backend="local", destroying=destroying)
+    made = planner.plan(loaded.graph, world, backend="local", destroying=destroying)
     assert made.rejections == (), [found.message for found in made.rejections]
     work = steps.work(made, loaded.graph)
-    events = list(apply.apply(work, backend, parallelism=1, stop=threading.Event()))
+    events = list(executor.apply(work, backend, parallelism=1, stop=threading.Event()))
     assert [str(event.error) for event in events if event.state is State.FAILED] == []
     inner.settle()
     inner.close()

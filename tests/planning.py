@@ -7,21 +7,24 @@ import weakref
 from pathlib import Path
 from typing import NamedTuple
 
-from mlctl import graph, localize, source, steps
-from mlctl import plan as planning
-from mlctl.apply import apply
-from mlctl.backends.base import Backend
-from mlctl.backends.local import LocalBackend
-from mlctl.changes import Plan
-from mlctl.cloud.store import Store
+from mlctl import source
+from mlctl.applying.events import Event, State
+from mlctl.applying.executor import apply
+from mlctl.assets import local_files
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Backend
+from mlctl.config import graph
 from mlctl.diagnostics import Report
-from mlctl.events import Event, State
 from mlctl.kinds import Kind, kind_of_schema
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import build
+from mlctl.planning import planner as planning
+from mlctl.planning import steps
+from mlctl.planning.model import Plan
+from mlctl.planning.refresh import survey
+from mlctl.planning.steps import Work
 from mlctl.render import plan as render
-from mlctl.steps import Work
-from mlctl.survey import survey
+from mlctl.simulator.control_plane.state.store import Store
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000001", "rg", "ws")
 CLUSTER = "$schema: https://x/amlCompute.schema.json\nname: cpu-cluster\ntype: amlcompute\n"
@@ -63,7 +66,7 @@ def plan(
         assert isinstance(kind, Kind)
         resources.append(build(document, kind))
     found = (one for one in resources if one is not None)
-    built = graph.build(localize.localize(found, SCOPE, report), SCOPE)
+    built = graph.build(local_files.localize(found, SCOPE, report), SCOPE)
     world = survey(built, backend, destroying=destroying)
     made = planning.plan(built, world, backend="local", destroying=destroying)
     return Planned(made, steps.work(made, built))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.base import BackendError, Live
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import BackendError, Live
 from mlctl.kinds.address import Address, Scope
 
 SCOPE = Scope("sub", "rg", "ws")

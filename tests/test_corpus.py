@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from mlctl import source
+from mlctl.config.loader import Loader
 from mlctl.diagnostics import Diagnostic, Report, Severity, Span
-from mlctl.load import Loader
 from mlctl.pointer import Pointer
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"

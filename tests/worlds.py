@@ -8,21 +8,24 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlctl import apply, graph, plan, source, steps
-from mlctl.backends.base import Backend, Live, Operation
-from mlctl.backends.local import LocalBackend
-from mlctl.changes import Plan
-from mlctl.cloud.store import Store
+from mlctl import source
+from mlctl.applying import executor
+from mlctl.applying.events import Event, Retry
+from mlctl.assets.local_files import localize
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Backend, Live, Operation
+from mlctl.config import graph
+from mlctl.config.graph import Graph
 from mlctl.diagnostics import Report, Source
-from mlctl.events import Event, Retry
-from mlctl.graph import Graph
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource, build
-from mlctl.localize import localize
+from mlctl.planning import planner, steps
+from mlctl.planning.model import Plan
+from mlctl.planning.refresh import survey
+from mlctl.planning.steps import Work
 from mlctl.pointer import Data
-from mlctl.steps import Work
-from mlctl.survey import survey
+from mlctl.simulator.control_plane.state.store import Store
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "rg", "ws")
 REGIONS = ("eastus", "westus2", "westeurope")
@@ -107,7 +110,7 @@ def planned(
     built = graph.build(localize(resources, SCOPE, report), SCOPE)
     assert not report.failed
     world = survey(built, backend, destroying=destroying)
-    made = plan.plan(built, world, backend="local", destroying=destroying, targets=targets)
+    made = planner.plan(built, world, backend="local", destroying=destroying, targets=targets)
     return Planned(made, built)
 
 
@@ -121,7 +124,7 @@ def carried_out(
 ) -> list[Event]:
     """Everything that happened when the work was done."""
     stop = stop or threading.Event()
-    return list(apply.apply(work, backend, parallelism=parallelism, stop=stop, retry=retry))
+    return list(executor.apply(work, backend, parallelism=parallelism, stop=stop, retry=retry))
 
 
 def applied(backend: Backend, *resources: Resource) -> list[Event]:

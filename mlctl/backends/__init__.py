@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlctl.backends.base import Backend, Options, Permanent
+from mlctl.backends.ports.backend import Backend, Options, Permanent
 from mlctl.kinds.address import Scope
 
 LOCAL_DB = Path(".mlctl", "local.db")
@@ -23,7 +23,7 @@ def open_backend(
         BackendError: there is none of that name, or it cannot be opened.
     """
     if name == "local":
-        from mlctl.backends.local import LocalBackend
+        from mlctl.backends.local.backend import LocalBackend
 
         path = environment.get("MLCTL_LOCAL_DB") or LOCAL_DB
         return LocalBackend(path, scope), f" ({path})"

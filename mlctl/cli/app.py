@@ -6,7 +6,7 @@ from functools import cache
 
 import typer
 
-from mlctl.cli.command import Group, command, root
+from mlctl.cli.parser.command import Group, command, root
 
 AZ_KINDS = ("compute", "batch-endpoint", "batch-deployment", "model", "environment")
 KINDS = (*AZ_KINDS, "batch-pool")
@@ -64,7 +64,7 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
 
             command(app, verb)(apply.destroy)
         case "convert":
-            from mlctl.cli import convert
+            from mlctl.cli.local import convert
 
             convert.register(app)
         case "job":
@@ -84,7 +84,7 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
         case "local":
             app.add_typer(_local(), name=verb)
         case "emulator":
-            from mlctl.cli import emulator
+            from mlctl.cli.local import emulator
 
             app.add_typer(emulator.app, name=verb)
         case "configure":
@@ -92,31 +92,32 @@ def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list o
 
             configure.register(app)
         case "az-shim":
-            from mlctl.cli import shim
+            from mlctl.cli.az import shim
 
             shim.register(app)
         case kind:
-            from mlctl.cli import resources
+            from mlctl.cli.az import commands
 
-            app.add_typer(resources.group(kind), name=kind)
+            app.add_typer(commands.group(kind), name=kind)
 
 
 @cache
 def _local() -> typer.Typer:
     """The commands of the simulated cloud, put together once."""
-    from mlctl.cli import behaviour, chance, faults, local, metrics
+    from mlctl.cli import metrics
+    from mlctl.cli.local import cloud, faults, preemption, settings
 
-    behaviour.register(local.app)
-    chance.register(local.app)
-    faults.register(local.app)
-    metrics.register_local(local.app)
-    return local.app
+    settings.register(cloud.app)
+    preemption.register(cloud.app)
+    faults.register(cloud.app)
+    metrics.register_local(cloud.app)
+    return cloud.app
 
 
 @cache
 def _jobs() -> typer.Typer:
     """The commands of jobs, put together once."""
-    from mlctl.cli import jobs, stream, submit
+    from mlctl.cli.az import jobs, stream, submit
 
     submit.register(jobs.app)
     command(jobs.app, "stream")(stream.stream)

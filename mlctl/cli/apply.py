@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlctl import planfile, source
-from mlctl.apply import apply as run_steps
-from mlctl.apply import moved
-from mlctl.backends.base import Backend
-from mlctl.changes import Action, Plan
-from mlctl.cli.command import command
+from mlctl.applying.events import Event, Retry
+from mlctl.applying.executor import apply as run_steps
+from mlctl.applying.executor import moved
+from mlctl.backends.ports.backend import Backend
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.command import command
 from mlctl.cli.plan import Format, Planned, Target, load_and_plan, show_plan
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Ignore, Paths, Strict, new_report
 from mlctl.diagnostics import Report
-from mlctl.events import Event, Retry
 from mlctl.kinds.address import Address
+from mlctl.planning.model import Action, Plan
+from mlctl.planning.steps import Work
 from mlctl.pointer import Data
 from mlctl.render import outcome
 from mlctl.render.outcome import Outcome
-from mlctl.steps import Work
 
 if TYPE_CHECKING:
     from mlctl.render import json_lines

@@ -10,14 +10,14 @@ from typing import Annotated, cast
 
 import typer
 
-from mlctl.cli.arguments import Flagged, UsageError
-from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
-from mlctl.cli.flags import words_of
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.arguments import Flagged, UsageError
+from mlctl.cli.parser.command import command
+from mlctl.cli.parser.flags import words_of
+from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.scope import LOCATION, PARTS, Part, Settings, own_file, read_ini
 from mlctl.cli.session import Session
-from mlctl.cli.tree import SWITCH
 from mlctl.pointer import Data
 from mlctl.source.files import PROJECT_FILE
 

@@ -15,13 +15,13 @@ import typer
 
 from mlctl import __version__
 from mlctl.backends import open_backend
-from mlctl.backends.base import Backend, BackendError
-from mlctl.backends.checkup import Check, SupportsCheckup, Verdict
-from mlctl.cli.command import command
+from mlctl.backends.ports.backend import Backend, BackendError
+from mlctl.backends.ports.health import Check, SupportsCheckup, Verdict
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.command import command
 from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import Session
-from mlctl.render import checkup
+from mlctl.render import health
 
 _PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
 
@@ -52,12 +52,12 @@ def doctor(
     for check in _checks(session):
         found.append(check)
         if output is Format.HUMAN:
-            session.out(checkup.line(check, color=session.color(sys.stdout)))
+            session.out(health.line(check, color=session.color(sys.stdout)))
             sys.stdout.flush()  # the next one may take a while
     if output is Format.JSON:
-        session.out(checkup.document(found))
+        session.out(health.document(found))
     else:
-        session.out("\n" + checkup.summary(found))
+        session.out("\n" + health.summary(found))
     return Exit.ERROR if any(one.verdict is Verdict.FAILED for one in found) else Exit.OK
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 
 
@@ -24,7 +24,7 @@ def explain(
     ],
 ) -> Exit:
     """Explain a rule, a kind or a field: meaning, bounds, default, why, how to fix."""
-    from mlctl.catalogue_of_rules import ALL_RULES
+    from mlctl.cli.rule_registry import ALL_RULES
     from mlctl.render import explain as render
 
     try:

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from mlctl import catalog
-from mlctl.backends.base import Permanent
-from mlctl.backends.metrics import USUAL, SupportsMetrics
-from mlctl.cli.arguments import UsageError
-from mlctl.cli.command import add, command
+from mlctl.backends.ports.backend import Permanent
+from mlctl.backends.ports.metrics import USUAL, SupportsMetrics
 from mlctl.cli.exits import Exit
-from mlctl.cli.flags import QUERY, option, words_of
-from mlctl.cli.local import duration, opened
+from mlctl.cli.local.cloud import duration, opened
 from mlctl.cli.output import Drawn, Output, OutputFormat, Query, checked, print_data
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.command import add, command
+from mlctl.cli.parser.flags import QUERY, option, words_of
 from mlctl.cli.session import Session
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mlctl.changes import Plan
 from mlctl.cli.session import Session
+from mlctl.planning.model import Plan
 from mlctl.pointer import Data
 from mlctl.render.tables import Columns
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlctl.cli import help as words
 from mlctl.cli.examples import examples
-from mlctl.cli.tree import Node
+from mlctl.cli.parser import help as words
+from mlctl.cli.parser.tree import Node
 
 _HEAD = """\
 # Commands

@@ -13,19 +13,19 @@ from typing import Annotated
 import typer
 
 from mlctl import planfile
-from mlctl.backends.base import Backend
-from mlctl.changes import Plan
-from mlctl.cli.command import command
+from mlctl.backends.ports.backend import Backend
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Ignore, Paths, Select, Strict, new_report
+from mlctl.config.graph import Graph
+from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.graph import Graph
 from mlctl.kinds.address import Address
-from mlctl.load import Loader
-from mlctl.plan import plan as make_plan
-from mlctl.steps import Work, work
-from mlctl.survey import survey
+from mlctl.planning.model import Plan
+from mlctl.planning.planner import plan as make_plan
+from mlctl.planning.refresh import survey
+from mlctl.planning.steps import Work, work
 
 Target = Annotated[
     list[str] | None,

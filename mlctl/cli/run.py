@@ -12,12 +12,12 @@ from typing import cast
 
 import typer
 
-from mlctl.backends.base import BackendError, NotFound
-from mlctl.cli import arguments, tree
+from mlctl.backends.ports.backend import BackendError, NotFound
 from mlctl.cli.app import KINDS, VERBS, build
-from mlctl.cli.bind import bind
-from mlctl.cli.compatibility import ABSENT_FLAGS
+from mlctl.cli.az.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser import arguments, tree
+from mlctl.cli.parser.bind import bind
 from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import Flags, Session
 from mlctl.cli.streams import OutputError
@@ -73,8 +73,8 @@ def _complete(words: Sequence[str]) -> int:
 
 def _help(node: tree.Node) -> None:
     """Help, in the shape of az's rather than the parser's."""
-    from mlctl.cli import help as page
     from mlctl.cli.examples import examples
+    from mlctl.cli.parser import help as page
 
     session = Session(Flags())
     shown = examples(node.path)
@@ -87,7 +87,7 @@ def _read(path: str) -> str:
 
 def _ended(error: Exception, words: Sequence[str]) -> Exit:
     """Say why a command ended, and with which code."""
-    from mlctl.cli.update import UpdateError
+    from mlctl.cli.az.update import UpdateError
     from mlctl.planfile import PlanFileError
 
     match error:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from mlctl import schema
-from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 
 app = typer.Typer(help="The JSON Schemas of the documents, for editors.", no_args_is_help=True)

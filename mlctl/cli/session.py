@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TextIO
 
 from mlctl.backends import open_backend
-from mlctl.backends.base import Backend, Options
-from mlctl.changes import Plan
+from mlctl.backends.ports.backend import Backend, Options
 from mlctl.cli.scope import OPTIONS, Settings
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
+from mlctl.planning.model import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from mlctl.cli.command import command
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
+from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.load import Loader
 
 Paths = Annotated[
     list[str],
@@ -62,8 +62,8 @@ def new_report(ignore: list[str] | None, select: list[str] | None, *, strict: bo
 def _codes(flag: str, given: list[str] | None) -> frozenset[str]:
     codes = frozenset(code for one in given or [] for code in one.split(",") if code)
     if codes:
-        from mlctl.catalogue_of_rules import ALL_RULES
-        from mlctl.schema.words import nearest
+        from mlctl.cli.rule_registry import ALL_RULES
+        from mlctl.schema.text import nearest
 
         for code in sorted(codes):
             if not any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):

@@ -4,7 +4,7 @@
 """
 
 from mlctl.emulator.emulator import Emulator
-from mlctl.emulator.http import Request, Response
-from mlctl.emulator.settings import Settings
+from mlctl.emulator.http.messages import Request, Response
+from mlctl.emulator.requests.settings import Settings
 
 __all__ = ["Emulator", "Request", "Response", "Settings"]

@@ -6,19 +6,28 @@ from dataclasses import replace
 from threading import Lock
 
 from mlctl import catalog
-from mlctl.backends.base import BackendError
-from mlctl.backends.local import LOCATION
-from mlctl.cloud import control
-from mlctl.cloud.refusal import CONFLICT, Refusal
-from mlctl.cloud.service import Place
-from mlctl.cloud.store import Store, StoreError
-from mlctl.cloud.wire import Style, WireFault
-from mlctl.emulator import faults, guard, identity, routes
-from mlctl.emulator.call import Call
-from mlctl.emulator.http import LOST, UNCUT, ArmError, Request, Response, refusal
+from mlctl.backends.local.backend import LOCATION
+from mlctl.backends.ports.backend import BackendError
+from mlctl.emulator import routes
+from mlctl.emulator.arm import authorization, faults
+from mlctl.emulator.http.messages import (
+    LOST,
+    UNCUT,
+    ArmError,
+    Request,
+    Response,
+    refusal,
+)
+from mlctl.emulator.identity import tokens
+from mlctl.emulator.requests.blob_store import Shelf
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.requests.settings import VIRTUAL, Settings
 from mlctl.emulator.routes import Needs
-from mlctl.emulator.settings import VIRTUAL, Settings
-from mlctl.emulator.shelf import Shelf
+from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.http_faults import Style, WireFault
+from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.state.errors import CONFLICT, Refusal
+from mlctl.simulator.control_plane.state.store import Store, StoreError
 
 LARGEST_BODY = 16 * 2**20
 _OWN, _MFE = "/mlctl/", "/mferp/managementfrontend/"
@@ -71,14 +80,14 @@ class Emulator:
             faults.refuse(struck, self._settings.now())
         route, names = routes.find(request.method, request.path)
         if route.needs is not Needs.NOTHING:
-            identity.check(request, self._settings)
+            tokens.check(request, self._settings)
         if route.needs is Needs.VERSION and not request.asked("api-version"):
             text = "The api-version query parameter (?api-version=) is required for all requests."
             raise ArmError(400, "MissingApiVersionParameter", text)
         style = faults.style(struck, _wanted(request, self._settings.style))
         call = Call(request, route.kind, names, self._store, self._shelf, self._settings, style)
         if route.needs is Needs.VERSION:
-            guard.refuse(call, request.path)
+            authorization.refuse(call, request.path)
         return route.handler(call)
 
     def _tick(self) -> None:

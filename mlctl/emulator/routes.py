@@ -8,25 +8,24 @@ from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import unquote
 
-from mlctl.emulator import (
+from mlctl.emulator.arm import (
     assets,
-    blobs,
+    authorization,
     capacity,
     faults,
-    guard,
-    history,
-    identity,
     jobs,
     metrics,
     operations,
     outputs,
     registries,
     resources,
-    uploads,
+    run_history,
     workspaces,
 )
-from mlctl.emulator.call import Call
-from mlctl.emulator.http import ArmError, Response
+from mlctl.emulator.http.messages import ArmError, Response
+from mlctl.emulator.identity import tokens
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds.address import COLLECTIONS
 
 Handler = Callable[[Call], Response]
@@ -112,9 +111,19 @@ ROUTES = (
     Route("GET", _WS + "/jobs/{name}", jobs.show),
     Route("PUT", _WS + "/jobs/{name}", jobs.create),
     Route("POST", _WS + "/jobs/{name}/cancel", jobs.cancel),
-    Route("GET", history.ROOT + _WS + "/runs/{name}/details", history.details, needs=Needs.TOKEN),
-    Route("GET", history.ROOT + _WS + "/runs/{name}/logs/{log*}", history.log, needs=Needs.NOTHING),
-    Route("POST", history.ROOT + _WS + "/rundata", outputs.run_data, needs=Needs.TOKEN),
+    Route(
+        "GET",
+        run_history.ROOT + _WS + "/runs/{name}/details",
+        run_history.details,
+        needs=Needs.TOKEN,
+    ),
+    Route(
+        "GET",
+        run_history.ROOT + _WS + "/runs/{name}/logs/{log*}",
+        run_history.log,
+        needs=Needs.NOTHING,
+    ),
+    Route("POST", run_history.ROOT + _WS + "/rundata", outputs.run_data, needs=Needs.TOKEN),
     Route(
         "POST",
         "/data/v1.0" + _WS + "/dataversion/batchGetResolvedUris",
@@ -141,12 +150,12 @@ ROUTES = (
     Route("GET", _SUB, workspaces.subscription),
     Route("GET", "/subscriptions", workspaces.subscriptions),
     Route("GET", "/tenants", workspaces.tenants),
-    Route("GET", _AUTH + "/locks", guard.show_locks),
-    Route("GET", _AUTH + "/locks/{name}", guard.show_lock),
-    Route("PUT", _AUTH + "/locks/{name}", guard.put_lock),
-    Route("DELETE", _AUTH + "/locks/{name}", guard.drop_lock),
-    Route("GET", _AUTH + "/permissions", guard.permissions),
-    Route("GET", "{scope*}/providers/Microsoft.Insights/metrics", guard.metrics),
+    Route("GET", _AUTH + "/locks", authorization.show_locks),
+    Route("GET", _AUTH + "/locks/{name}", authorization.show_lock),
+    Route("PUT", _AUTH + "/locks/{name}", authorization.put_lock),
+    Route("DELETE", _AUTH + "/locks/{name}", authorization.drop_lock),
+    Route("GET", _AUTH + "/permissions", authorization.permissions),
+    Route("GET", "{scope*}/providers/Microsoft.Insights/metrics", authorization.metrics),
     Route("GET", _REGISTRY + "/versions", registries.versions),
     Route("GET", _REGISTRY + "/versions/{version}", registries.version),
     Route(
@@ -156,16 +165,16 @@ ROUTES = (
         needs=Needs.TOKEN,
     ),
     Route("GET", "/discovery/workspaces/{id}", workspaces.discovery, needs=Needs.NOTHING),
-    Route("GET", "/metadata/endpoints", identity.clouds, needs=Needs.NOTHING),
-    Route("GET", "/metadata/identity/oauth2/token", identity.imds, needs=Needs.NOTHING),
-    Route("GET", "/msi/token", identity.app_service, needs=Needs.NOTHING),
-    Route("POST", _ENTRA + "/token", identity.entra, needs=Needs.NOTHING),
-    Route("POST", _ENTRA + "/v2.0/token", identity.entra, needs=Needs.NOTHING),
-    Route("GET", "/common/discovery/instance", identity.instances, needs=Needs.NOTHING),
+    Route("GET", "/metadata/endpoints", tokens.clouds, needs=Needs.NOTHING),
+    Route("GET", "/metadata/identity/oauth2/token", tokens.imds, needs=Needs.NOTHING),
+    Route("GET", "/msi/token", tokens.app_service, needs=Needs.NOTHING),
+    Route("POST", _ENTRA + "/token", tokens.entra, needs=Needs.NOTHING),
+    Route("POST", _ENTRA + "/v2.0/token", tokens.entra, needs=Needs.NOTHING),
+    Route("GET", "/common/discovery/instance", tokens.instances, needs=Needs.NOTHING),
     Route(
         "GET",
         "/{tenant}/v2.0/.well-known/openid-configuration",
-        identity.openid,
+        tokens.openid,
         needs=Needs.NOTHING,
     ),
     Route("GET PUT DELETE", "/blob/{account}/{container}", blobs.answer, needs=Needs.NOTHING),

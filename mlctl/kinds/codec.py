@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlctl import source
-from mlctl.kinds import ports
+from mlctl.kinds import job_io
 from mlctl.kinds.address import COLLECTIONS, Reference, Scope
 from mlctl.kinds.field import Field
 from mlctl.pointer import Data
@@ -287,6 +287,6 @@ CODECS: dict[str, Codec] = {
     "conda": Codec(_conda_encode, _conda_decode, _conda_decode),
     "upload": Codec(_same, _same, _upload_canonical),
     "json": Codec(_same, _same, _json_canonical),
-    "inputs": Codec(ports.encode_inputs, ports.decode_inputs, _json_canonical),
-    "outputs": Codec(ports.encode_outputs, ports.decode_outputs, _json_canonical),
+    "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _json_canonical),
+    "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _json_canonical),
 }

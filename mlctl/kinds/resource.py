@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlctl import pointer
-from mlctl.content import Upload
 from mlctl.diagnostics import Label
 from mlctl.kinds.address import Address, Reference
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind, written
+from mlctl.kinds.upload import Upload
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
 

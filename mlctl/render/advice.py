@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mlctl.backends.base import BackendError, Transient
+from mlctl.backends.ports.backend import BackendError, Transient
 
 _QUOTA = (
     "lower `max_instances`, delete idle clusters, or ask for more quota;"

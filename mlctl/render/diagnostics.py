@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from mlctl.diagnostics import Diagnostic, Label, Report, Severity, Span
-from mlctl.render.glyphs import cells, clean, width
+from mlctl.render.terminal import cells, clean, width
 
 _NEAR = 4  # lines between two labels that one snippet shows
 _FAR = 1000  # characters of a line, on either side of a label, that are looked at

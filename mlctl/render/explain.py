@@ -11,7 +11,7 @@ from mlctl.diagnostics import Rule
 from mlctl.kinds import DOCUMENTS, JOB, Kind
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
-from mlctl.schema.words import enumerated, example, listed, nearest, typed
+from mlctl.schema.text import enumerated, example, listed, nearest, typed
 
 _WIDTH = 88
 _LARGEST = 2**31 - 1  # what fits into REST's int32 is no bound to tell people of

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from mlctl import pointer
-from mlctl.backends.jobs import Happening, Job
+from mlctl.backends.ports.jobs import Happening, Job
 from mlctl.kinds import JOB, Scope
 from mlctl.kinds.kind import decode
 from mlctl.pointer import Data

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlctl import __version__
-from mlctl.changes import Action
+from mlctl.applying.events import Event, State
 from mlctl.diagnostics import Report
-from mlctl.events import Event, State
 from mlctl.kinds.address import Address
+from mlctl.planning.model import Action
+from mlctl.planning.steps import Step, Verb, Work
 from mlctl.pointer import Data
 from mlctl.render import machine
 from mlctl.render.outcome import Outcome, collect, said_of, words
 from mlctl.render.progress import line
-from mlctl.steps import Step, Verb, Work
 
 UI_VERSION = "1.0"
 _NAMES = {

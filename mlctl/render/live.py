@@ -11,10 +11,10 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from mlctl.events import Event, State
+from mlctl.applying.events import Event, State
+from mlctl.planning.steps import Step
 from mlctl.render.outcome import words
 from mlctl.render.progress import line, still
-from mlctl.steps import Step
 
 _STILL = 10  # seconds after which a running step says that it still runs: Terraform's
 

@@ -6,8 +6,8 @@ import json
 
 from mlctl.diagnostics import Diagnostic, Report, Span
 from mlctl.pointer import Data
-from mlctl.render import places
-from mlctl.render.glyphs import clean
+from mlctl.render import positions
+from mlctl.render.terminal import clean
 
 FORMAT_VERSION = "1.0"
 _LONGEST_LINE = 2000  # characters; a longer line is no help as a snippet
@@ -34,7 +34,7 @@ def document(report: Report) -> dict[str, Data]:
 
 def diagnostics(report: Report) -> list[dict[str, Data]]:
     """The findings of `report`, one object each."""
-    offsets = places.Offsets()
+    offsets = positions.Offsets()
     return [_finding(found, report, offsets) for found in report]
 
 
@@ -48,20 +48,20 @@ def azure_pipelines(report: Report) -> str:
     return "".join(_azure(found, report) for found in report)
 
 
-def _finding(found: Diagnostic, report: Report, offsets: places.Offsets) -> dict[str, Data]:
+def _finding(found: Diagnostic, report: Report, offsets: positions.Offsets) -> dict[str, Data]:
     span = found.primary.span if found.primary else None
     return {
         "severity": report.severity(found).value,
         "code": found.rule.code,
         "summary": found.message,
-        "detail": places.detail(found),
+        "detail": positions.detail(found),
         "address": found.address,
         "range": _range(span, offsets) if span else None,
         "snippet": _snippet(span, found.address) if span else None,
     }
 
 
-def _range(span: Span, offsets: places.Offsets) -> dict[str, Data]:
+def _range(span: Span, offsets: positions.Offsets) -> dict[str, Data]:
     def point(line: int, column: int) -> dict[str, int]:
         byte = offsets.of(span.source, line, column)
         return {"line": line + 1, "column": column + 1, "byte": byte}
@@ -93,7 +93,7 @@ def _github(found: Diagnostic, report: Report) -> str:
     properties: dict[str, str | int] = {}
     if found.primary:
         span = found.primary.span
-        properties = {"file": places.path(found.primary), "line": span.line + 1}
+        properties = {"file": positions.path(found.primary), "line": span.line + 1}
         properties |= {"endLine": span.end_line + 1, "col": span.column + 1}
         if span.end_line == span.line:
             properties["endColumn"] = span.end_column + 1
@@ -107,7 +107,7 @@ def _azure(found: Diagnostic, report: Report) -> str:
     properties: dict[str, str | int] = {"type": report.severity(found).value}
     if found.primary:
         span = found.primary.span
-        properties |= {"sourcepath": places.path(found.primary), "linenumber": span.line + 1}
+        properties |= {"sourcepath": positions.path(found.primary), "linenumber": span.line + 1}
         properties["columnnumber"] = span.column + 1
     properties["code"] = found.rule.code
     settings = ";".join(f"{name}={_setting(str(value))}" for name, value in properties.items())
@@ -116,7 +116,7 @@ def _azure(found: Diagnostic, report: Report) -> str:
 
 def _message(found: Diagnostic) -> str:
     """The message and what to do, on one line without anything that could steer a terminal."""
-    more = places.detail(found)
+    more = positions.detail(found)
     return clean(f"{found.message} ({more})" if more else found.message)
 
 

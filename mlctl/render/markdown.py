@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mlctl.changes import Action, Change, Plan
+from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import dotted
 from mlctl.render import plan as text
-from mlctl.render.glyphs import clean
-from mlctl.render.spelling import place
+from mlctl.render.plan_text import place
+from mlctl.render.terminal import clean
 from mlctl.render.tree import scalar
 
 _LONGEST = 60_000  # characters of the plan; GitHub takes 65 536 in a comment

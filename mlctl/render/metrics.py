@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlctl.backends.metrics import Series
+from mlctl.backends.ports.metrics import Series
 from mlctl.pointer import Data
 from mlctl.render import charts
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mlctl import pointer
-from mlctl.backends.base import TIMED_OUT, BackendError
-from mlctl.changes import Action
-from mlctl.events import Event, NotEffective, Stale, State
+from mlctl.applying.events import Event, NotEffective, Stale, State
+from mlctl.backends.ports.backend import TIMED_OUT, BackendError
 from mlctl.kinds.address import Address
+from mlctl.planning.model import Action
+from mlctl.planning.steps import Step, Verb, Work
 from mlctl.render.advice import advice
-from mlctl.render.glyphs import clean
+from mlctl.render.terminal import clean
 from mlctl.render.tree import Ink, Paper, scalar
-from mlctl.steps import Step, Verb, Work
 
 _DASH = "–"  # noqa: RUF001  # the sign of what was passed over
 _SHOWN = 20  # skipped or cancelled resources that are named one by one

@@ -5,15 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from mlctl.changes import Action, Change, FieldChange, Plan, Summary
 from mlctl.diagnostics import Report
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.kind import decode
+from mlctl.planning.model import Action, Change, FieldChange, Plan, Summary
 from mlctl.pointer import Data, Pointer, dotted
-from mlctl.render import diagnostics, spelling
-from mlctl.render.glyphs import clean
+from mlctl.render import diagnostics, plan_text
+from mlctl.render.terminal import clean
 from mlctl.render.tree import Branch, Ink, Leaf, Paper, draw, hidden
 
 NO_CHANGES = "No changes. Your workspace matches the configuration."
@@ -127,14 +127,14 @@ class _View:
         if resource is None:
             return ""
         parts = [f"inline in {resource.owner}"] if resource.owner else []
-        return ", ".join([*parts, clean(spelling.place(change))])
+        return ", ".join([*parts, clean(plan_text.place(change))])
 
     def _reasons(self, change: Change) -> Iterator[str]:
         """Why, and what it costs."""
         action, resource = change.action, change.resource
         if action is Action.REPLACE:
             yield f"because {_cause(change)}"
-        if action is Action.CREATE and resource is not None and spelling.outdates(change):
+        if action is Action.CREATE and resource is not None and plan_text.outdates(change):
             yield "a new version: the newest one has other content, and that never changes"
         if action is Action.UPDATE and any(one.at == _STATE for one in change.fields):
             yield "its last operation did not succeed, so it is put again"
@@ -151,16 +151,16 @@ class _View:
         above = self._changes.get(change.address.up) if change.address.up else None
         if above is None or above.live is None or above.action is Action.REPLACE:
             return False
-        default = spelling.default_deployment(above.live.body)
+        default = plan_text.default_deployment(above.live.body)
         return default.casefold() == change.address.name.casefold()
 
     def _tree(self, change: Change) -> Branch:
         tree = Branch()
         if change.action is Action.DELETE:
             for at, value in _gone(change, self._scope):
-                tree.put(at, Leaf(value, None, spelt_before=spelling.upload(value)))
+                tree.put(at, Leaf(value, None, spelt_before=plan_text.upload(value)))
             return tree
-        content = spelling.content(change)
+        content = plan_text.content(change)
         if change.action is Action.CREATE and content is not None:
             tree.put(("content",), Leaf(None, None, spelt_after=content))
             return tree
@@ -182,13 +182,13 @@ class _View:
             before = None if one.before is None else "*** (before)"
             after = None if one.after is None else "*** (after)"
             return Leaf(None, None, ", ".join(remarks), alarm, before, after)
-        before, after = spelling.sides(change, one, self._changes)
+        before, after = plan_text.sides(change, one, self._changes)
         return Leaf(one.before, one.after, ", ".join(remarks), alarm, before, after)
 
     def _remarks(self, change: Change, one: FieldChange) -> Iterator[str]:
         if one.note:
             yield f"from {one.note}"
-        if one.after is not None and spelling.is_default(change, one):
+        if one.after is not None and plan_text.is_default(change, one):
             yield "default"
         if one.at == ("defaults", "deployment_name"):
             target = self._changes.get(

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mlctl import __version__, pointer
-from mlctl.changes import Action, Change, Plan
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Mutability
+from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import Data, Pointer
-from mlctl.render import machine, resources, spelling
+from mlctl.render import machine, plan_text, resources
 
 FORMAT_VERSION = "1.0"
 
@@ -42,7 +42,7 @@ def document(plan: Plan) -> dict[str, Data]:
 
 
 def _resource_change(change: Change, scope: Scope) -> dict[str, Data]:
-    place = spelling.source(change)
+    place = plan_text.source(change)
     return {
         "address": str(change.address),
         "kind": change.address.kind,

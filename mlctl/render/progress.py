@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TextIO
 
-from mlctl.changes import Action
-from mlctl.events import Event, State
+from mlctl.applying.events import Event, State
 from mlctl.kinds.address import Address
-from mlctl.render.glyphs import clean
+from mlctl.planning.model import Action
+from mlctl.planning.steps import Step, Work
 from mlctl.render.outcome import Outcome, collect, words
-from mlctl.steps import Step, Work
+from mlctl.render.terminal import clean
 
 
 def show(

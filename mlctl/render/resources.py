@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mlctl import pointer
-from mlctl.backends.base import Live
+from mlctl.backends.ports.backend import Live
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Form
 from mlctl.kinds.kind import decode
 from mlctl.pointer import Data, Pointer
-from mlctl.render.glyphs import clean
+from mlctl.render.terminal import clean
 from mlctl.source import dump
 
 # knack.output: what an automatic table leaves out.

@@ -7,7 +7,7 @@ import json
 from mlctl import __version__
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.pointer import Data
-from mlctl.render import places
+from mlctl.render import positions
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -74,7 +74,7 @@ def _location(label: Label) -> dict[str, Data]:
         "endLine": span.end_line + 1,
         "endColumn": span.end_column + 1,
     }
-    artifact = {"uri": places.uri(span.source.name)}
+    artifact = {"uri": positions.uri(span.source.name)}
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from mlctl.pointer import Data, Pointer
-from mlctl.render.glyphs import clean, orders
+from mlctl.render.terminal import clean, orders
 
 # What YAML 1.1 reads as text without quotes: a word or a path at first, no `: `, no ` #`.
 _PLAIN = re.compile(r"[^\W\d_][^\n]*|\.{0,2}/[^\n]*")

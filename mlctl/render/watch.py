@@ -10,7 +10,7 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from mlctl.backends.jobs import Progress
+from mlctl.backends.ports.jobs import Progress
 from mlctl.render.jobs import clock, done
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mlctl.diagnostics import Diagnostic
-from mlctl.schema import fields, quick, rules, values
-from mlctl.schema.fault import Fault, Schema
+from mlctl.schema import compiled, fields, rules, values
 from mlctl.schema.files import resolved
-from mlctl.schema.words import enumerated
+from mlctl.schema.text import enumerated
+from mlctl.schema.violation import Fault, Schema
 from mlctl.source import Document
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # id of a schema -> the schema (kept, so that the id stays its own) and its validator.
 _validators: dict[int, tuple[Schema, Validator]] = {}
-_quick: dict[int, tuple[Schema, quick.Check | None]] = {}
+_quick: dict[int, tuple[Schema, compiled.Check | None]] = {}
 
 
 def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
@@ -38,7 +38,7 @@ def _surely_valid(document: Document, schema: Schema) -> bool:
     """Whether there is nothing to say, found out without the library: it takes long to import."""
     known = _quick.get(id(schema))
     if known is None:
-        known = _quick[id(schema)] = (schema, quick.compiled(resolved(schema)))
+        known = _quick[id(schema)] = (schema, compiled.compiled(resolved(schema)))
     return known[1] is not None and known[1](document.data)
 
 

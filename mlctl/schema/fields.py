@@ -8,9 +8,9 @@ from mlctl import pointer
 from mlctl.diagnostics import Diagnostic
 from mlctl.pointer import Pointer
 from mlctl.schema import rules
-from mlctl.schema.fault import Fault, Schema
 from mlctl.schema.files import load, names, resolved
-from mlctl.schema.words import enumerated, example, listed, nearest
+from mlctl.schema.text import enumerated, example, listed, nearest
+from mlctl.schema.violation import Fault, Schema
 
 _FEW = 12
 

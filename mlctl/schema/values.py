@@ -7,8 +7,16 @@ import re
 
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import rules
-from mlctl.schema.fault import Fault
-from mlctl.schema.words import enumerated, example, is_a, listed, nearest, seconds, typed
+from mlctl.schema.text import (
+    enumerated,
+    example,
+    is_a,
+    listed,
+    nearest,
+    seconds,
+    typed,
+)
+from mlctl.schema.violation import Fault
 
 # What pipelines and templates replace: `${{ x }}`, `{{ x }}`, `$(x)`, `${x}`, `#{x}#`, `<x>`.
 _PLACEHOLDER = re.compile(

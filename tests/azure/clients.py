@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mlctl.backends.base import Options
-from mlctl.cloud.store import Store
+from mlctl.backends.ports.backend import Options
 from mlctl.emulator import Emulator, Request, Response, Settings
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane.state.store import Store
 
 if TYPE_CHECKING:
     from mlctl.backends.azure import AzureBackend

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlctl import catalog
-from mlctl.backends.base import Usage
+from mlctl.backends.ports.backend import Usage
 from mlctl.pointer import Data
 from tests.azure.clients import Between, azure, emulated, says
 

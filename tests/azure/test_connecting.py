@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends import open_backend
-from mlctl.backends.base import NotFound, Options, Permanent
+from mlctl.backends.ports.backend import NotFound, Options, Permanent
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from tests.azure.clients import SCOPE, Between, azure, emulated, says

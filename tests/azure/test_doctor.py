@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.checkup import Check, Verdict
+from mlctl.backends.ports.health import Check, Verdict
 from mlctl.emulator import Response
 from mlctl.pointer import Data
-from mlctl.render import checkup
+from mlctl.render import health
 from tests.azure.clients import SCOPE, TOKEN, Azure, Between, azure, emulated, no, says
 from tests.contract.test_contract import CPU, cluster
 
@@ -31,7 +31,7 @@ def looked(*answers: tuple[str, Response], **options: Any) -> dict[str, Check]:
 def found(name: str, *answers: tuple[str, Response]) -> tuple[Verdict, str]:
     """One finding, and what is said of it."""
     check = looked(*answers)[name]
-    return check.verdict, checkup.line(check)
+    return check.verdict, health.line(check)
 
 
 def test_a_workspace_in_order_has_nothing_wrong() -> None:
@@ -201,6 +201,6 @@ def test_the_locks_of_the_emulator_are_found() -> None:
 
 def test_the_summary_counts_what_is_wrong() -> None:
     checks = [Check("a", Verdict.FAILED, ""), Check("b", Verdict.WARNING, "")] * 2
-    assert checkup.summary(checks) == "2 things are wrong, 2 warnings."
-    assert checkup.summary(checks[:1]) == "1 thing is wrong."
-    assert checkup.summary([]) == "Everything is in order."
+    assert health.summary(checks) == "2 things are wrong, 2 warnings."
+    assert health.summary(checks[:1]) == "1 thing is wrong."
+    assert health.summary([]) == "Everything is in order."

@@ -16,14 +16,15 @@ from typing import Any
 import pytest
 import yaml
 
-from mlctl import apply, steps
-from mlctl import plan as planning
+from mlctl.applying import executor
 from mlctl.cli.plan import Planned
+from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
-from mlctl.load import Loader
+from mlctl.planning import planner as planning
+from mlctl.planning import steps
+from mlctl.planning.refresh import survey
 from mlctl.pointer import Data
-from mlctl.survey import survey
 from tests.azure.clients import Azure, azure
 from tests.emulator.sdk import Sdk, lead_here
 from tests.emulator.test_interop import (
@@ -89,7 +90,7 @@ def applied(here: Sdk, *files: Path) -> None:
     """The files, applied by us; the plan after that is empty."""
     client = ours(here)
     work: steps.Work = planned(client, *files).work
-    events = list(apply.apply(work, client.backend, parallelism=4, stop=threading.Event()))
+    events = list(executor.apply(work, client.backend, parallelism=4, stop=threading.Event()))
     assert [f"{one.error} {one.error.details}" for one in events if one.error] == []
     assert changes(here, *files) == []
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mlctl.backends.base import NotFound, Permanent
-from mlctl.cloud.load import DEFAULT, Load
+from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.kinds.address import Scope
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
 from tests.azure.clients import BASE, Azure, Credential, azure, emulated
 from tests.emulator.asking import WS, with_deployment
 from tests.emulator.inprocess import InProcess

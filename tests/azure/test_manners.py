@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 from mlctl import __version__
-from mlctl.backends.base import BackendError, NotFound, Permanent, Transient
+from mlctl.backends.ports.backend import (
+    BackendError,
+    NotFound,
+    Permanent,
+    Transient,
+)
 from mlctl.emulator import Response
-from mlctl.emulator.http import LOST
+from mlctl.emulator.http.messages import LOST
 from tests.azure.clients import BASE, SCOPE, TOKEN, Azure, Between, azure, emulated, no, says
 from tests.contract.test_contract import CPU, ENDPOINT, cluster
 

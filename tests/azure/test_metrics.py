@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.backends.base import NotFound, Permanent
-from mlctl.backends.local import LocalBackend
-from mlctl.backends.metrics import USUAL
-from mlctl.cloud.load import Load
-from mlctl.cloud.sim.processes import Script
-from mlctl.cloud.store import Store
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import NotFound, Permanent
+from mlctl.backends.ports.metrics import USUAL
 from mlctl.kinds.address import Address
+from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.engine.processes import Script
 from tests.azure.clients import SCOPE, Azure, Between, azure, emulated, says
 from tests.simulated import cluster as body
 from tests.simulated import deployment, endpoint, model

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from mlctl.apply import apply
-from mlctl.backends.base import NotFound, Operation, Permanent, Transient
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.faults import Fault, Trouble
-from mlctl.cloud.store import Store
-from mlctl.cloud.wire import Style
+from mlctl.applying.events import Event, NotEffective, State
+from mlctl.applying.executor import apply
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import NotFound, Operation, Permanent, Transient
 from mlctl.emulator import Response
-from mlctl.emulator.http import LOST
-from mlctl.events import Event, NotEffective, State
+from mlctl.emulator.http.messages import LOST
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import fingerprint
+from mlctl.planning.steps import Step, Verb, Work
 from mlctl.pointer import Data
-from mlctl.steps import Step, Verb, Work
+from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.http_faults import Style
+from mlctl.simulator.control_plane.state.store import Store
 from tests.azure.clients import SCOPE, Azure, Between, azure, emulated, no, says
 from tests.contract.test_contract import BLUE, CPU, ENDPOINT, MODEL, cluster, put, stage
 

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mlctl.backends.base import NotFound, Permanent
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.store import Store
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.kinds.address import Address, Scope
+from mlctl.simulator.control_plane.state.store import Store
 from tests.azure.clients import SCOPE, Azure, Between, azure, emulated, says
 from tests.contract.test_contract import BLUE, CPU, ENDPOINT, MODEL, cluster, model, put, stage
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mlctl.backends.base import Permanent
+from mlctl.backends.ports.backend import Permanent
 from mlctl.kinds.address import Address
 from tests.azure.clients import Azure, azure, emulated
 

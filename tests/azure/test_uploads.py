@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.base import Permanent, Transient
-from mlctl.content import Sort, Upload, asset_hash, code_hash
+from mlctl.assets.hashing import asset_hash, code_hash
+from mlctl.backends.ports.backend import Permanent, Transient
 from mlctl.emulator import Response
-from mlctl.emulator.http import LOST
+from mlctl.emulator.http.messages import LOST
 from mlctl.kinds.address import Address
+from mlctl.kinds.upload import Sort, Upload
 from tests.azure.clients import TOKEN, Azure, Between, azure, emulated, says
 
 CODE = Address("code", "0c0de0de-0000-4000-8000-000000000000", None, "1")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlctl.backends.local import LocalBackend, LocalOperation
+from mlctl.backends.local.backend import LocalBackend, LocalOperation
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 

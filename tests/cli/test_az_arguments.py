@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.cli import tree
 from mlctl.cli.app import KINDS, build
-from mlctl.cli.arguments import UsageError, read, with_files
-from mlctl.cli.bind import bind
+from mlctl.cli.parser import tree
+from mlctl.cli.parser.arguments import UsageError, read, with_files
+from mlctl.cli.parser.bind import bind
+from mlctl.cli.parser.tree import Node, Option, Takes
 from mlctl.cli.run import run
-from mlctl.cli.tree import Node, Option, Takes
 
 ROOT = tree.read(build())
 

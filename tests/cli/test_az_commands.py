@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.cli.scope import LOCAL_SCOPE
 from mlctl.kinds.address import Address
 from tests.shell import Run

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.cli import tree
 from mlctl.cli.app import build
 from mlctl.cli.examples import Example, all_examples, examples
+from mlctl.cli.parser import tree
 from mlctl.cli.run import run
 from tests import shell
 from tests.shell import SAMPLES, Run

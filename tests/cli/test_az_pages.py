@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.cli import compatibility, tree
-from mlctl.cli import help as words
 from mlctl.cli.app import build
-from mlctl.cli.compatibility import (
+from mlctl.cli.az import compatibility
+from mlctl.cli.az.compatibility import (
     ABSENT_COMMANDS,
     ABSENT_FLAGS,
     BETTER,
@@ -20,7 +19,9 @@ from mlctl.cli.compatibility import (
     verdicts,
 )
 from mlctl.cli.examples import examples
-from mlctl.cli.tree import Node
+from mlctl.cli.parser import help as words
+from mlctl.cli.parser import tree
+from mlctl.cli.parser.tree import Node
 from tests.shell import ROOT as CHECKOUT
 from tests.shell import Run
 

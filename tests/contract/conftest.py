@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 
-from mlctl.backends.base import Backend
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Backend
 from mlctl.kinds.address import Scope
 from tests.azure.clients import azure, connected, emulated
 from tests.emulator.serving import Served, serving

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.base import (
+from mlctl.backends.ports.backend import (
     Backend,
     BackendError,
     NotFound,

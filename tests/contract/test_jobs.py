@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.backends.base import Backend, NotFound, Permanent
-from mlctl.backends.jobs import Job, Jobs, SupportsJobs
-from mlctl.cloud.load import DEFAULT, Load
+from mlctl.backends.ports.backend import Backend, NotFound, Permanent
+from mlctl.backends.ports.jobs import Job, Jobs, SupportsJobs
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
 from tests.contract.test_contract import CPU, stage
 
 INPUT = {"inputData": {"x": {"jobInputType": "UriFolder", "uri": "https://host/data"}}}

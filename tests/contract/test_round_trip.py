@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 
 SCOPE = Scope("sub", "rg", "ws")

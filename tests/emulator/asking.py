@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlctl.cloud.store import Store
 from mlctl.emulator import Emulator, Request, Response, Settings
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane.state.store import Store
 
 BASE = "https://emulator.test:8443"
 VERSION = "api-version=2024-04-01"

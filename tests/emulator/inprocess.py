@@ -10,7 +10,7 @@ import requests
 import urllib3
 
 from mlctl.emulator import Emulator, Request
-from mlctl.emulator.http import LOST
+from mlctl.emulator.http.messages import LOST
 
 
 class InProcess:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.wire import Trouble, WireFault
-from mlctl.emulator.http import LOST
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.emulator.http.messages import LOST
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane.http_faults import Trouble, WireFault
 from tests.emulator.asking import CLUSTER, WS, Answer, World, world
 
 FAULTS = "/mlctl/faults"

@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from mlctl.backends.base import BackendError
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.locks import Level
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import BackendError
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane.locks import Level
 from tests.emulator.asking import BASE, CLUSTER, GROUP, WS, Wall, World, world
 
 LOCKS = "/providers/Microsoft.Authorization/locks"

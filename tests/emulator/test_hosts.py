@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mlctl.emulator import Request, Response
-from mlctl.emulator.hosts import admitting
+from mlctl.emulator.http.host_check import admitting
 
 
 def status(host: str, *, bound: str = "127.0.0.1", more: tuple[str, ...] = ()) -> int:

@@ -15,14 +15,15 @@ from typing import Any
 import pytest
 import yaml
 
-from mlctl import apply, steps
-from mlctl import plan as planning
-from mlctl.backends.local import LocalBackend
+from mlctl.applying import executor
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import COLLECTIONS, Address, Reference, Scope
-from mlctl.load import Loader
+from mlctl.planning import planner as planning
+from mlctl.planning import steps
+from mlctl.planning.refresh import survey
 from mlctl.pointer import Data
-from mlctl.survey import survey
 from tests.emulator.asking import CLUSTER, World
 from tests.emulator.sdk import GROUP, SUBSCRIPTION, WORKSPACE, Sdk, lead_here, sdk
 
@@ -236,7 +237,7 @@ def applied(here: Sdk, *files: Path) -> None:
     world = survey(loaded.graph, backend, destroying=False)
     made = planning.plan(loaded.graph, world, backend="local", destroying=False)
     work = steps.work(made, loaded.graph)
-    events = list(apply.apply(work, backend, parallelism=1, stop=threading.Event()))
+    events = list(executor.apply(work, backend, parallelism=1, stop=threading.Event()))
     assert [str(event.error) for event in events if event.error] == []
 
 

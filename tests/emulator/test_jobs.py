@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl.emulator.capacity import family
+from mlctl.emulator.arm.capacity import family
 from tests.emulator.asking import CLUSTER, WS, World, deployment, with_deployment, world
 
 ENDPOINT = f"{WS}/batchEndpoints/scoring"

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mlctl.cloud.store import Store
 from mlctl.emulator import Emulator, Request, Settings
+from mlctl.simulator.control_plane.state.store import Store
 from tests.emulator.asking import (
     BASE,
     CLUSTER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.cloud.wire import Style
+from mlctl.simulator.control_plane.http_faults import Style
 from tests.emulator.asking import CLUSTER, WS, Answer, Wall, World, world
 
 CPU = f"{WS}/computes/cpu"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.cloud.wire import Style
+from mlctl.simulator.control_plane.http_faults import Style
 from tests.emulator.sdk import Sdk, lead_here, sdk
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 from tests.emulator.asking import CLUSTER, MODEL, VERSION
 from tests.emulator.serving import COMMAND, Served, serving, surroundings
@@ -132,7 +132,7 @@ def test_its_certificate_is_made_once(tmp_path: Path) -> None:
 
 def test_a_key_that_is_broken_or_was_open_to_others_is_made_anew(tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="the emulator extra is not installed")
-    from mlctl.emulator import certificates
+    from mlctl.emulator.http import certificates
 
     first = certificates.ensure(tmp_path, ["127.0.0.1"], NOW)
     made = first.key.read_bytes()
@@ -219,7 +219,7 @@ def test_who_asks_first_is_told_not_to_send_what_is_too_large(served: Served) ->
 def test_who_stops_in_the_middle_of_a_body_is_not_waited_for() -> None:
     pytest.importorskip("uvicorn", reason="the emulator extra is not installed")
     from mlctl.emulator import Response
-    from mlctl.emulator.server import Application
+    from mlctl.emulator.http.server import Application
 
     sent: list[Any] = []
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from mlctl import pointer
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.field import Field, Form, Mutability

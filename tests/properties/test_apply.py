@@ -10,12 +10,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.backends.base import Operation
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.faults import Fault, Trouble
-from mlctl.events import Event, Retry, State
+from mlctl.applying.events import Event, Retry, State
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Operation
 from mlctl.kinds.address import Address
-from mlctl.steps import Step, Verb, Work
+from mlctl.planning.steps import Step, Verb, Work
+from mlctl.simulator.control_plane.faults import Fault, Trouble
 from tests.worlds import SCOPE, Watched, bodies, carried_out, cloud
 
 FINAL = {State.DONE, State.FAILED, State.SKIPPED, State.CANCELLED}

@@ -9,9 +9,9 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from mlctl import schema
-from mlctl.compare import differences
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import decode
+from mlctl.planning.diff import differences
 from tests.properties.generated import Declared, resources, workspace, worlds
 from tests.worlds import (
     SCOPE,

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import planfile, pointer
-from mlctl.changes import Plan
 from mlctl.kinds.address import COLLECTIONS, Address, Scope
+from mlctl.planning.model import Plan
+from mlctl.planning.steps import Secret, Step, Verb, Work
 from mlctl.pointer import Data
-from mlctl.steps import Secret, Step, Verb, Work
 
 WIRE = ("properties", "properties", "userAccountCredentials", "adminUserPassword")
 AT = ("ssh_settings", "admin_password")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.events import State
+from mlctl.applying.events import State
 from mlctl.kinds.resource import Resource
 from tests.worlds import applied, carried_out, cloud, compute, planned
 

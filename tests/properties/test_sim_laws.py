@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.cloud.sim import engine, invariants, persist
-from mlctl.cloud.sim.commands import (
+from mlctl.simulator.engine import engine, invariants, snapshot
+from mlctl.simulator.engine.commands import (
     AddCluster,
     AddPool,
     CancelJob,
@@ -30,8 +30,8 @@ from mlctl.cloud.sim.commands import (
     SubmitPoolJob,
     SubmitTraining,
 )
-from mlctl.cloud.sim.log import DETAILS, LoggedEvent
-from mlctl.cloud.sim.model import (
+from mlctl.simulator.engine.event_log import DETAILS, LoggedEvent
+from mlctl.simulator.engine.model import (
     BatchSpec,
     ClusterSpec,
     Place,
@@ -42,7 +42,7 @@ from mlctl.cloud.sim.model import (
     TrainingSpec,
     Workload,
 )
-from mlctl.cloud.sim.processes import (
+from mlctl.simulator.engine.processes import (
     ALL,
     Bathtub,
     Constant,
@@ -55,7 +55,7 @@ from mlctl.cloud.sim.processes import (
     Trace,
     Weibull,
 )
-from mlctl.cloud.sim.state import World
+from mlctl.simulator.engine.state import World
 
 NAMES = ("a", "b")
 seconds = st.sampled_from([0.0, 1.0, 30.0, 100.0, 0.1])
@@ -222,7 +222,7 @@ def told(
             to = start + gap if cut == cuts else start + gap * cut / cuts
             yield from engine.advance(world, to, detail=detail)
             if cuts > 1:
-                world = persist.load(json.loads(json.dumps(persist.dump(world))))
+                world = snapshot.load(json.loads(json.dumps(snapshot.dump(world))))
         if command is not None:
             try:
                 yield from engine.apply(world, command, detail=detail)
@@ -273,11 +273,11 @@ def test_what_is_refused_changes_nothing(scenario: Scenario) -> None:
     world = World(scenario.seed)
     for gap, command in scenario.asked():
         engine.run(world, world.now + gap)
-        before = persist.dump(world)
+        before = snapshot.dump(world)
         try:
             engine.apply(world, command)
         except Refused:
-            assert persist.dump(world) == before
+            assert snapshot.dump(world) == before
 
 
 @given(scenarios)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlctl.cloud.sim.model import Settings
-from mlctl.cloud.sim.processes import Script
+from mlctl.simulator.engine.model import Settings
+from mlctl.simulator.engine.processes import Script
 from tests.histories import batch, billed, cluster, ended, mini_batches, of, world
 
 

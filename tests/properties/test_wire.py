@@ -10,14 +10,15 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl import graph, pointer, rules, schema
-from mlctl.compare import differences
+from mlctl import pointer, schema
+from mlctl.assets.local_files import localize
+from mlctl.config import graph, rules
 from mlctl.diagnostics import Report
 from mlctl.kinds import codec
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.kind import applies, complete, decode, encode, fingerprint, overlay
 from mlctl.kinds.resource import Resource
-from mlctl.localize import localize
+from mlctl.planning.diff import differences
 from mlctl.pointer import Data, Pointer
 from tests.properties.generated import FORMS, Declared, documents, resources, worlds
 from tests.worlds import SCOPE, declared

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
 from tests.simulated import SCOPE
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.backends.base import BackendError, NotFound, Permanent, Transient
+from mlctl.backends.ports.backend import (
+    BackendError,
+    NotFound,
+    Permanent,
+    Transient,
+)
 from mlctl.render.advice import advice
 
 

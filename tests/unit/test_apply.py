@@ -9,14 +9,20 @@ from typing import Any
 
 import pytest
 
-from mlctl.apply import apply, moved
-from mlctl.backends.base import Live, NotFound, Operation, Permanent, Transient
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.faults import Fault, Trouble
-from mlctl.cloud.settings import Immutable, Settings
-from mlctl.events import Event, NotEffective, Retry, Stale, State
+from mlctl.applying.events import Event, NotEffective, Retry, Stale, State
+from mlctl.applying.executor import apply, moved
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import (
+    Live,
+    NotFound,
+    Operation,
+    Permanent,
+    Transient,
+)
 from mlctl.kinds.address import Address
-from mlctl.steps import Step, Verb, Work
+from mlctl.planning.steps import Step, Verb, Work
+from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.state.settings import Immutable, Settings
 from tests.worlds import (
     SCOPE,
     Watched,

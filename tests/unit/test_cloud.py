@@ -7,12 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import catalog
-from mlctl.cloud import body, clock, faults, operations, settings
-from mlctl.cloud.faults import Fault, Trouble
-from mlctl.cloud.refusal import Refusal, bad, busy, conflict
-from mlctl.cloud.settings import Delays, Immutable, InUse, Settings
-from mlctl.cloud.sizes import size_of
 from mlctl.kinds.address import Address
+from mlctl.simulator.control_plane import faults
+from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.resources import body, operations
+from mlctl.simulator.control_plane.resources.vm_sizes import size_of
+from mlctl.simulator.control_plane.state import clock, settings
+from mlctl.simulator.control_plane.state.errors import (
+    Refusal,
+    bad,
+    busy,
+    conflict,
+)
+from mlctl.simulator.control_plane.state.settings import (
+    Delays,
+    Immutable,
+    InUse,
+    Settings,
+)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.content import asset_hash, code_hash
+from mlctl.assets.hashing import asset_hash, code_hash
 
 FILES = {
     "Dockerfile": "FROM ubuntu\n",

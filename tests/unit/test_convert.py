@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import source
-from mlctl.convert import convert, names
+from mlctl.cli.local.migrate_pool import convert, names
 from tests.checking import check, codes
 from tests.worlds import actions, applied, cloud, declared, planned, pool
 

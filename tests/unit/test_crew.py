@@ -8,7 +8,7 @@ from itertools import islice
 
 import pytest
 
-from mlctl.crew import Crew, Threads, Turns, Until
+from mlctl.applying.schedulers import Crew, Threads, Turns, Until
 
 
 class Clock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlctl import graph
+from mlctl.config import graph
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
 from tests.worlds import SCOPE, compute, declared, deployment, endpoint, model

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.base import Permanent
-from mlctl.cli import invocation
-from mlctl.cli.arguments import Flagged, UsageError
-from mlctl.cli.invoke import InputType
-from mlctl.cli.tree import Option
-from mlctl.cloud.load import USUAL, Load, check
-from mlctl.cloud.refusal import Refusal
+from mlctl.backends.ports.backend import Permanent
+from mlctl.cli.az import invocation
+from mlctl.cli.az.invoke import InputType
+from mlctl.cli.parser.arguments import Flagged, UsageError
+from mlctl.cli.parser.tree import Option
+from mlctl.simulator.control_plane.jobs.workload import USUAL, Load, check
+from mlctl.simulator.control_plane.state.errors import Refusal
 
 
 def several(*words: str) -> list[Flagged]:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlctl.config.loader import Loaded, Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import DOCUMENTS, JOB, KINDS
 from mlctl.kinds.infer import infer
 from mlctl.kinds.kind import complete, encode, said, written
-from mlctl.load import Loaded, Loader
 from tests.checking import TODAY, check, codes
 from tests.worlds import SCOPE
 

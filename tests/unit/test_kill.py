@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
 from tests.killed import run
 from tests.worlds import SCOPE, bodies
 

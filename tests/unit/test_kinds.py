@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from mlctl import pointer
-from mlctl.compare import differences
 from mlctl.kinds import KINDS, kind_of_schema
 from mlctl.kinds.field import Form, Mutability
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.internal import CODE, COMPONENT
 from mlctl.kinds.kind import complete, decode, encode, fingerprint, overlay, renewed, state, written
+from mlctl.planning.diff import differences
 from mlctl.pointer import Data
 from tests.worlds import SCOPE, compute, declared, deployment, endpoint, environment, model
 

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from mlctl.events import Event, State
+from mlctl.applying.events import Event, State
 from mlctl.render.live import View
 from tests.planning import CLUSTER, Planned, plan
 

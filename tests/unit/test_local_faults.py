@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.base import Permanent, Transient
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.faults import Fault, Trouble
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Permanent, Transient
 from mlctl.kinds.address import Address
+from mlctl.simulator.control_plane.faults import Fault, Trouble
 from tests.simulated import (
     BLUE,
     CPU,

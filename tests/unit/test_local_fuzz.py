@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlctl.backends.base import BackendError, NotFound
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import BackendError, NotFound
 from mlctl.kinds.address import Address
 from tests.simulated import (
     BLUE,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.backends.base import NotFound, Transient
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.settings import Immutable, InUse, Settings
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import NotFound, Transient
 from mlctl.kinds.address import Address, Scope
+from mlctl.simulator.control_plane.state.settings import (
+    Immutable,
+    InUse,
+    Settings,
+)
 from tests.simulated import (
     BLUE,
     CPU,

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.backends.local import LocalBackend, LocalStateError
-from mlctl.cloud.faults import Fault, Trouble
+from mlctl.backends.local.backend import LocalBackend, LocalStateError
 from mlctl.kinds.address import Address, Scope
+from mlctl.simulator.control_plane.faults import Fault, Trouble
 
 SCOPE = Scope("sub", "rg", "ws")
 WRITER = """
 import sys
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 
 backend = LocalBackend(sys.argv[1], Scope("sub", "rg", "ws"))

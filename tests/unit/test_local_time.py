@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.backends.base import Live, Transient
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.faults import Fault, Trouble
-from mlctl.cloud.settings import Delays, InUse, Settings
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Live, Transient
 from mlctl.kinds.address import Address, Scope
+from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.state.settings import Delays, InUse, Settings
 from tests.simulated import (
     BLUE,
     CPU,

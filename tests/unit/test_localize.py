@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.assets.local_files import is_local, localize
 from mlctl.diagnostics import Report
 from mlctl.kinds.resource import Resource
-from mlctl.localize import is_local, localize
 from mlctl.pointer import Data
 from tests.worlds import SCOPE, declared, deployment
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from mlctl.apply import apply
-from mlctl.backends.base import Backend
-from mlctl.events import State
+from mlctl.applying.events import State
+from mlctl.applying.executor import apply
+from mlctl.backends.ports.backend import Backend
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import state
 from tests.planning import CLUSTER, plan, workspace

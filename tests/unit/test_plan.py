@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.apply import moved
-from mlctl.backends.local import LocalBackend
-from mlctl.changes import Action
-from mlctl.cloud.faults import Fault, Trouble
+from mlctl.applying.executor import moved
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
+from mlctl.planning.model import Action
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane.faults import Fault, Trouble
 from tests.worlds import (
     SCOPE,
     actions,

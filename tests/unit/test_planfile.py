@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from mlctl import planfile, source
-from mlctl.changes import Action
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planfile import PlanFileError
+from mlctl.planning.model import Action
+from mlctl.planning.steps import Step, Work
 from mlctl.pointer import Data
-from mlctl.steps import Step, Work
 from tests.planning import CLUSTER, ENDPOINT, Planned, carried_out, plan, workspace
 
 PASSWORD = "Correct-Horse-1"

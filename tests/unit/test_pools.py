@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.base import Permanent
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Permanent
 from mlctl.catalog.limits import EVERYWHERE
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl import graph, predict, predict_quotas
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.config import graph
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
-from mlctl.plan import removal
-from mlctl.survey import survey, users
+from mlctl.planning.planner import removal
+from mlctl.planning.preflight import quota, references
+from mlctl.planning.refresh import survey, users
 from tests.worlds import (
     SCOPE,
     applied,
@@ -186,8 +187,8 @@ def test_what_is_deleted_makes_room_for_what_waits_for_it() -> None:
     world = survey(built, backend)
     (old,) = planned(backend, spot("a-cluster", 20), destroying=True).plan.changes
     (new,) = planned(backend, spot("b-cluster", 20)).plan.changes
-    assert list(predict.refusals([old, new], world)) == []
-    assert predict_quotas.waits([old, new], world) == {new.address: (old.address,)}
+    assert list(references.refusals([old, new], world)) == []
+    assert quota.waits([old, new], world) == {new.address: (old.address,)}
 
 
 def test_low_priority_and_dedicated_cores_are_counted_apart() -> None:

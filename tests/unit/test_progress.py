@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
-from mlctl.backends.base import BackendError, Permanent, Transient
-from mlctl.changes import Action, FieldChange
-from mlctl.events import Event, NotEffective, Stale, State
+from mlctl.applying.events import Event, NotEffective, Stale, State
+from mlctl.backends.ports.backend import BackendError, Permanent, Transient
 from mlctl.kinds.address import Address
+from mlctl.planning.model import Action, FieldChange
+from mlctl.planning.steps import Step
 from mlctl.render import json_lines, outcome, progress
 from mlctl.render.outcome import Outcome, summary
-from mlctl.steps import Step
 from tests.planning import CLUSTER, ENDPOINT, Planned, carried_out, plan, workspace
 
 CPU = "compute/cpu-cluster"

@@ -13,7 +13,7 @@ import pytest
 from mlctl import source
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, Source, Span
 from mlctl.render import diagnostics, machine, sarif
-from mlctl.render.glyphs import cells, clean, width
+from mlctl.render.terminal import cells, clean, width
 
 UNKNOWN = Rule("MLC102", "unknown-field", Severity.ERROR, "a field is unknown", "because", "do")
 ODD = Rule("MLC301", "odd", Severity.WARNING, "odd", "because", "do", origin="a document")

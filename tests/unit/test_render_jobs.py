@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.jobs import Happening, Job, Progress
-from mlctl.backends.metrics import Interval, Series
+from mlctl.backends.ports.jobs import Happening, Job, Progress
+from mlctl.backends.ports.metrics import Interval, Series
 from mlctl.render import charts, jobs, metrics, watch
 from tests.simulated import SCOPE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from mlctl.changes import FieldChange
+from mlctl.planning.model import FieldChange
 from mlctl.render import markdown
 from tests.planning import CLUSTER, ENDPOINT, plan, workspace
 

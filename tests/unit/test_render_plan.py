@@ -11,11 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlctl import source
-from mlctl.changes import Action, Change, FieldChange, Plan
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Address
+from mlctl.planning.model import Action, Change, FieldChange, Plan
+from mlctl.planning.preflight.references import MISSING
 from mlctl.pointer import Data
-from mlctl.predict import MISSING
 from mlctl.render.plan import human
 from mlctl.render.tree import Branch, Leaf, Paper, draw, scalar
 from tests.planning import CLUSTER, SCOPE, plan, workspace

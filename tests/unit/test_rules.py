@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl import rules, schema, source
+from mlctl import schema, source
+from mlctl.config import rules
 from mlctl.diagnostics import Rule, Severity
 from mlctl.kinds import DOCUMENTS
 from tests.checking import TODAY, check, check_files, codes, of_case, rules_case

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.catalogue_of_rules import ALL_RULES
+from mlctl.cli.rule_registry import ALL_RULES
 from mlctl.render.rules_page import Example, page
 
 TOP = Path(__file__).parents[2]

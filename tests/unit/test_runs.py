@@ -17,15 +17,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlctl.backends.base import BackendError, NotFound, Permanent
-from mlctl.backends.jobs import Job
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud import journal
-from mlctl.cloud.faults import Fault, Trouble
-from mlctl.cloud.load import Load
-from mlctl.cloud.sim.commands import Preempt
-from mlctl.cloud.sim.processes import Poisson, Script
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import BackendError, NotFound, Permanent
+from mlctl.backends.ports.jobs import Job
 from mlctl.kinds.address import Address
+from mlctl.simulator.control_plane import replay
+from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.engine.commands import Preempt
+from mlctl.simulator.engine.processes import Poisson, Script
 from tests.simulated import (
     BLUE,
     CPU,
@@ -101,7 +101,7 @@ def test_a_checkpoint_is_as_good_as_the_whole_story(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = cloud()
-    monkeypatch.setattr(journal, "_FAR", 10)
+    monkeypatch.setattr(replay, "_FAR", 10)
     local = cloud(tmp_path / "a.db")
     for one in (whole, local):
         one.engine.set_preemption((Poisson(3.0),))
@@ -180,8 +180,8 @@ def test_a_command_that_is_refused_changes_nothing() -> None:
 
 
 def _preempt_and_fail(local: LocalBackend) -> None:
-    with journal.turn(local._place.store) as it:
-        journal.command(it, Preempt("1/cpu-cluster"))
+    with replay.turn(local._place.store) as it:
+        replay.command(it, Preempt("1/cpu-cluster"))
         raise ZeroDivisionError
 
 
@@ -351,7 +351,7 @@ def test_a_wait_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
 
 _STREAMING = """
 import sys
-from mlctl.backends.local import LocalBackend
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Scope
 local = LocalBackend(sys.argv[1], Scope("sub", "rg", "ws"))
 for progress in local.jobs.follow(sys.argv[2], 1e9, detail=True):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mlctl import schema
 from mlctl.diagnostics import Diagnostic, Report, Source
-from mlctl.schema.words import is_a, nearest, seconds
+from mlctl.schema.text import is_a, nearest, seconds
 from mlctl.source import Document, load
 
 CLUSTER = "name: cpu\ntype: amlcompute\n"

@@ -17,7 +17,7 @@ from mlctl.kinds import DOCUMENTS
 from mlctl.kinds.address import Reference
 from mlctl.kinds.codec import CODECS
 from mlctl.pointer import Pointer
-from mlctl.schema.words import enumerated
+from mlctl.schema.text import enumerated
 
 SDK_FIELDS = (
     Path(__file__).parents[3] / "shared" / "reference" / "sdk_fields_azure-ai-ml-1.35.2.json"

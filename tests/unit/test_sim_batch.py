@@ -8,21 +8,20 @@ from statistics import fmean, stdev
 
 import pytest
 
-from mlctl.cloud.sim import engine, views
-from mlctl.cloud.sim import work as drawn
-from mlctl.cloud.sim.commands import (
-    CancelJob,
-    Refused,
-    SubmitBatch,
+from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine import sampling as drawn
+from mlctl.simulator.engine.commands import CancelJob, Refused, SubmitBatch
+from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.model import PREEMPTION_WARNING, Place, Workload
+from mlctl.simulator.engine.processes import (
+    ALL,
+    HyperExponential,
+    Poisson,
+    Script,
+    Shock,
+    Weibull,
 )
-from mlctl.cloud.sim.jobs import Status
-from mlctl.cloud.sim.model import (
-    PREEMPTION_WARNING,
-    Place,
-    Workload,
-)
-from mlctl.cloud.sim.processes import ALL, HyperExponential, Poisson, Script, Shock, Weibull
-from mlctl.cloud.sim.retry import NO_CAPACITY
+from mlctl.simulator.engine.retry import NO_CAPACITY
 from tests.histories import (
     AT_ONCE,
     EVER,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.cloud.sim import engine, views
-from mlctl.cloud.sim.commands import (
+from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine.commands import (
     Configure,
     DeleteCluster,
     Preempt,
     SubmitBatch,
 )
-from mlctl.cloud.sim.jobs import Status
-from mlctl.cloud.sim.usage import usage
+from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.usage import usage
 from tests.histories import (
     AT_ONCE,
     DAY,

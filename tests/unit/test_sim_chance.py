@@ -7,9 +7,9 @@ from math import sqrt
 
 import pytest
 
-from mlctl.cloud.sim import engine
-from mlctl.cloud.sim.commands import AddCluster, SetCapacity, SetPreemption
-from mlctl.cloud.sim.processes import (
+from mlctl.simulator.engine import engine
+from mlctl.simulator.engine.commands import AddCluster, SetCapacity, SetPreemption
+from mlctl.simulator.engine.processes import (
     Constant,
     HyperExponential,
     Poisson,
@@ -18,7 +18,7 @@ from mlctl.cloud.sim.processes import (
     Shock,
     Weibull,
 )
-from mlctl.cloud.sim.state import World
+from mlctl.simulator.engine.state import World
 from tests.histories import AT_ONCE, DAY, HOUR, cluster, world
 
 

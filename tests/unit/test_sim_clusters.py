@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.cloud.sim import engine, views
-from mlctl.cloud.sim.commands import (
+from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine.commands import (
     AddCluster,
     CancelJob,
     Configure,
@@ -21,8 +21,8 @@ from mlctl.cloud.sim.commands import (
     SubmitTraining,
     Unknown,
 )
-from mlctl.cloud.sim.jobs import Status
-from mlctl.cloud.sim.processes import Constant, Poisson
+from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.processes import Constant, Poisson
 from tests.histories import (
     AT_ONCE,
     DAY,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from mlctl.cloud.sim import engine, traces
-from mlctl.cloud.sim.commands import (
+from mlctl.simulator.engine import engine, traces
+from mlctl.simulator.engine.commands import (
     AddCluster,
     AddPool,
     Command,
@@ -23,14 +23,14 @@ from mlctl.cloud.sim.commands import (
     SubmitPoolJob,
     SubmitTraining,
 )
-from mlctl.cloud.sim.model import (
+from mlctl.simulator.engine.model import (
     ClusterSpec,
     PoolSpec,
     Settings,
     Tenancy,
     Workload,
 )
-from mlctl.cloud.sim.processes import (
+from mlctl.simulator.engine.processes import (
     Constant,
     HyperExponential,
     OnOff,

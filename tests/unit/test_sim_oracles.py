@@ -8,9 +8,9 @@ from statistics import fmean, variance
 
 import pytest
 
-from mlctl.backends.local import LocalBackend
-from mlctl.cloud.sim import engine, views
-from mlctl.cloud.sim.commands import (
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine.commands import (
     AddCluster,
     AddPool,
     DeletePool,
@@ -18,10 +18,10 @@ from mlctl.cloud.sim.commands import (
     SubmitBatch,
     SubmitPoolJob,
 )
-from mlctl.cloud.sim.jobs import Status
-from mlctl.cloud.sim.model import PoolSpec, Settings, Workload
-from mlctl.cloud.sim.processes import Poisson, Trace
-from mlctl.cloud.sim.usage import usage
+from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.model import PoolSpec, Settings, Workload
+from mlctl.simulator.engine.processes import Poisson, Trace
+from mlctl.simulator.engine.usage import usage
 from tests import simulated
 from tests.histories import (
     AT_ONCE,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from math import sqrt
 from statistics import fmean, stdev
 
-from mlctl.cloud.sim import engine, views
-from mlctl.cloud.sim.commands import (
+from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine.commands import (
     AddPool,
     CancelJob,
     Command,
@@ -16,13 +16,10 @@ from mlctl.cloud.sim.commands import (
     SetTenancy,
     SubmitPoolJob,
 )
-from mlctl.cloud.sim.jobs import Status
-from mlctl.cloud.sim.model import (
-    PoolSpec,
-    Tenancy,
-)
-from mlctl.cloud.sim.state import World
-from mlctl.cloud.sim.usage import usage
+from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.model import PoolSpec, Tenancy
+from mlctl.simulator.engine.state import World
+from mlctl.simulator.engine.usage import usage
 from tests.histories import (
     AT_ONCE,
     HOUR,

@@ -7,8 +7,8 @@ from math import exp, sqrt
 
 import pytest
 
-from mlctl.cloud.sim import engine, views
-from mlctl.cloud.sim.commands import (
+from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine.commands import (
     AddCluster,
     DeleteCluster,
     Lock,
@@ -18,10 +18,19 @@ from mlctl.cloud.sim.commands import (
     SetPreemption,
     SubmitBatch,
 )
-from mlctl.cloud.sim.jobs import Status
-from mlctl.cloud.sim.model import Settings, Tier
-from mlctl.cloud.sim.processes import ALL, Constant, OnOff, Poisson, Script, Shock, Steps, Trace
-from mlctl.cloud.sim.state import NodeState
+from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.model import Settings, Tier
+from mlctl.simulator.engine.processes import (
+    ALL,
+    Constant,
+    OnOff,
+    Poisson,
+    Script,
+    Shock,
+    Steps,
+    Trace,
+)
+from mlctl.simulator.engine.state import NodeState
 from tests.histories import (
     AT_ONCE,
     DAY,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.cloud.sim import engine, persist, views
-from mlctl.cloud.sim.commands import (
+from mlctl.simulator.engine import engine, snapshot, views
+from mlctl.simulator.engine.commands import (
     AddCluster,
     Command,
     Lock,
@@ -16,19 +16,11 @@ from mlctl.cloud.sim.commands import (
     SubmitBatch,
     Unknown,
 )
-from mlctl.cloud.sim.metrics import Bucket, Metric, aggregate, points
-from mlctl.cloud.sim.model import (
-    Settings,
-    parameters,
-)
-from mlctl.cloud.sim.processes import (
-    Poisson,
-    Script,
-    eviction_rate,
-    life,
-)
-from mlctl.cloud.sim.state import World
-from mlctl.cloud.sim.usage import usage
+from mlctl.simulator.engine.metrics import Bucket, Metric, aggregate, points
+from mlctl.simulator.engine.model import Settings, parameters
+from mlctl.simulator.engine.processes import Poisson, Script, eviction_rate, life
+from mlctl.simulator.engine.state import World
+from mlctl.simulator.engine.usage import usage
 from tests.histories import (
     AT_ONCE,
     DAY,
@@ -46,13 +38,13 @@ from tests.histories import (
 
 def text_of(made: World) -> str:
     """The state as it is written down."""
-    return json.dumps(persist.dump(made), allow_nan=False)
+    return json.dumps(snapshot.dump(made), allow_nan=False)
 
 
 def test_a_state_that_was_read_back_is_written_down_the_same() -> None:
     made = world(*of(cluster(3, low=True), batch(100, 60, 3, concurrency=2), Poisson(5.0)))
     engine.run(made, 700)
-    assert text_of(persist.load(json.loads(text_of(made)))) == text_of(made)
+    assert text_of(snapshot.load(json.loads(text_of(made)))) == text_of(made)
 
 
 def test_nodes_stay_in_the_order_in_which_they_were_lost() -> None:
@@ -60,7 +52,7 @@ def test_nodes_stay_in_the_order_in_which_they_were_lost() -> None:
     slow = replace(AT_ONCE, replacement_s=1000.0)
     made = world(*of(cluster(3, low=True), batch(3, 60, 3), losses), settings=slow)
     engine.run(made, 30)
-    again = persist.load(json.loads(text_of(made)))
+    again = snapshot.load(json.loads(text_of(made)))
     engine.run(again, 61)
     assert [node.number for node in views.nodes(again, "c")] == [1, 2]  # who was lost last, goes
 
@@ -73,7 +65,7 @@ def test_a_million_mini_batches_take_no_more_room_than_those_that_run() -> None:
 
 def test_a_state_of_a_newer_version_is_refused() -> None:
     with pytest.raises(Refused, match="a newer version wrote the state"):
-        persist.load({**persist.dump(world()), "format": persist.FORMAT + 1})
+        snapshot.load({**snapshot.dump(world()), "format": snapshot.FORMAT + 1})
 
 
 def test_looking_changes_nothing() -> None:
@@ -188,7 +180,7 @@ def test_the_chance_to_be_lost_within_an_hour_is_that_of_the_band() -> None:
 def test_a_world_without_end_is_read_back_at_its_moment() -> None:
     made = world(*of(cluster(1), batch(1, 60, 1)), settings=AT_ONCE)
     engine.run(made, EVER)
-    again = persist.load(json.loads(text_of(made)))
+    again = snapshot.load(json.loads(text_of(made)))
     assert (again.now, list(usage(again))) == (EVER, list(usage(made)))
 
 

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.cloud.sim import engine, views
-from mlctl.cloud.sim.commands import (
-    Preempt,
-    SubmitTraining,
-)
-from mlctl.cloud.sim.jobs import Status
-from mlctl.cloud.sim.model import (
-    ClusterSpec,
-    Tier,
-)
-from mlctl.cloud.sim.processes import Poisson, Script
+from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine.commands import Preempt, SubmitTraining
+from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.model import ClusterSpec, Tier
+from mlctl.simulator.engine.processes import Poisson, Script
 from tests.histories import (
     AT_ONCE,
     HOUR,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mlctl import pointer
-from mlctl.changes import Plan
-from mlctl.graph import Graph
+from mlctl.config.graph import Graph
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.steps import Step, Work, work
+from mlctl.planning.model import Plan
+from mlctl.planning.steps import Step, Work, work
 from tests.worlds import (
     SCOPE,
     Planned,

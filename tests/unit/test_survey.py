@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from mlctl import graph
-from mlctl.backends.base import Live
+from mlctl.backends.ports.backend import Live
+from mlctl.config import graph
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.survey import Survey, named_by, region, survey, users
+from mlctl.planning.refresh import Survey, named_by, region, survey, users
 from tests.worlds import (
     SCOPE,
     Watched,

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from mlctl import planfile
-from mlctl.backends.local import LocalBackend
-from mlctl.content import Sort, Upload, code_hash
+from mlctl.assets.hashing import code_hash
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
+from mlctl.kinds.upload import Sort, Upload
+from mlctl.planning.steps import Step
 from mlctl.pointer import Data
-from mlctl.steps import Step
 from tests.planning import CLUSTER, ENDPOINT, SCOPE, Planned, carried_out, plan, workspace
 
 MODEL = "$schema: https://x/model.schema.json\nname: heart\nversion: 1\npath: ./model\n"

@@ -13,8 +13,8 @@ from mlctl.backends.azure.arm import Arm, fetch
 from mlctl.backends.azure.backend import AzureBackend
 from mlctl.backends.azure.clouds import Cloud, choose
 from mlctl.backends.azure.credentials import auth, credential
-from mlctl.backends.azure.patience import Time
-from mlctl.backends.base import Options
+from mlctl.backends.azure.retry import Time
+from mlctl.backends.ports.backend import Options
 from mlctl.kinds.address import Scope
 
 __all__ = ["Arm", "AzureBackend", "Cloud", "Time", "connect", "identified"]

@@ -16,9 +16,9 @@ from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from azure.mgmt.core.polling.arm_polling import ARMPolling
 
 from mlctl import __version__
-from mlctl.backends.azure import refusals
-from mlctl.backends.azure.patience import Patience, Time
-from mlctl.backends.base import NotFound, Permanent
+from mlctl.backends.azure import errors
+from mlctl.backends.azure.retry import Patience, Time
+from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.pointer import Data
 
 VERSION = "2024-04-01"  # of the machine learning provider; stable, and it has all that we need
@@ -70,7 +70,7 @@ class Arm:
         """
         data, _ = self.send("GET", path, version, query)
         if not isinstance(data, dict):
-            raise refusals.garbled(f"GET {path} answered with no object")
+            raise errors.garbled(f"GET {path} answered with no object")
         return data
 
     def find(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data] | None:
@@ -111,9 +111,9 @@ class Arm:
             BackendError: refused at once.
         """
         deadline = self.clock.deadline()
-        with refusals.translated():
+        with errors.translated():
             answer = self._run(method, path, VERSION, query, body, deadline=deadline)
-        refusals.check(answer.http_response)
+        errors.check(answer.http_response)
         polling = ARMPolling(_POLL, deadline=deadline, **self._options)
         return LongRunning(polling, self._client, answer, f"{method} {path}")
 
@@ -131,11 +131,11 @@ class Arm:
         """The JSON and the headers of an answer; `headers` are sent too."""
         options: dict[str, Any] = {"again": True} if again else {}
         options |= {"headers": headers} if headers else {}
-        with refusals.translated():
+        with errors.translated():
             answer = self._run(
                 method, path, version, query or {}, body, deadline=self.clock.deadline(), **options
             )
-        return refusals.check(answer.http_response), answer.http_response.headers
+        return errors.check(answer.http_response), answer.http_response.headers
 
     def close(self) -> None:
         """Give back the connections."""
@@ -174,15 +174,15 @@ class LongRunning:
         Raises:
             BackendError: it failed, or was cancelled, or its resource says so.
         """
-        with refusals.translated():
+        with errors.translated():
             ended = self._polled()
         if ended is None:
             return
-        data = refusals.check(ended.http_response)
+        data = errors.check(ended.http_response)
         properties = data.get("properties") if isinstance(data, dict) else None
         found = str((properties or {}).get("provisioningState")).casefold()
         if found in ("failed", "canceled"):  # although the operation says that it succeeded
-            raise refusals.refused(ended.http_response)
+            raise errors.refused(ended.http_response)
 
     def _polled(self) -> Any:
         """The last answer about the resource; None where there is none."""
@@ -191,7 +191,7 @@ class LongRunning:
             self._polling.run()
             return self._polling.resource()
         except (AttributeError, TypeError):  # the SDK takes any JSON for an object
-            raise refusals.garbled(f"{self._what} is said to be something strange") from None
+            raise errors.garbled(f"{self._what} is said to be something strange") from None
 
 
 def fetch(url: str) -> Data:
@@ -204,12 +204,12 @@ def fetch(url: str) -> Data:
     transport = _pooled()
     policies: Any = [Patience(Time())]
     pipeline: Any = Pipeline(transport, policies)
-    with refusals.translated():
+    with errors.translated():
         try:
             answer = pipeline.run(HttpRequest("GET", url), stream=False)
         finally:
             transport.close()
-    return refusals.check(answer.http_response)
+    return errors.check(answer.http_response)
 
 
 def path_of(*parts: str) -> str:

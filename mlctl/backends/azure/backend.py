@@ -9,20 +9,20 @@ from threading import Lock
 from mlctl.backends.azure import capacity, metrics
 from mlctl.backends.azure.arm import Arm, LongRunning
 from mlctl.backends.azure.capacity import Neighbours, region
-from mlctl.backends.azure.checkup import Checkup
 from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.health import Checkup
 from mlctl.backends.azure.jobs import AzureJobs
-from mlctl.backends.azure.reading import Reader, path, together, workspace
+from mlctl.backends.azure.reads import Reader, path, together, workspace
 from mlctl.backends.azure.uploads import Uploader
-from mlctl.backends.base import Live, Node, Permanent, Usage
-from mlctl.backends.checkup import Check
-from mlctl.backends.metrics import Series
+from mlctl.backends.ports.backend import Live, Node, Permanent, Usage
+from mlctl.backends.ports.health import Check
+from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
-from mlctl.content import Upload
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.kind import decode
+from mlctl.kinds.upload import Upload
 from mlctl.pointer import Data
 
 _SCALE = ("properties", "properties", "scaleSettings")

@@ -8,8 +8,8 @@ from threading import Lock
 
 from mlctl import catalog
 from mlctl.backends.azure.arm import Arm, path_of
-from mlctl.backends.azure.reading import together
-from mlctl.backends.base import BackendError, Usage
+from mlctl.backends.azure.reads import together
+from mlctl.backends.ports.backend import BackendError, Usage
 from mlctl.catalog import Size
 from mlctl.kinds.address import COLLECTIONS, PROVIDER, Address, Scope
 from mlctl.pointer import Data, get

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from mlctl.backends.base import BackendError, Permanent
+from mlctl.backends.ports.backend import BackendError, Permanent
 from mlctl.pointer import Data
 
 METADATA = "ARM_CLOUD_METADATA_URL"  # the variable that az and azure-ai-ml read too

@@ -18,7 +18,7 @@ from azure.core.pipeline import PipelineRequest, PipelineResponse
 from azure.core.pipeline.policies import HTTPPolicy
 from azure.core.rest import HttpRequest
 
-from mlctl.backends.azure import refusals, sdk
+from mlctl.backends.azure import errors, sdk
 from mlctl.backends.azure.arm import Arm
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.kinds.address import Scope
@@ -41,7 +41,7 @@ class Components:
         Raises:
             BackendError: refused.
         """
-        with refusals.translated():
+        with errors.translated():
             return self._registered(path)
 
     def find(self, path: str) -> str | None:

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from mlctl.backends.azure import refusals, sdk
+from mlctl.backends.azure import errors, sdk
 from mlctl.backends.azure.arm import VERSION, Arm, path_of
 from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.reading import path, workspace
-from mlctl.backends.base import NotFound, Permanent
-from mlctl.backends.jobs import Happening, Job, Point, Progress
-from mlctl.cloud.load import Load
+from mlctl.backends.azure.reads import path, workspace
+from mlctl.backends.ports.backend import NotFound, Permanent
+from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
+from mlctl.simulator.control_plane.jobs.workload import Load
 
 _FRONT = "/mferp/managementfrontend"
 _LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it
@@ -129,7 +129,7 @@ class AzureJobs:
         job = self.show(name)
         if job.ended:
             text = f"job {name} has ended already: it is {job.status}"
-            raise Permanent("Conflict", text, status=refusals.CONFLICT)
+            raise Permanent("Conflict", text, status=errors.CONFLICT)
         self.arm.begin("POST", self._at(name) + "/cancel").wait()
         return self.show(name)
 
@@ -178,7 +178,7 @@ class AzureJobs:
         """
         if not self.show(name).ended:
             text = f"job {name} has not ended; `mlctl job wait --name {name}` waits for it"
-            raise Permanent("JobNotEnded", text, status=refusals.CONFLICT)
+            raise Permanent("JobNotEnded", text, status=errors.CONFLICT)
         with self._client(name) as client, redirect_stdout(io.StringIO()):
             client.jobs.download(name, download_path=folder, output_name=output, all=every)
         if output is not None and not (folder / "named-outputs" / output).exists():
@@ -189,11 +189,11 @@ class AzureJobs:
         """The SDK's client, without its warnings of what is experimental in it."""
         from azure.ai.ml.exceptions import MlException
 
-        with refusals.translated(), redirect_stderr(io.StringIO()):
+        with errors.translated(), redirect_stderr(io.StringIO()):
             try:
                 yield sdk.client(self.arm, self.scope, self.cloud)
             except MlException as error:
-                told = refusals.clean(" ".join(str(error.message).split()))
+                told = errors.clean(" ".join(str(error.message).split()))
                 raise Permanent("JobException", f"job {name}: {told}") from None
 
     def _at(self, name: str) -> str:
@@ -204,7 +204,7 @@ class AzureJobs:
         url = get(self.arm.get(workspace(self.scope)), ("properties", "discoveryUrl"))
         base = self._plane(str(url)).get(str(url), "").get("api") if url else None
         if not base:
-            raise refusals.garbled("the workspace names no data plane")
+            raise errors.garbled("the workspace names no data plane")
         return str(base)
 
     def _plane(self, url: str) -> Arm:
@@ -237,7 +237,7 @@ def _sent(body: Mapping[str, Data]) -> Data:
 def _job(data: Data) -> Job:
     """A job as the service tells it; the answer to a call has little more than its name."""
     if not isinstance(data, dict) or not data.get("name"):
-        raise refusals.garbled("the job has no name")
+        raise errors.garbled("the job has no name")
     properties = {"jobType": "Batch", "status": "Unknown", **(data.get("properties") or {})}
     return Job(str(data["name"]), {"id": "", **data, "properties": properties})
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from mlctl.backends.azure.arm import Arm, path_of
-from mlctl.backends.azure.reading import workspace
-from mlctl.backends.base import Permanent
-from mlctl.backends.metrics import Interval, Series
+from mlctl.backends.azure.reads import workspace
+from mlctl.backends.ports.backend import Permanent
+from mlctl.backends.ports.metrics import Interval, Series
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.codec import iso, seconds
 from mlctl.pointer import Data, get

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_OID, uuid5
 
-from mlctl import content, localize, pointer
-from mlctl.backends.azure import refusals
+from mlctl import pointer
+from mlctl.assets import hashing, local_files
+from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import Arm, path_of
 from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.reading import path, workspace
-from mlctl.backends.base import Permanent
-from mlctl.content import Sort, Upload
+from mlctl.backends.azure.reads import path, workspace
+from mlctl.backends.ports.backend import Permanent
 from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds.upload import Sort, Upload
 from mlctl.pointer import Data
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Uploader:
         reference = answer.get("blobReferenceForConsumption") or {}
         signed = pointer.get(reference, ("credential", "sasUri"))
         if not signed:
-            raise refusals.garbled("startPendingUpload gives no place to upload to")
+            raise errors.garbled("startPendingUpload gives no place to upload to")
         self._send(_container(str(signed), None, self._arm), upload, PurePosixPath(), address)
         return f"{str(reference['blobUri']).rstrip('/')}/{Path(upload.path).name}"
 
@@ -124,7 +125,7 @@ class Uploader:
     ) -> None:
         found = _named(Path(upload.path), folder)
         marked = container.get_blob_client(found[0][1])
-        with refusals.translated():
+        with errors.translated():
             if _arrived(marked):
                 return
             with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="upload") as pool:
@@ -144,7 +145,7 @@ class Uploader:
 
 def _unchanged(upload: Upload) -> None:
     try:
-        same = localize.digest(upload) == upload.digest
+        same = local_files.digest(upload) == upload.digest
     except OSError as error:
         message = f"cannot read {upload.path}: {error.strerror or error}"
         raise Permanent("ContentGone", message) from None
@@ -158,7 +159,7 @@ def _named(path: Path, folder: PurePosixPath) -> list[tuple[Path, str]]:
     if path.is_file():
         return [(path, str(folder / path.name))]
     root = folder / path.name
-    found = sorted((file, str(root / name)) for file, name in content.files(path))
+    found = sorted((file, str(root / name)) for file, name in hashing.files(path))
     if not found:
         raise Permanent("EmptyFolder", f"there is nothing to upload in {path}")
     return found

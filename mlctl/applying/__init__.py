@@ -1,0 +1,1 @@
+"""Steps to events: a plan carried out, in parallel or on virtual time."""

@@ -1,0 +1,259 @@
+"""Resources without local files: paths become content, inline assets become resources.
+
+A deployment with a folder of code, an inline environment or a pipeline component in a file needs
+assets that no document declares. They become resources of their own here, owned by the deployment,
+so that plan and apply treat them as any other. Their names follow from their content: the same
+content is the same asset.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import uuid
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from mlctl import pointer, source
+from mlctl.assets import hashing, names
+from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.kinds import KINDS
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.field import Field
+from mlctl.kinds.internal import CODE, COMPONENT
+from mlctl.kinds.kind import Kind, written
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.upload import Sort, Upload
+from mlctl.pointer import Data, Pointer
+
+UNREADABLE = Rule(
+    "MLC401",
+    "unreadable-path",
+    Severity.ERROR,
+    "a local path that a document names cannot be read",
+    "Planning compares the content of code folders, models and conda files with what the workspace"
+    " has, so it must read them.",
+    "Correct the path: it is relative to the file that names it.",
+)
+
+JOB_DEFINITION = Rule(
+    "MLC410",
+    "job-definition-without-component",
+    Severity.ERROR,
+    "a pipeline deployment with a job written inline, and no component",
+    "A pipeline deployment runs a component. The service makes one of a job that has run, by its"
+    " name; of a job that is only written down nobody makes one, `az ml` no more than mlctl.",
+    "Name a job that has run: `job_definition: azureml:JOB`. Or give the pipeline as a component:"
+    " `component: ./pipeline.yml`.",
+)
+
+_CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
+
+
+def localize(resources: Iterable[Resource], scope: Scope, report: Report) -> list[Resource]:
+    """Every resource with its local files taken in, and the assets that they become.
+
+    Paths that cannot be read are reported (MLC401) and left as they are.
+    """
+    found: list[Resource] = []
+    for resource in resources:
+        found.extend(_localize(resource, scope, report))
+    return found
+
+
+def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Resource]:
+    values, uploads = dict(resource.values), list(resource.uploads)
+    job = resource.get("job_definition")
+    if job is not None and ("component",) not in values:
+        if isinstance(job, str):
+            made = _of_job(resource, job.removeprefix("azureml:"))
+            values["component",] = f"azureml:{made.address.name}:{made.address.version}"
+            yield made
+        else:
+            report.add(_no_component(resource))
+    for field in resource.form.fields:
+        value = values.get(field.at)
+        if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
+            continue
+        try:
+            asset = _asset(resource, field, value, scope)
+            if asset is not None:
+                inner = list(_localize(asset, scope, report))
+                asset = names.named(inner[-1], scope)
+                values[field.at] = f"azureml:{asset.address.name}:{asset.address.version}"
+                yield asset
+            elif field.path and isinstance(value, str):
+                values[field.at], found = _content(resource, field, value, scope)
+                uploads += found
+        except OSError as error:
+            report.add(_unreadable(resource, field, error))
+    yield replace(resource, values=values, uploads=tuple(uploads))
+
+
+def _no_component(resource: Resource) -> Diagnostic:
+    return Diagnostic(
+        JOB_DEFINITION,
+        "there is a job that has not run, and no `component`",
+        resource.label(("job_definition",), key=True),
+        hint="name a job that has run, `azureml:JOB`, or write `component: ./pipeline.yml`",
+        address=str(resource.address),
+    )
+
+
+def _of_job(resource: Resource, job: str) -> Resource:
+    """The component that the service makes of a job: azure-ai-ml 1.35.2 sends this definition.
+
+    The SDK calls every one of them version 1, so that a second job's could not be made; ours are
+    told apart by the job.
+    """
+    spec: Data = {"name": names.NAME, "version": "1", "type": "pipeline", "jobs": {}}
+    values: dict[Pointer, Data] = {("spec",): spec, ("source_job",): job}
+    address = Address(COMPONENT.name, names.NAME, None, names.sha256(job))
+    form, root = COMPONENT.forms[-1], ("job_definition",)
+    return Resource(address, COMPONENT, form, resource.document, values, root, resource.address)
+
+
+def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
+    named = f"`{error.filename}`: " if error.filename else ""
+    return Diagnostic(
+        UNREADABLE,
+        f"cannot read {named}{error.strerror or error}",
+        resource.label(field.at),
+        hint="the path is relative to the file that names it",
+        address=str(resource.address),
+    )
+
+
+_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")  # one letter and a colon is a drive
+
+
+def is_local(value: Data) -> bool:
+    """Whether a value names something on this machine rather than a reference or a URI."""
+    return isinstance(value, str) and "\n" not in value and not _SCHEME.match(value)
+
+
+def resolve(resource: Resource, path: str) -> Path:
+    """A path of a document, relative to the document's folder."""
+    return resource.document.folder / path.removeprefix("file:")
+
+
+def digest(upload: Upload) -> str:
+    """The hash of an upload's content as it is now.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    path = _existing(Path(upload.path))
+    match upload.sort:
+        case Sort.CODE:
+            return hashing.code_hash(path)
+        case Sort.ASSET:
+            return hashing.asset_hash(path)
+        case Sort.COMPONENT:
+            return _component_hash(path)
+
+
+def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resource | None:
+    """The asset that a value stands for; None for references and content of its own."""
+    if isinstance(value, dict) and field.refers_to in KINDS:
+        kind = KINDS[field.refers_to]
+        form = kind.form_of(value)
+        address = kind.address({"name": "", **value}) or Address(kind.name, "")
+        return _owned(resource, field, kind, address, written(value, form))
+    if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):
+        return None
+    path = resolve(resource, value)
+    if field.refers_to == CODE.name:
+        return _code(resource, field, path, scope)
+    upload = Upload(
+        Sort.COMPONENT, _absolute(path), _component_hash(path), ("properties", "componentSpec")
+    )
+    given: dict[Pointer, Data] = {("spec",): _yaml(path)}
+    address = Address(COMPONENT.name, names.NAME, None, upload.digest)
+    return _owned(resource, field, COMPONENT, address, given, upload)
+
+
+def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resource:
+    upload = Upload(Sort.CODE, _absolute(path), hashing.code_hash(path), ("properties", "codeUri"))
+    values: dict[Pointer, Data] = {
+        ("hash",): upload.digest,
+        ("hash_version",): "202208",
+        ("uri",): _uri(upload, scope),
+    }
+    address = Address(CODE.name, str(uuid.uuid5(_CODE_NAMES, upload.digest)), None, "1")
+    return _owned(resource, field, CODE, address, values, upload)
+
+
+def _component_hash(path: Path, above: tuple[Path, ...] = ()) -> str:
+    """A hash of a component's file and of all local content that it names."""
+    spec, here = _yaml(path), path.resolve()
+    if here in above:
+        raise OSError(errno.ELOOP, "it is a component of itself", str(path))
+    return names.sha256(
+        source.dump(spec) + "".join(_named_hashes(spec, path.parent, (*above, here)))
+    )
+
+
+def _named_hashes(spec: Data, folder: Path, above: tuple[Path, ...]) -> Iterable[str]:
+    """The content of the local code and components that a component or its steps name."""
+    jobs = pointer.get(spec, ("jobs",))
+    for one in (spec, *(jobs.values() if isinstance(jobs, dict) else ())):
+        code, component = (pointer.get(one, (key,)) for key in ("code", "component"))
+        if isinstance(code, str) and is_local(code):
+            yield hashing.code_hash(_existing(folder / code))
+        if isinstance(component, str) and is_local(component):
+            yield _component_hash(_existing(folder / component), above)
+
+
+def _yaml(path: Path) -> Data:
+    try:
+        return source.plain(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise OSError(errno.EILSEQ, "it is not UTF-8 text", str(path)) from error
+
+
+def _owned(
+    resource: Resource,
+    field: Field,
+    kind: Kind,
+    address: Address,
+    values: dict[Pointer, Data],
+    *uploads: Upload,
+) -> Resource:
+    form, root, owner = kind.forms[-1], (*resource.root, *field.at), resource.address
+    return Resource(address, kind, form, resource.document, values, root, owner, uploads)
+
+
+def _existing(path: Path) -> Path:
+    path.stat()
+    return path
+
+
+def _absolute(path: Path) -> str:
+    return str(_existing(path).resolve())
+
+
+def _content(
+    resource: Resource, field: Field, value: str, scope: Scope
+) -> tuple[Data, tuple[Upload, ...]]:
+    """What a path of the resource's own becomes: a conda file's text, or an upload and its URI."""
+    if not is_local(value):
+        return value, ()
+    path = resolve(resource, value)
+    if field.codec == "conda":
+        return names.conda(_yaml(path)), ()
+    upload = Upload(Sort.ASSET, _absolute(path), hashing.asset_hash(path), field.wire)
+    return _uri(upload, scope), (upload,)
+
+
+def _uri(upload: Upload, scope: Scope) -> str:
+    """Where the SDK uploads content to: a folder named by its hash in the workspace's own store."""
+    return f"{_datastore(scope)}/{upload.folder}/{Path(upload.path).name}"
+
+
+def _datastore(scope: Scope) -> str:
+    return (
+        f"azureml://subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
+        f"/workspaces/{scope.workspace}/datastores/workspaceblobstore/paths"
+    )

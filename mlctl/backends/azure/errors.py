@@ -1,0 +1,235 @@
+"""What Azure says when it says no: responses and the SDK's exceptions to a backend's errors.
+
+The service's own words are kept, and nothing else of the exchange: no header that was sent, and no
+token that an answer repeats.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from azure.core.exceptions import (
+    AzureError,
+    ClientAuthenticationError,
+    DecodeError,
+    HttpResponseError,
+    IncompleteReadError,
+    ServiceRequestError,
+    ServiceResponseError,
+)
+
+from mlctl.backends.ports.backend import (
+    BackendError,
+    NotFound,
+    Permanent,
+    Transient,
+)
+from mlctl.pointer import Data
+
+# Statuses that may be another the next time; of all but 429 the request may have been carried out.
+THROTTLED, UNAUTHORIZED, NOT_FOUND, CONFLICT = 429, 401, 404, 409
+PASSING = frozenset({408, THROTTLED, 500, 502, 503, 504})
+# Codes of 409 that say "later"; a hint when to ask again says the same. The codes are those of the
+# resource manager's and the machine learning service's documentation, unverified.
+_BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
+_LONGEST = 2000
+_FIRST_NO = 300  # no redirection is followed: tokens stay where they belong
+LOST = (ServiceRequestError, ServiceResponseError, IncompleteReadError, DecodeError)
+
+
+def check(response: Any) -> Data:
+    """The JSON of a response that says yes (None: there is no body).
+
+    Raises:
+        BackendError: it says no; a 200 whose body is an error does too.
+    """
+    data = _json(response)
+    told = data.get("error") if isinstance(data, dict) else None
+    if response.status_code >= _FIRST_NO or (isinstance(told, dict) and told.get("code")):
+        raise refused(response)
+    return data
+
+
+def refused(response: Any) -> BackendError:
+    """The error that a response is."""
+    told = _told(response)
+    status = int(response.status_code)
+    code = told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}"
+    message = told.get("message") or _text(response).strip() or response.reason or "no reason"
+    details, request_id = tuple(_details(told)), _request_id(response.headers)
+    wait = retry_after(response.headers)
+    later = status == CONFLICT and (wait is not None or _BUSY.search(code))
+    if status in PASSING or later:
+        return Transient(
+            str(code),
+            clean(str(message)),
+            status=status,
+            retry_after=wait,
+            ambiguous=status not in (THROTTLED, CONFLICT),
+            details=details,
+            request_id=request_id,
+        )
+    wrong = NotFound if status == NOT_FOUND else Permanent
+    said = clean(str(message))
+    return wrong(str(code), said, status=status, details=details, request_id=request_id)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """The border where the SDK's exceptions become a backend's errors."""
+    try:
+        yield
+    except HttpResponseError as error:
+        raise _of_response(error) from None
+    except AzureError as error:
+        raise _lost(error) from None
+    except ValueError as error:  # JSON that is none, read by the SDK
+        raise garbled(clean(str(error))) from None
+
+
+def garbled(why: str) -> Transient:
+    """An answer that makes no sense; what was asked for may have been done."""
+    return Transient("GarbledAnswer", f"the service's answer cannot be read: {why}", ambiguous=True)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, as a response says: in seconds, milliseconds or as a date."""
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        if headers.get(name):
+            wait = _number(headers[name])
+            return None if wait is None else wait / 1000
+    text = headers.get("retry-after")
+    if not text:
+        return None
+    wait = _number(text)
+    return wait if wait is not None else _until(text, headers.get("date"))
+
+
+def clean(text: str) -> str:
+    """A message without what looks like a token, a key or a signature, and not too long."""
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+_SECRETS = (
+    (re.compile(r"\beyJ[\w-]+\.[\w-]+\.?[\w-]*"), "***"),
+    (re.compile(r"(?i)\b(bearer)\s+[^\s\"',]+"), r"\1 ***"),
+    (re.compile(r"(?i)\b(sig|code|client_secret|accountkey)=[^&\s\"';]+"), r"\1=***"),
+)
+
+
+def _of_response(error: HttpResponseError) -> BackendError:
+    """No credentials at all carry no response; an operation that failed carries one with 200."""
+    if error.response is None:
+        if isinstance(error, ClientAuthenticationError):
+            return _unknown_caller(error)
+        return _lost(error)
+    found = refused(error.response)
+    if (error.response.status_code or 0) >= _FIRST_NO or _told(error.response):
+        return found
+    return garbled(clean(str(error.message)))
+
+
+def _unknown_caller(error: ClientAuthenticationError) -> Permanent:
+    first, *more = clean(str(error.message)).splitlines() or ["no reason"]
+    details = tuple(line.strip() for line in more if line.strip())
+    return Permanent("NoCredentials", first, status=UNAUTHORIZED, details=details)
+
+
+def _lost(error: AzureError) -> BackendError:
+    """The request or its answer was lost on the way; else the SDK refuses by itself."""
+    inner = clean(str(error.inner_exception or error.message))
+    if "CERTIFICATE_VERIFY_FAILED" in inner:
+        message = "the server's certificate is signed by nobody that this machine trusts"
+        return Permanent("UntrustedCertificate", message, status=495, details=(inner,))
+    if not isinstance(error, LOST):
+        return Permanent(type(error).__name__, inner)
+    # A request may have arrived although sending it is what failed.
+    sending = isinstance(error, ServiceRequestError)
+    told = "there is no connection, or it broke" if sending else "the connection broke"
+    said = f"{told} before the whole answer was there"
+    return Transient("ConnectionLost", said, ambiguous=True, details=(inner,))
+
+
+def _told(response: Any) -> Mapping[str, Data]:
+    """The `error` of a body: `{error: {...}}`, or a failed operation's or resource's own."""
+    data = _json(response)
+    if not isinstance(data, dict):
+        return {}
+    told = data.get("error")
+    if isinstance(told, dict):
+        return told
+    properties = data.get("properties")
+    if isinstance(properties, dict):
+        return failure(properties)
+    status = data.get("status")
+    if isinstance(status, str):
+        return {"code": f"Operation{status}", "message": f"the operation ended as {status}"}
+    return {key: held for key, held in data.items() if key in ("code", "message", "details")}
+
+
+def failure(properties: Mapping[str, Data]) -> Mapping[str, Data]:
+    """What a resource's `provisioningErrors` say, or else its state."""
+    for one in properties.get("provisioningErrors") or ():
+        inner = one.get("error") if isinstance(one, dict) else None
+        if isinstance(inner, dict):
+            return inner
+    found = properties.get("provisioningState")
+    if found is None:
+        return {}
+    return {"code": f"Provisioning{found}", "message": f"the resource ended as {found}"}
+
+
+def _details(told: Mapping[str, Data]) -> Iterator[str]:
+    for one in told.get("details") or ():
+        if isinstance(one, dict) and (one.get("message") or one.get("code")):
+            code, message = one.get("code"), clean(str(one.get("message") or ""))
+            yield f"({code}) {message}" if code else message
+            yield from _details(one)
+
+
+def _request_id(headers: Mapping[str, str]) -> str | None:
+    request, correlation = (headers.get(f"x-ms-{one}request-id") for one in ("", "correlation-"))
+    if request and correlation and request != correlation:
+        return f"{request} (correlation id: {correlation})"
+    return request or correlation
+
+
+def _json(response: Any) -> Data:
+    text = _text(response)
+    if not text.strip():
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        if response.status_code < _FIRST_NO:
+            raise garbled(str(error)) from None
+        return None  # a proxy's page: its status says enough
+
+
+def _text(response: Any) -> str:
+    return str(response.text())
+
+
+def _number(text: str) -> float | None:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return None
+
+
+def _until(text: str, date: str | None) -> float | None:
+    """Seconds to a date, by the server's clock where the answer tells it."""
+    try:
+        then = parsedate_to_datetime(text)
+        now = parsedate_to_datetime(date) if date else datetime.now(UTC)
+        return max(0.0, (then - now).total_seconds())
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,155 @@
+"""What to ask for in order to know some resources: few are asked one by one, more by lists."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from mlctl.backends.azure.arm import WORKERS, Arm, path_of
+from mlctl.backends.ports.backend import Live, NotFound, Permanent
+from mlctl.kinds.address import COLLECTIONS, Address, Scope
+from mlctl.pointer import Data, get
+
+FEW = 2  # so many of a kind are asked one by one; of one endpoint's deployments, only one
+_ALL = {"listViewType": "All"}  # archived ones too
+_CLUSTER = "AmlCompute"
+
+Body = Mapping[str, Data]
+Answer = dict[Address, Live]
+T = TypeVar("T")
+
+
+def path(address: Address, scope: Scope) -> str:
+    """The ARM path of a resource; without a version, that of all versions."""
+    collection = COLLECTIONS[address.kind][0]
+    above = path(address.up, scope) if address.up else workspace(scope)
+    version = ("versions", address.version) if address.version is not None else ()
+    return above + path_of(collection, address.name, *version)
+
+
+def workspace(scope: Scope) -> str:
+    """The ARM path of the workspace."""
+    names = scope.id.strip("/").split("/")
+    return path_of(*names)
+
+
+def together(questions: Iterable[Callable[[], T]]) -> list[T]:
+    """The answers to independent questions, asked at once."""
+    asked = list(questions)
+    if len(asked) == 1:
+        return [asked[0]()]
+    with ThreadPoolExecutor(min(WORKERS, len(asked) or 1), thread_name_prefix="azure") as pool:
+        return list(pool.map(lambda ask: ask(), asked))
+
+
+class Reader:
+    """Reads the resources of one workspace."""
+
+    def __init__(self, arm: Arm, scope: Scope) -> None:
+        self._arm = arm
+        self._scope = scope
+
+    def questions(self, addresses: Collection[Address]) -> Iterator[Callable[[], Answer]]:
+        """Independent questions whose answers say which of the addresses exist, and how they are.
+
+        Deployments are asked by endpoint, versions by name: there is no list of all of them.
+        """
+        groups: dict[tuple[str, str], list[Address]] = defaultdict(list)
+        for address in set(addresses):
+            if _versioned(address.kind) and address.version is None:
+                yield partial(self._newest, address)
+                continue
+            within = address.parent or (address.name if _versioned(address.kind) else "")
+            groups[address.kind, within.casefold()].append(address)
+        for (kind, _), group in groups.items():
+            if len(group) > (1 if COLLECTIONS[kind][1] else FEW):
+                yield partial(self._among, group)
+            else:
+                yield from (partial(self._one, address) for address in group)
+
+    def every(self, kind: str, parent: str | None = None) -> list[Live]:
+        """All of a kind (of one parent), by parent and name; versions oldest first.
+
+        Raises:
+            NotFound: the parent does not exist.
+        """
+        collection, holder, _ = COLLECTIONS[kind]
+        if holder and parent is None:
+            return self._beneath(kind, holder)
+        above = path(Address(holder, parent), self._scope) if holder and parent else None
+        root = (above or workspace(self._scope)) + path_of(collection)
+        if _versioned(kind):
+            names = [str(one["name"]) for one in self._arm.pages(root, **_ALL)]
+            asked = [partial(self._versions, Address(kind, name)) for name in names]
+            found = [live for versions in together(asked) for live in versions]
+        else:
+            found = [_live(kind, body) for body in self._arm.pages(root) if _is(kind, body)]
+        return sorted(found, key=lambda live: live.address.name.casefold())
+
+    def _beneath(self, kind: str, holder: str) -> list[Live]:
+        """All of a kind, whichever parent they have: there is no one list of them."""
+
+        def of(parent: str) -> list[Live]:
+            try:
+                return self.every(kind, parent)
+            except NotFound:  # it was deleted just now
+                return []
+
+        asked = [partial(of, live.address.name) for live in self.every(holder)]
+        return [live for lives in together(asked) for live in lives] if asked else []
+
+    def _one(self, address: Address) -> Answer:
+        body = self._arm.find(path(address, self._scope))
+        if body is None:
+            return {}
+        if not _is(address.kind, body):
+            other = get(body, ("properties", "computeType"))
+            message = f"the name of {address} is taken by a compute of another type: {other}"
+            raise Permanent("OtherComputeType", message, status=409)
+        return {address: _live(address.kind, body)}
+
+    def _newest(self, address: Address) -> Answer:
+        """The version created last, as the SDK asks for `@latest`."""
+        query = {"$orderBy": "createdtime desc", "$top": "1"}
+        versions = path(address, self._scope) + path_of("versions")
+        found = (self._arm.find(versions, **query) or {}).get("value")
+        return {address: _live(address.kind, found[0])} if found else {}
+
+    def _among(self, addresses: list[Address]) -> Answer:
+        first = addresses[0]
+        try:
+            if _versioned(first.kind):
+                every = self._versions(first.at(None))
+            else:
+                every = self.every(first.kind, first.parent)
+        except NotFound:  # of the parent, or of all versions
+            return {}
+        found = {live.address: live for live in every}
+        return {address: found[address] for address in addresses if address in found}
+
+    def _versions(self, address: Address) -> list[Live]:
+        versions = path(address, self._scope) + path_of("versions")
+        found = [_live(address.kind, body) for body in self._arm.pages(versions, **_ALL)]
+        return sorted(found, key=lambda live: str(get(live.body, ("systemData", "createdAt"), "")))
+
+
+def _versioned(kind: str) -> bool:
+    return COLLECTIONS[kind][2]
+
+
+def _is(kind: str, body: Body) -> bool:
+    """Computes are of many types; a cluster is one."""
+    if kind != "compute":
+        return True
+    return str(get(body, ("properties", "computeType"))).casefold() == _CLUSTER.casefold()
+
+
+def _live(kind: str, body: Body) -> Live:
+    """A body with the address that its id says: nested names are spelt in more than one way."""
+    parts = str(body.get("id")).strip("/").split("/")
+    if _versioned(kind):
+        return Live(Address(kind, parts[-3], None, parts[-1]), body)
+    return Live(Address(kind, parts[-1], parts[-3] if COLLECTIONS[kind][1] else None), body)

@@ -1,0 +1,104 @@
+"""How long to go on: reads are asked again a few times, and nothing is asked past its time limit.
+
+Writes are never asked again here: apply does that, once, and reads back first.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+from mlctl.backends.azure import errors
+from mlctl.backends.ports.backend import TIMED_OUT, Permanent
+
+_CONNECTING, _READING, _LEAST = 10.0, 60.0, 0.1  # seconds that one attempt may take
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """The clock and the chance that a backend works with; `limit` is the seconds that one operation
+    may take."""
+
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
+    chance: Random = field(default_factory=Random)
+    limit: float = 1800.0
+
+    def deadline(self) -> float:
+        """The moment at which what begins now must have ended."""
+        return self.now() + self.limit
+
+    def overdue(self, what: str) -> Permanent:
+        """The error of what took too long."""
+        message = (
+            f"{what} has not ended within {self.limit:g} seconds; it may still go on"
+            " in the service. `--timeout SECONDS` waits longer"
+        )
+        return Permanent(TIMED_OUT, message, status=408)
+
+    def pause(self, seconds: float) -> None:
+        """Sleep a little longer than asked, so that many who wait do not come back at once."""
+        self.sleep(seconds * (1.0 + 0.2 * self.chance.random()))
+
+
+class Patience:
+    """A policy of the SDK's pipeline.
+
+    Options of a request: `deadline`, a moment of `Time.now`; `again`, whether it may be asked again
+    (unless said, a GET may).
+    """
+
+    next: Any
+
+    def __init__(self, clock: Time, *, attempts: int = 4, base: float = 0.5) -> None:
+        self._clock = clock
+        self._attempts = attempts
+        self._base = base
+
+    def send(self, request: Any) -> Any:
+        """Pass a request on, again while its refusal may pass.
+
+        Raises:
+            Permanent: its time is over.
+        """
+        options, method = request.context.options, request.http_request.method
+        deadline = options.pop("deadline", math.inf)
+        attempts = self._attempts if options.pop("again", method == "GET") else 1
+        given = dict(options)  # policies further on take theirs away
+        for attempt in range(1, attempts + 1):
+            if self._clock.now() > deadline:
+                raise self._clock.overdue(_what(request))
+            options.update(given, **self._within(deadline))
+            wait = self._base * 2 ** (attempt - 1)
+            try:
+                response = self.next.send(request)
+            except errors.LOST as error:
+                if self._clock.now() > deadline:
+                    raise self._clock.overdue(_what(request)) from None
+                if attempt == attempts or "CERTIFICATE_VERIFY_FAILED" in str(error):
+                    raise
+            else:
+                if attempt == attempts or response.http_response.status_code not in errors.PASSING:
+                    return response
+                hint = errors.retry_after(response.http_response.headers)
+                wait = wait if hint is None else hint
+            self._clock.pause(min(wait, max(0.0, deadline - self._clock.now()) + 1.0))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _within(self, deadline: float) -> dict[str, float]:
+        """How long one attempt may take, as the transport's options: no longer than is left."""
+        left = max(_LEAST, deadline - self._clock.now())
+        return {
+            "connection_timeout": min(_CONNECTING, left),
+            "read_timeout": min(_READING, left),
+        }
+
+
+def _what(request: Any) -> str:
+    """A request as an error names it: without the host, which is long and known."""
+    return f"{request.http_request.method} {urlsplit(request.http_request.url).path}"

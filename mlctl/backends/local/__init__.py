@@ -1,0 +1,1 @@
+"""The local backend: the simulated cloud behind the protocols of `ports`."""

@@ -1,0 +1,30 @@
+"""What `mlctl doctor` asks of the local backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.backends.ports.health import Check, Verdict
+from mlctl.kinds.address import Scope
+from mlctl.simulator.control_plane.control import Status
+
+
+def checkup(status: Status, scope: Scope, location: str) -> Iterator[Check]:
+    """The state file, and the locks on the workspace, above it and in it."""
+    yield Check("backend", Verdict.OK, f"open, in {location}")
+    held = [
+        lock
+        for lock in status.locks
+        if lock.holds(scope.id) or f"{lock.scope}/".casefold().startswith(f"{scope.id}/".casefold())
+    ]
+    for lock in held:
+        told = f"`{lock.name}` ({lock.level.value}) on {lock.scope or '/'}"
+        yield Check("locks", Verdict.WARNING, told, _UNLOCK)
+    if not held:
+        yield Check("locks", Verdict.OK, "none on the workspace, above it or in it")
+
+
+_UNLOCK = (
+    "a lock keeps clusters from growing and shrinking (resizing 0 -> 0) and from being deleted:"
+    " `mlctl local lock --remove` takes it away"
+)

@@ -1,0 +1,294 @@
+"""What runs in the local backend: jobs, the nodes of clusters, and what they meet with."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from mlctl.backends.local.backend import translated
+from mlctl.backends.ports.backend import Node
+from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
+from mlctl.backends.ports.metrics import Interval, Series
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import billing, disruptions
+from mlctl.simulator.control_plane import metrics as measured
+from mlctl.simulator.control_plane import nodes as cluster_nodes
+from mlctl.simulator.control_plane.billing import Used
+from mlctl.simulator.control_plane.jobs import (
+    artifacts,
+    batch_jobs,
+    job_events,
+    pool_jobs,
+    records,
+    training_jobs,
+)
+from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
+from mlctl.simulator.control_plane.jobs.records import Known
+from mlctl.simulator.control_plane.jobs.training_jobs import Asked
+from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.engine.event_log import LoggedEvent
+from mlctl.simulator.engine.metrics import Bucket
+from mlctl.simulator.engine.model import Parameter, Tenancy, Tier
+from mlctl.simulator.engine.processes import Capacity, Preemption
+
+
+def nodes(place: Place, cluster: Address) -> list[Node]:
+    """The nodes of a cluster.
+
+    Raises:
+        Refusal: there is no such cluster (404).
+    """
+    return [
+        Node(each.id, each.state, each.private_ip, each.public_ip, each.port, each.job)
+        for each in cluster_nodes.nodes(place, cluster)
+    ]
+
+
+def metrics(
+    place: Place,
+    cluster: Address,
+    names: Sequence[str],
+    interval: float | None,
+    span: float | None,
+) -> list[Series]:
+    """Metrics of a cluster.
+
+    Raises:
+        Refusal: there is no such cluster (404) or metric.
+    """
+    found = measured.of_cluster(place, cluster, names, interval=interval, span=span)
+    return [
+        Series(each.name, each.interval, tuple(_interval(one) for one in each.buckets))
+        for each in found
+    ]
+
+
+def _interval(one: Bucket) -> Interval:
+    return Interval(measured.moment(one), one.average, one.minimum, one.maximum, one.total)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJobs:
+    """The jobs of a workspace of a simulated cloud."""
+
+    place: Place
+
+    @property
+    def simulated(self) -> bool:
+        """Jobs have to be told what there is to do."""
+        return True
+
+    def invoke(
+        self,
+        endpoint: str,
+        deployment: str | None,
+        body: Mapping[str, Data],
+        load: Load,
+        workload: str,
+    ) -> Job:
+        """Call an endpoint.
+
+        Raises:
+            NotFound: there is no such endpoint, deployment or workload.
+            BackendError: refused.
+        """
+        with translated():
+            return self._job(
+                batch_jobs.invoke(
+                    self.place, Invocation(endpoint, deployment, body, load, workload)
+                )
+            )
+
+    def create(self, name: str | None, body: Mapping[str, Data], load: Load, workload: str) -> Job:
+        """Submit a command job.
+
+        Raises:
+            NotFound: there is no such cluster, environment or workload.
+            BackendError: refused.
+        """
+        with translated():
+            asked = Asked(name, body["properties"], load, workload)
+            return self._job(training_jobs.create(self.place, asked))
+
+    def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
+        """Submit a classic job to a Batch Pool, or to the shared queue where none is named.
+
+        Raises:
+            NotFound: there is no such pool.
+            BackendError: refused.
+        """
+        with translated():
+            return self._job(pool_jobs.submit(self.place, pool, seconds, name))
+
+    def show(self, name: str) -> Job:
+        """A job.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        with translated():
+            return self._job(records.find(self.place, name))
+
+    def list(
+        self, endpoint: str | None = None, deployment: str | None = None
+    ) -> builtins.list[Job]:
+        """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
+
+        Raises:
+            NotFound: there is no such endpoint or deployment.
+        """
+        with translated():
+            return [self._job(each) for each in records.list_(self.place, endpoint, deployment)]
+
+    def cancel(self, name: str) -> Job:
+        """Cancel a job.
+
+        Raises:
+            NotFound: there is none of that name.
+            BackendError: it has ended already.
+        """
+        with translated():
+            return self._job(records.cancel(self.place, name))
+
+    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
+        """Let virtual time pass until a job has ended, but no longer than `seconds`.
+
+        The clock stands still where nothing will ever happen.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        with translated():
+            for each in job_events.follow(self.place, name, seconds, detail=detail):
+                events = tuple(map(_happening, each.events))
+                counts = cluster_nodes.by_state(each.nodes) if each.nodes else {}
+                yield Progress(each.now, self._job(each.known), counts, events)
+
+    def metrics(self, name: str) -> builtins.list[Point]:
+        """What a training job has logged, in the order in which it did.
+
+        Raises:
+            NotFound: there is no such job.
+            BackendError: it is no training job.
+        """
+        with translated():
+            return [Point(*each) for each in job_events.metrics(self.place, name)]
+
+    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
+        """What a job leaves behind.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        with translated():
+            yield from artifacts.of(records.find(self.place, name))
+
+    def story(self, name: str) -> Iterator[str]:
+        """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        with translated():
+            yield from job_events.story(self.place, name)
+
+    def _job(self, known: Known) -> Job:
+        return Job(known.row.name, known.body(self.place.scope))
+
+
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """What nodes and jobs of a simulated cloud meet with. Everything counts from now on."""
+
+    place: Place
+
+    def parameters(self) -> list[Parameter]:
+        """Every setting, with where its value comes from."""
+        with translated():
+            return disruptions.parameters(self.place)
+
+    def configure(self, changes: Mapping[str, object]) -> None:
+        """Change settings by their names.
+
+        Raises:
+            BackendError: a value makes no sense.
+        """
+        with translated():
+            disruptions.configure(self.place, changes)
+
+    def set_preemption(self, processes: tuple[Preemption, ...]) -> None:
+        """What takes low-priority nodes; nothing where there are no processes.
+
+        Raises:
+            BackendError: a process makes no sense.
+        """
+        with translated():
+            disruptions.set_preemption(self.place, processes)
+
+    def set_capacity(self, capacity: Capacity | None, tier: Tier | None) -> None:
+        """How many nodes a region has (of a tier, or of each).
+
+        Raises:
+            BackendError: it makes no sense.
+        """
+        with translated():
+            disruptions.set_capacity(self.place, capacity, tier)
+
+    def preempt(self, cluster: Address, count: int | None) -> int:
+        """Take some nodes of a cluster, or all, by hand; how many went.
+
+        Raises:
+            NotFound: there is no such cluster.
+            BackendError: its nodes are dedicated, or it has not so many.
+        """
+        with translated():
+            return disruptions.preempt(self.place, cluster, count)
+
+    def lock(self, clusters: Sequence[Address], *, locked: bool) -> list[Address]:
+        """Put a resource lock on clusters (all, where none is named), or take it away; which.
+
+        Raises:
+            NotFound: there is no such cluster.
+        """
+        with translated():
+            return disruptions.lock(self.place, clusters, locked=locked)
+
+    def set_tenancy(self, slots: int, arrivals: float, mean_s: float) -> None:
+        """How the queue behaves that classic jobs without a pool share with other people's.
+
+        Raises:
+            BackendError: it makes no sense.
+        """
+        with translated():
+            pool_jobs.set_tenancy(self.place, Tenancy(slots, arrivals, mean_s))
+
+    def used(self, ratio: float) -> list[Used]:
+        """Node-hours and cost of everything; `ratio`: of a low-priority price to a dedicated one.
+
+        Raises:
+            BackendError: the ratio makes no sense.
+        """
+        with translated():
+            return billing.of_workspace(self.place, ratio)
+
+    def workloads(self) -> dict[str, Load]:
+        """Every workload by its name."""
+        with translated():
+            return disruptions.workloads(self.place)
+
+    def set_workload(self, name: str, load: Load) -> Load:
+        """Say how long jobs take that name this workload; over what it said before.
+
+        Raises:
+            BackendError: it makes no sense.
+        """
+        with translated():
+            return disruptions.set_workload(self.place, name, load)
+
+
+def _happening(event: LoggedEvent) -> Happening:
+    return Happening(event.at, event.event, event.facts)

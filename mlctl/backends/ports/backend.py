@@ -1,0 +1,259 @@
+"""What a backend is: anything that can read, put and delete resources as ARM JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from mlctl.catalog import Size
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.upload import Upload
+from mlctl.pointer import Data
+
+TIMED_OUT = "TimedOut"  # the code of what took longer than it may
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A resource as the backend has it: its address (version filled in) and its ARM body."""
+
+    address: Address
+    body: Mapping[str, Data]
+
+
+class BackendError(Exception):
+    """The world refused: a code and a message in the service's own words.
+
+    `status` is the HTTP status that the refusal had or would have; `details` are the further
+    messages of ARM's `error.details`; `request_id` finds the request in the service's logs.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int = 400,
+        details: tuple[str, ...] = (),
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(f"({code}) {message}")
+        self.code = code
+        self.message = message
+        self.status = status
+        self.details = details
+        self.request_id = request_id
+
+
+class Permanent(BackendError):
+    """Asking again will not help."""
+
+
+class NotFound(Permanent):
+    """There is no such resource (status 404)."""
+
+
+class Transient(BackendError):
+    """Asking again may help, after `retry_after` seconds where the service says so.
+
+    `ambiguous` says that the request may have been carried out although no answer came
+    (a time-out, a lost connection): read back before calling it failed.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int = 503,
+        retry_after: float | None = None,
+        ambiguous: bool = False,
+        details: tuple[str, ...] = (),
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(code, message, status=status, details=details, request_id=request_id)
+        self.retry_after = retry_after
+        self.ambiguous = ambiguous
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What only a backend across a network asks for; None is "not said".
+
+    `auth` is where tokens come from, `cloud` which Azure it is, `timeout` how many seconds one
+    operation may take.
+    """
+
+    auth: str | None = None
+    cloud: str | None = None
+    timeout: float | None = None
+
+    def over(self, other: Options) -> Options:
+        """These, and where they say nothing the other's."""
+        return Options(
+            self.auth or other.auth, self.cloud or other.cloud, self.timeout or other.timeout
+        )
+
+
+class Operation(Protocol):
+    """A write that was accepted and may still be running."""
+
+    def wait(self) -> None:
+        """Return when the write is done.
+
+        Raises:
+            BackendError: the operation ended as failed or cancelled, or its resource says so.
+        """
+
+
+class Backend(Protocol):
+    """The three verbs that plan and apply need; all of it is safe to call from several threads."""
+
+    name: str
+    scope: Scope
+
+    @property
+    def location(self) -> str:
+        """The workspace's region."""
+
+    def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
+        """The resources that exist, keyed by the address as asked; what does not exist is absent.
+
+        A versioned address without a version reads the newest created version.
+        """
+
+    def list(self, kind: str, parent: str | None = None) -> list[Live]:
+        """All of a kind (of one parent), by parent and name; all versions, oldest first.
+
+        Raises:
+            NotFound: the parent does not exist.
+        """
+
+    def put(self, address: Address, body: Mapping[str, Data]) -> Operation:
+        """Create or overwrite.
+
+        Raises:
+            BackendError: refused at once.
+        """
+
+    def delete(self, address: Address) -> Operation:
+        """Delete, with all that is beneath.
+
+        Raises:
+            NotFound: there is nothing to delete.
+        """
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass between two tries (the local cloud moves its clock instead of sleeping)."""
+
+    def close(self) -> None:
+        """Give back connections and files."""
+
+
+@runtime_checkable
+class KeepsTime(Protocol):
+    """Has a clock of its own, which moves only when somebody waits."""
+
+    def now(self) -> float:
+        """The seconds since the clock's beginning."""
+
+    def due(self, asked: Operation) -> float | None:
+        """When a write will be done; None where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Cores in use and allowed in one region (`limit` None: unlimited or unknown).
+
+    `family` is a VM family (`standardDSv2Family`), or `total` for dedicated cores of all families,
+    `low_priority` for the one number over all families, `computes` for the count of computes. Those
+    of `limits.EVERYWHERE` are `batch_pools`, the count of pools, and `vms_per_pool`.
+    """
+
+    family: str
+    used: int
+    limit: int | None
+
+
+@runtime_checkable
+class SupportsUsage(Protocol):
+    """Knows quotas."""
+
+    def usage(self, location: str) -> list[Usage]:
+        """What is used and allowed in a region."""
+
+
+@runtime_checkable
+class SupportsSizes(Protocol):
+    """Knows the VM sizes that clusters can have."""
+
+    def sizes(self, location: str) -> list[Size]:
+        """The sizes that a region offers."""
+
+
+@runtime_checkable
+class SupportsNames(Protocol):
+    """Knows names that must be unique beyond the workspace (computes and endpoints: the region)."""
+
+    def taken(self, address: Address, location: str) -> str | None:
+        """Who else has the name, in a few words; None when it is free or this workspace's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One machine of a cluster.
+
+    `state` is idle, running, preparing, unusable, leaving or preempted.
+    """
+
+    id: str
+    state: str
+    private_ip: str | None = None
+    public_ip: str | None = None
+    port: int | None = None
+    job: str | None = None
+
+
+@runtime_checkable
+class SupportsNodes(Protocol):
+    """Knows the machines of its clusters."""
+
+    def nodes(self, cluster: Address) -> list[Node]:
+        """The nodes of a cluster.
+
+        Raises:
+            NotFound: there is no such cluster.
+        """
+
+
+@runtime_checkable
+class SupportsCode(Protocol):
+    """Knows code by its content."""
+
+    def find_code(self, sha256: str) -> Address | None:
+        """A code asset with this content hash, where one was uploaded before."""
+
+
+@runtime_checkable
+class SupportsComponents(Protocol):
+    """Knows what others have made of a pipeline component's file, under a name of their own."""
+
+    def find_component(self, path: str) -> Address | None:
+        """The component that stands for the file as it is now; nothing is written."""
+
+
+@runtime_checkable
+class SupportsUpload(Protocol):
+    """Needs local files before a body can name them; one that does not takes the body's word."""
+
+    def upload(
+        self, address: Address, body: Mapping[str, Data], upload: Upload
+    ) -> Mapping[str, Data]:
+        """Bring local files to where `body` may name them; the body that does.
+
+        What was uploaded before is not sent again.
+
+        Raises:
+            BackendError: refused, or the files are not what they were when the plan was made.
+        """

@@ -1,0 +1,44 @@
+"""What `mlctl doctor` asks of a backend: the things that were looked at, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, runtime_checkable
+
+from mlctl.backends.ports.backend import BackendError
+
+
+class Verdict(Enum):
+    """How it is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at: what was found, and what to do about it.
+
+    `error` is the refusal that kept from looking.
+    """
+
+    name: str
+    verdict: Verdict
+    found: str
+    advice: str | None = None
+    error: BackendError | None = None
+
+
+@runtime_checkable
+class SupportsCheckup(Protocol):
+    """Can look at itself."""
+
+    def checkup(self, now: float) -> Iterator[Check]:
+        """Look at one thing after the other, what others rest on first.
+
+        `now` is this machine's clock, in Unix seconds. Nothing is raised, nothing is changed.
+        """

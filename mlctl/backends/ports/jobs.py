@@ -1,0 +1,197 @@
+"""The further ability of a backend to run jobs: values and protocols, as `base` has the others."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Protocol, runtime_checkable
+
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.jobs.workload import Load
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as the backend has it: its name and its ARM body.
+
+    `properties.run` of the body has the numbers of the run, where the backend knows them.
+    """
+
+    name: str
+    body: Mapping[str, Data]
+
+    @property
+    def status(self) -> str:
+        """Azure's word: Queued, Running, Completed, Failed, Canceled."""
+        return str(self.body["properties"]["status"])
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more will happen to the job."""
+        return self.status in ("Completed", "Failed", "Canceled")
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened, `at` so many seconds of the backend's clock, with its facts."""
+
+    at: float
+    event: str
+    facts: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A job at a moment, its cluster's nodes by state, and what happened since the last one."""
+
+    at: float
+    job: Job
+    nodes: Mapping[str, int]
+    events: tuple[Happening, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A step that a training job logged, `at` so many seconds of the backend's clock.
+
+    A job that was started again appends: the steps of its runs overlap.
+    """
+
+    run: int
+    at: float
+    step: int
+
+
+class Jobs(Protocol):
+    """The jobs of a workspace."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether jobs have to be told how much there is to do, and how long it takes."""
+
+    def invoke(
+        self,
+        endpoint: str,
+        deployment: str | None,
+        body: Mapping[str, Data],
+        load: Load,
+        workload: str,
+    ) -> Job:
+        """Call an endpoint: `body` has ARM's properties of a batch job.
+
+        `load` and `workload` say how much there is to do, where the backend has to be told.
+
+        Raises:
+            NotFound: there is no such endpoint, deployment or workload.
+            BackendError: refused.
+        """
+
+    def create(self, name: str | None, body: Mapping[str, Data], load: Load, workload: str) -> Job:
+        """Submit a command job: `body` is ARM's; a name is made up where there is none.
+
+        Raises:
+            NotFound: there is no such cluster, environment or workload.
+            BackendError: refused.
+        """
+
+    def show(self, name: str) -> Job:
+        """A job.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+
+    def list(
+        self, endpoint: str | None = None, deployment: str | None = None
+    ) -> builtins.list[Job]:
+        """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
+
+        Raises:
+            NotFound: there is no such endpoint or deployment.
+        """
+
+    def cancel(self, name: str) -> Job:
+        """Cancel a job.
+
+        Raises:
+            NotFound: there is none of that name.
+            BackendError: it has ended already.
+        """
+
+    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
+        """Wait until a job has ended, but no longer than `seconds`; tell how it goes.
+
+        The first one says how it stands. With `detail`, mini-batches that go well are told of too.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+
+    def metrics(self, name: str) -> builtins.list[Point]:
+        """What a training job has logged, in the order in which it did.
+
+        Raises:
+            NotFound: there is no such job.
+            BackendError: it logs nothing.
+        """
+
+
+@runtime_checkable
+class SupportsJobs(Protocol):
+    """Has jobs."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """The jobs of the workspace."""
+
+
+@runtime_checkable
+class TellsStories(Protocol):
+    """Can tell everything that happened to a job."""
+
+    def story(self, name: str) -> Iterator[str]:
+        """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+
+
+@runtime_checkable
+class StreamsLogs(Protocol):
+    """Prints what a job prints."""
+
+    def stream(self, name: str) -> None:
+        """Write a job's logs to stdout until it has ended.
+
+        Raises:
+            NotFound: there is no such job.
+            BackendError: the job has failed; or its logs cannot be read.
+        """
+
+
+@runtime_checkable
+class KeepsFiles(Protocol):
+    """Has what jobs leave behind at hand."""
+
+    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
+        """What a job leaves behind, under `artifacts` and `named-outputs`.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+
+
+@runtime_checkable
+class DownloadsFiles(Protocol):
+    """Brings what jobs leave behind from where it lies."""
+
+    def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
+        """Bring a job's artifacts, its named output or, with `every`, all of these to a folder.
+
+        Raises:
+            NotFound: there is no such job, or output.
+            BackendError: the job has not ended; or refused.
+        """

@@ -1,0 +1,259 @@
+"""Every flag of `az ml` beside ours: same, better, or not here; the page that says so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from mlctl.cli.parser.tree import Node, Option
+
+# Why a flag, or a whole command, is not here. A command line that uses the flag is told.
+_REGISTRY = (
+    "registries are outside of the workspace; name their assets by `azureml://registries/...`"
+)
+_STAY = "jobs stay in lists"
+_JOBS = ("cancel", "download", "stream")
+_POLICY = "it means nothing here"
+_POLICY_FLAGS = ("--acquire-policy-token", "--change-reference")
+_NO_DATA = "what happens is shown; there is no data to print"
+_INSTANCES = "of compute instances; mlctl manages clusters"
+ABSENT_FLAGS = {
+    "--registry-name": _REGISTRY,
+    "--user-object-id": _INSTANCES,
+    "--user-tenant-id": _INSTANCES,
+    "job list --archived-only": _STAY,
+    "job list --include-archived": _STAY,
+    "job list --parent-job-name": "no job has others beneath it here",
+    **{f"job {verb} {flag}": _POLICY for verb in _JOBS for flag in _POLICY_FLAGS},
+    **{f"job {verb} {flag}": _NO_DATA for verb in _JOBS[1:] for flag in ("--output", "--query")},
+    "job create --skip-validation": "what az would refuse is refused before anything is sent",
+    "job create --web": "there is no page to open",
+    "job show --web": "there is no page to open",
+}
+_ATTACHED = "of computes that were made elsewhere; mlctl manages clusters"
+_SERVICES = "of machines of Azure; the simulated ones run no program"
+ABSENT_COMMANDS = {
+    "compute attach": _ATTACHED,
+    "compute detach": _ATTACHED,
+    "compute connect-ssh": _INSTANCES,
+    "compute enable-sso": _INSTANCES,
+    "compute restart": _INSTANCES,
+    "compute start": _INSTANCES,
+    "compute stop": _INSTANCES,
+    "model download": "what was uploaded can be read in the datastore that `model show` names",
+    "model package": "a preview for online endpoints",
+    "model share": _REGISTRY,
+    "environment share": _REGISTRY,
+    "job archive": _STAY,
+    "job restore": _STAY,
+    "job connect-ssh": _SERVICES,
+    "job show-services": _SERVICES,
+    "job update": "a job that was submitted stays as it is",
+    "job validate": "`mlctl validate` does it, for all files at once",
+}
+
+# What is better than in az: by flag, or by command and flag.
+_COERCED = (
+    "several pairs, repeatable; values become what the field's type says, keys with dots can be"
+    " quoted, an unknown path is an error with a suggestion"
+)
+_PROVED = "read back and proved; refused together with --no-wait"
+_OVER = "over what the file says; an error points at the flag"
+BETTER = {
+    "--set": _COERCED,
+    "--add": "elements become what the list's schema says",
+    "--remove": "what has no default is really cleared; several paths by repeating it",
+    "--set-default": _PROVED,
+    "--no-wait": "what other steps need is still waited for",
+    "--file -f": "`-` reads standard input; every error has its line and column",
+    "--tier": "`LowPriority` and any letter case are taken too",
+    "--identity-type": "`system_assigned` and any letter case are taken too",
+    "compute create --type -t": "any letter case is taken; `AmlCompute` alone is here",
+    "model create --type -t": "any letter case is taken",
+    "--tags": 'keys may hold dots; `""` clears',
+    "--query": "read before anything is written; JSON of nothing is `null`",
+    "--output -o": "tables have the columns that people need; progress is never on stdout",
+    "--only-show-errors": "stderr is empty where nothing failed",
+    "--debug": "an internal error alone has a traceback",
+    "--ssh-key-value": "never shown again, not even in an error",
+    "--admin-password": "never shown again, not even in an error",
+    "compute create --name -n": _OVER,
+    "compute show --name -n": "exits with 3 where there is none, and says what to do",
+    "compute update --min-instances": "no default is applied",
+    "compute update --max-instances": "no default is applied",
+    "compute update --idle-time-before-scale-down -d": "no default is applied",
+    "batch-endpoint update --defaults": "an unknown key is an error",
+    "batch-endpoint update --file -f": "laid over the live one: what the file leaves out stays",
+    "batch-deployment update --file -f": "laid over the live one: what the file leaves out stays",
+}
+
+
+class Standing(Enum):
+    """How a flag of az stands here."""
+
+    SAME = "same"
+    BETTER = "better"
+    ABSENT = "not here"
+
+
+@dataclass(frozen=True, slots=True)
+class AzFlag:
+    """A flag of az: `compute create`, its names in az's order, whether az requires it.
+
+    A command without flags has one without names. Every command has the `shared` ones.
+    """
+
+    command: str
+    names: tuple[str, ...]
+    required: bool
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a flag stands, and how it is better or why it is not here."""
+
+    flag: AzFlag
+    standing: Standing
+    why: str = ""
+
+
+def az_flags(text: str) -> list[AzFlag]:
+    """The flags of the data file, those of every command given to each."""
+    import csv
+
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    flags = [
+        AzFlag(row["command"], tuple(row["flag"].split()), row["required"] == "yes") for row in rows
+    ]
+    own = [one for one in flags if not one.command.startswith("*")]
+    commands = dict.fromkeys(one.command for one in own)
+    shared = [
+        AzFlag(command, one.names, one.required, shared=True)
+        for command in commands
+        for one in flags
+        if one.command == "*"
+        or (one.command == "* but list and show" and command.split()[1] not in ("list", "show"))
+    ]
+    return [*own, *shared]
+
+
+def verdicts(root: Node, flags: Iterable[AzFlag]) -> Iterator[Verdict]:
+    """How each flag stands.
+
+    Raises:
+        ValueError: a flag is not here, or not under all its names, and nobody says why.
+    """
+    ours = {" ".join(node.path): node for node in root.commands()}
+    for flag in flags:
+        node = ours.get(flag.command)
+        if node is None:
+            yield Verdict(flag, Standing.ABSENT, _why(flag, ABSENT_COMMANDS.get(flag.command)))
+        elif not flag.names or (_absent(flag) is None and _has(node, flag)):
+            better = _better(flag)
+            yield Verdict(flag, Standing.BETTER if better else Standing.SAME, better)
+        else:
+            yield Verdict(flag, Standing.ABSENT, _why(flag, _absent(flag)))
+
+
+def page(found: Iterable[Verdict]) -> str:
+    """The page as Markdown."""
+    given = list(found)
+    parts = [_HEAD, _counts(given), f"## Every command\n\n{_shared(given)}"]
+    for name in dict.fromkeys(one.flag.command.split()[0] for one in given):
+        of_group = [one for one in given if one.flag.command.split()[0] == name]
+        parts.append(f"## {name}\n\n{_table(of_group)}")
+    return "\n".join(parts)
+
+
+_HEAD = """\
+# `az ml` and mlctl
+
+<!-- Generated from the command tree and docs/data/az-ml.csv; `make docs` writes it. -->
+
+Each flag of `az ml` for the kinds that mlctl has. **same**: name, short form and meaning are az's.
+**better**: the same, and more. **not here**: refused with the reason.
+
+`eval "$(mlctl az-shim)"` lets a script that says `az ml` run with mlctl.
+
+mlctl takes what az takes: the unambiguous beginning of a flag, several values after `--set`,
+`--add`, `--remove`, `--tags` and `--user-assigned-identities`, `@FILE` for the content of a file.
+Every verb that writes takes `--dry-run`, and what it does is planned and applied as `mlctl apply`
+does it.
+"""
+
+
+def _counts(given: list[Verdict]) -> str:
+    once = {one.flag.names: one for one in _here(given)}
+    own = [one for one in given if one.flag.names and not one.flag.shared]
+    counted = Counter(one.standing for one in (*own, *once.values()))
+    commands = {one.flag.command: one.standing for one in given}
+    here = sum(standing is not Standing.ABSENT for standing in commands.values())
+    numbers = ", ".join(f"{counted[standing]} {standing.value}" for standing in Standing)
+    return (
+        f"**{here} of {len(commands)} commands are here."
+        f" Of {sum(counted.values())} flags: {numbers}.**\n"
+    )
+
+
+def _table(of_group: list[Verdict]) -> str:
+    rows = ["| command | flag | here | how, or why not |", "|---|---|---|---|"]
+    absent = dict.fromkeys(
+        (one.flag.command, one.why) for one in of_group if one.flag.command in ABSENT_COMMANDS
+    )
+    rows += [
+        _row(one)
+        for one in of_group
+        if one.flag.names and not one.flag.shared and one.flag.command not in ABSENT_COMMANDS
+    ]
+    rows += [f"| {command} | all | not here | {why} |" for command, why in absent]
+    return "\n".join(rows) + "\n"
+
+
+def _shared(given: list[Verdict]) -> str:
+    rows = ["| flag | here | how, or why not |", "|---|---|---|"]
+    once = {one.flag.names: one for one in _here(given)}
+    rows += [_row(one).removeprefix(f"| {one.flag.command} ") for one in once.values()]
+    return "\n".join(rows) + "\n"
+
+
+def _here(given: list[Verdict]) -> list[Verdict]:
+    """The flags that every command has."""
+    return [one for one in given if one.flag.shared and one.standing is not Standing.ABSENT]
+
+
+def _row(one: Verdict) -> str:
+    names = " ".join(f"`{name}`" for name in one.flag.names)
+    standing = (
+        f"**{one.standing.value}**" if one.standing is Standing.BETTER else one.standing.value
+    )
+    return f"| {one.flag.command} | {names} | {standing} | {one.why} |"
+
+
+def _has(node: Node, flag: AzFlag) -> bool:
+    return any(
+        set(flag.names) <= set(one.names) and _no_stricter(one, flag) for one in node.options
+    )
+
+
+def _no_stricter(one: Option, flag: AzFlag) -> bool:
+    return flag.required or not one.required
+
+
+def _absent(flag: AzFlag) -> str | None:
+    return ABSENT_FLAGS.get(f"{flag.command} {flag.names[0]}", ABSENT_FLAGS.get(flag.names[0]))
+
+
+def _better(flag: AzFlag) -> str:
+    names = " ".join(flag.names)
+    return BETTER.get(f"{flag.command} {names}", BETTER.get(names, ""))
+
+
+def _why(flag: AzFlag, why: str | None) -> str:
+    if why is None:
+        raise ValueError(
+            f"`az ml {flag.command}` has {' '.join(flag.names)}: say why it is not here"
+        )
+    return why

@@ -1,0 +1,195 @@
+"""What an invocation says of its batch job: a file, flags over it, `--set` on top."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mlctl import pointer, source
+from mlctl.backends.ports.backend import Permanent
+from mlctl.cli.az.update import Update, Verb, update
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.flags import words_of
+from mlctl.cli.parser.values import fits
+from mlctl.diagnostics import Report
+from mlctl.kinds.codec import iso
+from mlctl.pointer import Data
+from mlctl.schema import Schema
+from mlctl.schema.text import nearest
+
+Words = Mapping[str, Any]
+
+# What a file and `--set` may say, the type of its value, and ARM's name for it.
+_FIELDS: Mapping[str, tuple[str, str]] = {
+    "name": ("string", "/name"),
+    "description": ("string", "/description"),
+    "experiment_name": ("string", "/properties/experimentName"),
+    "mini_batch_size": ("integer", "/miniBatchSize"),
+    "instance_count": ("integer", "/compute/instanceCount"),
+    "max_concurrency_per_instance": ("integer", "/maxConcurrencyPerInstance"),
+    "error_threshold": ("integer", "/errorThreshold"),
+    "retry_settings.max_retries": ("integer", "/retrySettings/maxRetries"),
+    "retry_settings.timeout": ("integer", "/retrySettings/timeout"),
+    "output_file_name": ("string", "/outputFileName"),
+    "logging_level": ("string", "/loggingLevel"),
+    "tags": ("object", "/tags"),
+    "inputs": ("object", ""),
+    "outputs": ("object", ""),
+}
+_TYPES = {"uri_folder": "UriFolder", "uri_file": "UriFile"}
+_REMOTE = re.compile(r"azureml:|[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+def document(words: Words) -> dict[str, Data]:
+    """The batch job under YAML's names.
+
+    Raises:
+        UsageError: a flag makes no sense.
+        UpdateError: `--set` leads nowhere.
+        Permanent: the file cannot be read, or says what a batch job has not.
+    """
+    data = _read(words["file"]) if words.get("file") else {}
+    for flag in ("job_name", "experiment_name", "mini_batch_size", "instance_count"):
+        if words.get(flag) is not None:
+            data[flag.removeprefix("job_") if flag == "job_name" else flag] = words[flag]
+    update(data, [Update(Verb.SET, tuple(words_of(words.get("set_") or [])))], _schema())
+    inputs = data.setdefault("inputs", {})
+    if words.get("input") is not None:
+        given = _uri(words["input"], words.get("input_type"))
+        inputs[_TYPES[given["type"]]] = given
+    elif words.get("input_type") is not None:
+        raise UsageError("--input-type is the type of --input: give that too.")
+    inputs |= dict(_named(words.get("inputs")))
+    data["outputs"] = data.get("outputs", {}) | dict(_named(words.get("outputs")))
+    if words.get("output_path") is not None:
+        data["outputs"]["score"] = {"type": "uri_folder", "path": words["output_path"]}
+    return data
+
+
+def body(data: Mapping[str, Data]) -> dict[str, Data]:
+    """ARM's properties of the batch job."""
+    out: dict[str, Data] = {}
+    for name, (_, wire) in _FIELDS.items():
+        value = pointer.get(data, tuple(name.split(".")))
+        if value is not None and wire:
+            pointer.put(out, pointer.parse(wire), iso(value) if wire.endswith("timeout") else value)
+    out["inputData"] = {name: _wire(one, "jobInputType") for name, one in data["inputs"].items()}
+    out["outputData"] = {name: _wire(one, "jobOutputType") for name, one in data["outputs"].items()}
+    return out
+
+
+def files(data: Mapping[str, Data]) -> int | None:
+    """How many files the inputs have; None where some are not here to be counted.
+
+    Raises:
+        Permanent: a folder or file is not there, or there is nothing in it.
+    """
+    counts = [_count(one) for one in data["inputs"].values() if "path" in one]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known and len(known) == len(counts) else None
+
+
+def _schema() -> Schema:
+    fields: dict[str, Any] = {}
+    for name, (kind, _) in _FIELDS.items():
+        outer, _, inner = name.partition(".")
+        if inner:
+            section = {"type": "object", "additionalProperties": False, "properties": {}}
+            fields.setdefault(outer, section)["properties"][inner] = {"type": kind}
+        else:
+            fields[outer] = {"type": kind}
+    return {"type": "object", "additionalProperties": False, "properties": fields}
+
+
+def _read(file: Path) -> dict[str, Data]:
+    """A file of a batch job.
+
+    Raises:
+        Permanent: it cannot be read, or says what a batch job has not.
+    """
+    report = Report()
+    try:
+        raw = file.expanduser().read_bytes()
+    except OSError as error:
+        raise Permanent("CannotRead", f"cannot read `{file}`: {error.strerror}") from None
+    documents = source.load(str(file), raw, report)
+    for diagnostic in report:
+        raise Permanent("InvalidFile", f"`{file}`: {diagnostic.message}")
+    data = dict(documents[0].data) if documents else {}
+    data.pop("$schema", None)
+    _check(data, _schema(), str(file))
+    data["inputs"] = {name: _one(one) for name, one in (data.get("inputs") or {}).items()}
+    data["outputs"] = {name: _one(one) for name, one in (data.get("outputs") or {}).items()}
+    return data
+
+
+def _check(data: Mapping[str, Data], known: Schema, where: str) -> None:
+    for name, value in data.items():
+        field = known["properties"].get(name)
+        if field is None:
+            near = nearest(str(name), known["properties"])
+            hint = f": did you mean `{near}`?" if near else ""
+            raise Permanent("InvalidFile", f"`{where}` says `{name}`, which no batch job has{hint}")
+        if not fits(value, field):
+            text = f"`{where}` says `{name}: {value}`, which must be of type {field['type']}"
+            raise Permanent("InvalidFile", text)
+        if "properties" in field:
+            _check(value, field, where)
+
+
+def _named(typed: Sequence[Any] | None) -> Iterator[tuple[str, dict[str, Data]]]:
+    """`NAME=URI` pairs, or one object in JSON or YAML's flow style."""
+    for word in words_of(typed or []):
+        if word[:1] == "{":
+            held = source.plain(word)
+            if not isinstance(held, dict):
+                raise UsageError(f"`{word}` is no object of named inputs or outputs.")
+            yield from ((str(name), _one(one)) for name, one in held.items())
+            continue
+        name, equals, path = word.partition("=")
+        if not (name and equals and path):
+            raise UsageError(f"`{word}`: write NAME=URI, or an object in JSON.")
+        yield name, _uri(path, None)
+
+
+def _one(given: Data) -> dict[str, Data]:
+    """An input or output of a file: an object, a URI, or a value."""
+    if isinstance(given, dict):
+        return {"type": "uri_folder", **given} if "path" in given else {**given}
+    if isinstance(given, str):
+        return _uri(given, None)
+    return {"type": "literal", "value": given}
+
+
+def _uri(path: str, of_type: Any) -> dict[str, Data]:
+    if of_type is not None:
+        return {"type": str(of_type.value), "path": path}
+    is_file = not _REMOTE.match(path) and Path(path).expanduser().is_file()
+    return {"type": "uri_file" if is_file else "uri_folder", "path": path}
+
+
+def _wire(one: Mapping[str, Data], key: str) -> dict[str, Data]:
+    if "path" in one:
+        kind = str(one.get("type", "uri_folder"))
+        return {key: _TYPES.get(kind, kind), "uri": one["path"]}
+    return {key: "Literal", "value": str(one.get("value", one.get("default")))}
+
+
+def _count(one: Mapping[str, Data]) -> int | None:
+    text = str(one["path"])
+    if _REMOTE.match(text):
+        return 1 if one.get("type") == "uri_file" else None
+    path = Path(text).expanduser()
+    if path.is_file():
+        return 1
+    if not path.is_dir():
+        raise Permanent("InputNotFound", f"there is no folder or file `{text}`")
+    count = sum(len(names) for _, _, names in os.walk(path))
+    if not count:
+        raise Permanent(
+            "EmptyInput", f"the folder `{text}` has no files: there is nothing to score"
+        )
+    return count

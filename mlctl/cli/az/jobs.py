@@ -1,0 +1,248 @@
+"""`mlctl job`: what runs in a workspace, and how it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+import typer
+
+from mlctl.backends.ports.backend import Backend, NotFound, Permanent
+from mlctl.backends.ports.jobs import (
+    DownloadsFiles,
+    Job,
+    Jobs,
+    KeepsFiles,
+    Progress,
+    SupportsJobs,
+)
+from mlctl.cli.exits import Exit
+from mlctl.cli.local.cloud import duration
+from mlctl.cli.output import Drawn, OutputFormat, Query, checked, print_data
+from mlctl.cli.parser.command import command
+from mlctl.cli.session import Session
+
+app = typer.Typer(help="Manage jobs.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="Name of the job.")]
+Output = Annotated[
+    OutputFormat | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Output format; json unless configured.",
+        rich_help_panel="Global Arguments",
+    ),
+]
+Limit = Annotated[
+    str,
+    typer.Option(
+        "--limit",
+        metavar="DURATION",
+        help="Wait no longer than this (virtual) time: 90s, 15m, 6h, 30d.",
+    ),
+]
+EVER = "365d"
+
+
+@contextmanager
+def opened(session: Session) -> Iterator[Jobs]:
+    """The jobs of the workspace.
+
+    Raises:
+        Permanent: the backend has none.
+    """
+    with session.backend() as backend:
+        yield of(backend)
+
+
+def of(backend: Backend) -> Jobs:
+    """The jobs of an open backend.
+
+    Raises:
+        Permanent: it has none.
+    """
+    if not isinstance(backend, SupportsJobs):
+        text = f"the {backend.name} backend has no jobs"
+        raise Permanent("NoJobs", text)
+    return backend.jobs
+
+
+def show(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
+    """Show a job: what was asked for, how it stands, and what it has used.
+
+    Exits with 3 when there is none.
+    """
+    checked(query)
+    with opened(session) as jobs:
+        print_job(session, jobs.show(name), output, query)
+    return Exit.OK
+
+
+def list_(
+    session: Session,
+    max_results: Annotated[
+        int, typer.Option("--max-results", "-r", min=1, metavar="N", help="List no more than N.")
+    ] = 50,
+    all_results: Annotated[bool, typer.Option("--all-results", help="List all of them.")] = False,
+    output: Output = None,
+    query: Query = None,
+) -> Exit:
+    """List the jobs of the workspace, the newest first."""
+    checked(query)
+    with opened(session) as jobs:
+        found = jobs.list()
+        print_jobs(session, found if all_results else found[:max_results], output, query)
+    return Exit.OK
+
+
+def wait(
+    session: Session,
+    name: Name,
+    limit: Limit = EVER,
+    output: Output = None,
+    query: Query = None,
+) -> Exit:
+    """Wait until a job has ended, and show it. Exits with 1 unless it was completed.
+
+    On the simulated cloud the clock advances; nothing sleeps.
+    """
+    checked(query)
+    length = duration(limit)
+    with opened(session) as jobs:
+        job = _last(jobs.follow(name, length, detail=False)).job
+        print_job(session, job, output, query)
+    return ended(session, job)
+
+
+def download(
+    session: Session,
+    name: Name,
+    every: Annotated[
+        bool, typer.Option("--all", help="All: named outputs, files and logs.")
+    ] = False,
+    output_name: Annotated[
+        str | None,
+        typer.Option("--output-name", metavar="NAME", help="A named output: score, for one."),
+    ] = None,
+    download_path: Annotated[
+        Path, typer.Option("--download-path", "-p", metavar="FOLDER", help="Where to.")
+    ] = Path(),
+) -> Exit:
+    """Download what a job leaves behind: its files and logs, unless told otherwise.
+
+    They come to `artifacts` and `named-outputs/NAME` in the folder.
+    """
+    folder = download_path.expanduser()
+    with opened(session) as jobs:
+        if isinstance(jobs, DownloadsFiles):
+            jobs.download(name, folder, output_name, every=every)
+            return Exit.OK
+        files = jobs.files(name) if isinstance(jobs, KeepsFiles) else ()
+        chosen = [(path, text) for path, text in files if _wanted(path, output_name, every)]
+    if output_name is not None and not chosen:
+        raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
+    for path, text in chosen:
+        write(folder / path, [text])
+        session.note(f"{download_path / path}")
+    return Exit.OK
+
+
+def metrics(
+    session: Session,
+    name: Name,
+    output: Annotated[Drawn, typer.Option("--output", "-o", help="Output format.")] = Drawn.TABLE,
+    query: Query = None,
+) -> Exit:
+    """Show the steps that a training job has logged.
+
+    A job that was preempted is started again, and appends: steps repeat, and the first one after a
+    restart jumps back.
+    """
+    from mlctl.render import charts
+
+    checked(query)
+    with opened(session) as jobs:
+        points = jobs.metrics(name)
+    if output is Drawn.CHART:
+        values = [(f"run {one.run}", float(one.step)) for one in points]
+        session.out(charts.bars(charts.thinned(values), width=session.width))
+        return Exit.OK
+    data = [{"run": one.run, "at_s": round(one.at, 6), "step": one.step} for one in points]
+    print_data(session, data, OutputFormat(output.value), query)
+    return Exit.OK
+
+
+def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
+    """Cancel a job. One that has ended cannot be cancelled."""
+    checked(query)
+    with opened(session) as jobs:
+        print_job(session, jobs.cancel(name), output, query)
+    return Exit.OK
+
+
+def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:
+    """One job on stdout."""
+    from mlctl.render import jobs
+
+    print_data(session, jobs.resource(job, session.scope), output, query, jobs.LIST)
+
+
+def print_jobs(
+    session: Session, found: list[Job], output: OutputFormat | None, query: str | None
+) -> None:
+    """Several jobs on stdout."""
+    from mlctl.render import jobs
+
+    print_data(
+        session, [jobs.resource(one, session.scope) for one in found], output, query, jobs.LIST
+    )
+
+
+def ended(session: Session, job: Job) -> Exit:
+    """Say what a job came to; 1 unless it was completed."""
+    from mlctl.render import jobs
+
+    for line in jobs.summary(job):
+        session.note(line)
+    if not job.ended:
+        session.say(f"ERROR: job {job.name} has not ended: it is {job.status}.")
+    return Exit.OK if job.status == "Completed" else Exit.ERROR
+
+
+def write(file: Path, texts: Iterable[str]) -> None:
+    """Write a file, and the folders above it.
+
+    Raises:
+        Permanent: it cannot be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", encoding="utf-8", newline="\n") as out:
+            out.writelines(texts)
+    except OSError as error:
+        raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
+
+
+def _wanted(path: PurePosixPath, output_name: str | None, every: bool) -> bool:
+    first, second, *_ = path.parts
+    if every:
+        return True
+    return (
+        (first, second) == ("named-outputs", output_name) if output_name else first == "artifacts"
+    )
+
+
+def _last(told: Iterator[Progress]) -> Progress:
+    *_, last = told
+    return last
+
+
+command(app, "show")(show)
+command(app, "list")(list_)
+command(app, "wait")(wait)
+command(app, "download")(download)
+command(app, "metrics")(metrics)
+command(app, "cancel")(cancel)

@@ -1,0 +1,212 @@
+"""The az-style verbs that read: show, list, and what a region and a cluster have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mlctl import catalog
+from mlctl.backends.ports.backend import (
+    Backend,
+    Live,
+    NotFound,
+    SupportsNodes,
+    SupportsSizes,
+    SupportsUsage,
+)
+from mlctl.cli.exits import Exit
+from mlctl.cli.output import print_data
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.scope import LOCATION
+from mlctl.cli.session import Session
+from mlctl.kinds import Address, Kind
+from mlctl.kinds.address import LATEST, PROVIDER
+from mlctl.kinds.kind import moving, state
+from mlctl.pointer import Data
+from mlctl.render import resources, tables
+
+Words = Mapping[str, Any]
+
+_CLUSTERS = ("amlcompute", "aml_compute")
+
+
+def show(session: Session, kind: Kind, words: Words) -> Exit:
+    """Print one resource."""
+    with session.backend() as backend:
+        live = found(backend, address_of(kind, words))
+        data = resources.resource(live, backend.scope)
+    if moving(live.body):
+        above = f" -e {live.address.parent}" if live.address.parent else ""
+        until = "--deleted" if state(live.body) == "deleting" else "--updated"
+        session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {until}")
+    _print(session, data, words, tables.OF_KIND[kind.name])
+    return Exit.OK
+
+
+def list_(session: Session, kind: Kind, words: Words) -> Exit:
+    """Print all resources of a kind: of one parent, type, name; archived ones only where asked for.
+
+    Assets without a name are listed once a name, by their newest version, as az lists them.
+    """
+    if words.get("archived_only") and words.get("include_archived"):
+        raise UsageError("--archived-only and --include-archived exclude each other.")
+    of_type = words.get("type_")
+    with session.backend() as backend:
+        live = backend.list(kind.name, words.get("endpoint_name"))
+        data = [resources.resource(one, backend.scope) for one in live]
+    if of_type is not None and of_type.casefold() not in _CLUSTERS:
+        data = []
+    if kind.versioned:
+        data = list(_assets(data, words))
+    _print(session, data[: words.get("max_results")], words, tables.OF_KIND[kind.name])
+    return Exit.OK
+
+
+def list_sizes(session: Session, _kind: Kind, words: Words) -> Exit:
+    """Print the VM sizes that a region has, in the shape of ARM's `vmSizes`.
+
+    The catalogue answers for a backend that does not know them.
+    """
+    of_type = words.get("type_")
+    with session.backend() as backend:
+        place = _region(session, backend, words)
+        if isinstance(backend, SupportsSizes):
+            found = backend.sizes(place)
+        else:
+            found = list(catalog.sizes().values())
+    data = [_size(one) for one in found]
+    _print(session, data if of_type in (None, "AmlCompute") else [], words, tables.SIZES)
+    return Exit.OK
+
+
+def list_usage(session: Session, _kind: Kind, words: Words) -> Exit:
+    """Print what is used and allowed in a region, in the shape of ARM's `usages`."""
+    with session.backend() as backend:
+        place = _region(session, backend, words)
+        used = backend.usage(place) if isinstance(backend, SupportsUsage) else []
+        scope = (
+            f"/subscriptions/{backend.scope.subscription}/providers/{PROVIDER}/locations/{place}"
+        )
+    data = [
+        {
+            "id": f"{scope}/usages/{one.family}",
+            "type": f"{PROVIDER}/usages",
+            "unit": "Count",
+            "currentValue": one.used,
+            "limit": -1 if one.limit is None else one.limit,
+            "name": {"value": one.family, "localizedValue": one.family.replace("_", " ")},
+        }
+        for one in used
+    ]
+    _print(session, data, words, tables.USAGE)
+    return Exit.OK
+
+
+def _region(session: Session, backend: Backend, words: Words) -> str:
+    """The region that is asked about: the one named, the usual one, the workspace's."""
+    named = words.get("location") or session.settings.configured(LOCATION)
+    return str(named or backend.location).replace(" ", "").lower()
+
+
+def list_nodes(session: Session, kind: Kind, words: Words) -> Exit:
+    """Print the nodes of a cluster."""
+    with session.backend() as backend:
+        live = found(backend, address_of(kind, words))
+        nodes = backend.nodes(live.address) if isinstance(backend, SupportsNodes) else []
+    data = [
+        {
+            "node_id": one.id,
+            "node_state": one.state,
+            "private_ip_address": one.private_ip,
+            "public_ip_address": one.public_ip,
+            "port": one.port,
+            "current_job_name": one.job,
+        }
+        for one in nodes
+    ]
+    _print(session, data, words, tables.NODES)
+    return Exit.OK
+
+
+def address_of(kind: Kind, words: Words) -> Address:
+    """The address that a command line names; the newest version where it names none.
+
+    Raises:
+        NotFound: it names a label that there is not.
+    """
+    label = words.get("label")
+    if label is not None and words.get("version") is not None:
+        raise UsageError("--version and --label exclude each other.")
+    if label not in (None, LATEST):
+        raise NotFound(
+            "ResourceNotFound",
+            f"There is no label `{label}`; the service knows `{LATEST}` only.",
+            status=404,
+        )
+    return Address(kind.name, words["name"], words.get("endpoint_name"), words.get("version"))
+
+
+def found(backend: Backend, address: Address) -> Live:
+    """The live resource.
+
+    Raises:
+        NotFound: there is none.
+    """
+    live = backend.read([address]).get(address)
+    if live is None:
+        raise missing(backend, address)
+    return live
+
+
+def missing(backend: Backend, address: Address) -> NotFound:
+    """What is said where there is no such resource."""
+    above = f" -e {address.parent}" if address.parent else ""
+    return NotFound(
+        "ResourceNotFound",
+        f"There is no {address} in workspace {backend.scope.workspace}.\n"
+        f"See what there is: mlctl {address.kind} list{above}",
+        status=404,
+    )
+
+
+def _assets(data: Iterable[dict[str, Data]], words: Words) -> Iterator[dict[str, Data]]:
+    """The versions of one name, or the newest version of each."""
+    wanted = [one for one in data if _wanted(one, words)]
+    if words.get("name") is not None:
+        yield from reversed(wanted)
+        return
+    latest = {one["name"].casefold(): one for one in wanted}  # oldest first: the last one stays
+    for one in latest.values():
+        yield {**one, "latest_version": one["version"]}
+
+
+def _wanted(one: Mapping[str, Data], words: Words) -> bool:
+    archived = bool(one.get("is_archived"))
+    name, stage = words.get("name"), words.get("stage")
+    return (
+        (archived if words.get("archived_only") else words.get("include_archived") or not archived)
+        and (name is None or one["name"].casefold() == name.casefold())
+        and (stage is None or str(one.get("stage", "")).casefold() == stage.casefold())
+    )
+
+
+def _size(one: catalog.Size) -> dict[str, Data]:
+    prices = [{"retailPrice": one.usd_per_hour, "osType": "Linux", "vmTier": "Standard"}]
+    return {
+        "name": one.name,
+        "family": one.family,
+        "vCPUs": one.vcpus,
+        "gpus": one.gpus,
+        "memoryGB": one.memory_gib,
+        "lowPriorityCapable": one.low_priority_capable,
+        "supportedComputeTypes": ["AmlCompute"],
+        "estimatedVMPrices": {
+            "billingCurrency": "USD",
+            "unitOfMeasure": "OneHour",
+            "values": prices if one.usd_per_hour is not None else [],
+        },
+    }
+
+
+def _print(session: Session, data: Data, words: Words, columns: tables.Columns) -> None:
+    print_data(session, data, words.get("output"), words.get("query"), columns)

@@ -1,0 +1,284 @@
+"""The generic update arguments of az: `--set`, `--add`, `--remove`, `--force-string`. Pure.
+
+The grammar and the words of the errors are those of azure-cli-core (`commands/arm.py`). Better
+where az hurts: a value becomes what the field's schema says (`name=123` stays text), a key with a
+dot can be quoted (`tags."a.b"=x`, `tags["a.b"]=x`), and a path that leads nowhere is an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from mlctl.cli.parser import values
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.paths import Filter, Step, path, split
+from mlctl.pointer import Data, Pointer, dotted
+from mlctl.schema import Schema
+from mlctl.schema.text import nearest
+
+
+class UpdateError(Exception):
+    """A path leads nowhere, or its end cannot be changed so; az's words, then what to do."""
+
+
+class Verb(Enum):
+    """What an argument does."""
+
+    SET = "--set"
+    ADD = "--add"
+    REMOVE = "--remove"
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One flag with the words after it."""
+
+    verb: Verb
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A place that was written or removed, and the text that asked for it."""
+
+    verb: Verb
+    at: Pointer
+    text: str
+
+
+def update(
+    data: dict[str, Data], updates: Iterable[Update], schema: Schema, *, force_string: bool = False
+) -> list[Touched]:
+    """Carry the updates out on `data`, in their order; what was touched.
+
+    Raises:
+        UpdateError: an update does not fit `data` or `schema`; `data` may be half changed.
+        UsageError: it is no update at all.
+    """
+    editor = _Editor(data, schema, force_string=force_string)
+    touched: list[Touched] = []
+    for one in updates:
+        match one.verb:
+            case Verb.SET:
+                touched += [editor.set(word) for word in one.words]
+            case Verb.ADD:
+                touched.append(editor.add(one.words))
+            case Verb.REMOVE:
+                touched.append(editor.remove(one.words))
+    return touched
+
+
+_ROOT: Pointer = ()
+
+
+class _Editor:
+    """Walks paths through one document, with the schema beside it."""
+
+    def __init__(self, data: dict[str, Data], schema: Schema, *, force_string: bool) -> None:
+        self._data = data
+        self._schema = schema
+        self._force_string = force_string
+
+    def set(self, expression: str) -> Touched:
+        key, text = split(expression)
+        *way, last = self._path(key)
+        holder, schema, at = self._walk(way, last, make=True)
+        if isinstance(last, str) and isinstance(holder, dict):
+            name, below = self._key(holder, schema, last, at)
+            if values.read_only(below):
+                raise UpdateError(f"`{dotted((*at, name))}` is set by the service alone.")
+            if text == "null" and not self._force_string:
+                holder.pop(name, None)
+            else:
+                holder[name] = self._value(text, below)
+            return Touched(Verb.SET, (*at, name), text)
+        if isinstance(last, int) and isinstance(holder, list):
+            if not -len(holder) <= last < len(holder):
+                raise UpdateError(f"index {last} doesn't exist on {dotted(at)}")
+            holder[last] = self._value(text, _items(schema))
+            return Touched(Verb.SET, at, text)
+        raise _no_way(holder, schema, last, at)
+
+    def add(self, words: Sequence[str]) -> Touched:
+        if len(words) < 2:  # noqa: PLR2004  # the list and what to add
+            raise UsageError(
+                "usage error: --add property.listProperty <key=value, string or JSON string>"
+            )
+        found, schema, at = self._walk(self._path(words[0]), make=True, of_list=True)
+        if not isinstance(found, list):
+            raise UpdateError(f"`{dotted(at)}` is no list; --set changes it.")
+        found.extend(self._added(words[1:], _items(schema)))
+        return Touched(Verb.ADD, at, " ".join(words))
+
+    def remove(self, words: Sequence[str]) -> Touched:
+        text = " ".join(words)
+        if len(words) > 1:
+            found, _, at = self._walk(self._path(words[0]))
+            if not isinstance(found, list):
+                raise UpdateError(f"`{dotted(at)}` is no list: --remove takes one path at a time.")
+            self._pop(found, words[1], at)
+            return Touched(Verb.REMOVE, at, text)
+        *way, last = self._path(words[0])
+        holder, schema, at = self._walk(way)
+        if isinstance(holder, list) and isinstance(last, int):
+            self._pop(holder, str(last), at)
+            return Touched(Verb.REMOVE, at, text)
+        if not isinstance(holder, dict) or not isinstance(last, str):
+            raise _no_way(holder, schema, last, at)
+        name, _ = self._key(holder, schema, last, at)
+        if name not in holder:
+            raise _unknown(name, holder, {}, at)
+        del holder[name]
+        return Touched(Verb.REMOVE, (*at, name), text)
+
+    def _pop(self, found: list[Data], index: str, at: Pointer) -> None:
+        try:
+            found.pop(int(index))
+        except (ValueError, IndexError):
+            raise UpdateError(f"index {index} doesn't exist on {dotted(at)}") from None
+
+    def _added(self, words: Sequence[str], schema: Schema) -> Iterator[Data]:
+        """Pairs that follow each other are one object; anything else is an element of its own."""
+        pairs: dict[str, Data] = {}
+        for word in words:
+            name, equals, text = word.partition("=")
+            if equals and word[:1] not in "{[":
+                pairs[name] = self._value(text, values.inside(schema, name) or {"type": "string"})
+                continue
+            if pairs:
+                yield pairs
+                pairs = {}
+            yield self._value(word, schema)
+        if pairs:
+            yield pairs
+
+    def _value(self, text: str, schema: Schema) -> Data:
+        return text if self._force_string else values.coerce(text, schema)
+
+    def _path(self, text: str) -> list[Step]:
+        """The steps of a path; what stands under `settings` may be named alone, as az shows it."""
+        steps = path(text)
+        settings = self._schema.get("properties", {}).get("settings", {}).get("properties", {})
+        alone = isinstance(steps[0], str) and _snake(steps[0]) in settings
+        return ["settings", *steps] if alone else steps
+
+    def _walk(
+        self, steps: Iterable[Step], last: Step = "", *, make: bool = False, of_list: bool = False
+    ) -> tuple[Data, Schema, Pointer]:
+        """What is at the end of the steps (`last` is yet to come), its schema and place.
+
+        `make` makes the objects on the way, and the list at the end if it is one (`of_list`).
+        """
+        found: Data = self._data
+        schema, at = self._schema, _ROOT
+        wanted = list(steps)
+        for number, step in enumerate(wanted):
+            if isinstance(found, list):
+                place = _place(found, step, at)
+                found, schema, at = found[place], _items(schema), (*at, place)
+                continue
+            if not isinstance(found, dict) or not isinstance(step, str):
+                raise _no_way(found, schema, step, at)
+            name, below = self._key(found, schema, step, at)
+            if found.get(name) is None:
+                if not make:
+                    raise _unknown(name, found, {}, at)
+                kind = "array" if of_list and number == len(wanted) - 1 else "object"
+                if not values.takes(below, kind):
+                    raise _no_way(None, below, (*wanted, last)[number + 1], (*at, name))
+                found[name] = [] if kind == "array" else {}
+            found, schema, at = found[name], below, (*at, name)
+        return found, schema, at
+
+    def _key(
+        self, holder: dict[str, Data], schema: Schema, step: str, at: Pointer
+    ) -> tuple[str, Schema]:
+        """The key that a step means: as it is, in snake case, or one level down in `settings`."""
+        for name in dict.fromkeys((step, _snake(step))):
+            below = values.inside(schema, name)
+            if below is not None:
+                return name, below
+            if name in holder:
+                return name, {}
+        raise _unknown(step, holder, schema, at)
+
+
+def _items(schema: Schema) -> Schema:
+    items: Schema = schema.get("items", {})
+    return items
+
+
+def _place(found: list[Data], step: Step, at: Pointer) -> int:
+    """The index in a list that a step means."""
+    match step:
+        case int():
+            if -len(found) <= step < len(found):
+                return step % len(found)
+            raise UpdateError(f"index {step} doesn't exist on {dotted(at)}")
+        case Filter(key, value):
+            places = [
+                place
+                for place, one in enumerate(found)
+                if isinstance(one, dict) and key in one and _text(one[key]) == value
+            ]
+            if len(places) > 1:
+                raise UpdateError(
+                    f"non-unique key '{key}' found multiple matches on {dotted(at)}."
+                    " Key must be unique."
+                )
+            if not places:
+                raise UpdateError(
+                    f"item with value '{value}' doesn't exist for key '{key}' on {dotted(at)}"
+                )
+            return places[0]
+        case _:
+            raise _no_way(found, {}, step, at)
+
+
+def _text(value: Data) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _no_way(holder: Data, schema: Schema, step: Step, at: Pointer) -> UpdateError:
+    """The step cannot be taken from where it stands."""
+    head = f"Couldn't find '{_shown(step)}' in '{dotted(at)}'."
+    if isinstance(holder, dict):
+        return _unknown(_shown(step), holder, schema, at)
+    if isinstance(holder, list):
+        way = f"index into the collection '{dotted(at)}' with [<index>] or [<key=value>]"
+        return UpdateError(f"{head} Available options: {way}")
+    quoted = (
+        f'A key with a dot is quoted: {dotted(at[:-1])}."{at[-1]}.{_shown(step)}"'
+        if len(at) > 1
+        else ""
+    )
+    said = f"{head} '{dotted(at)}' does not support further indexing."
+    return UpdateError(f"{said}\n{quoted}" if quoted else said)
+
+
+def _unknown(step: str, holder: dict[str, Data], schema: Schema, at: Pointer) -> UpdateError:
+    options = sorted({*holder, *values.keys(schema)})
+    said = f"Couldn't find '{step}' in '{dotted(at)}'. Available options: {options}"
+    retired = schema.get("x-mlctl-retired", {}).get(step)
+    near = nearest(step, options)
+    hint = retired or (f"Did you mean '{dotted((*at, near))}'?" if near else "")
+    return UpdateError(f"{said}\n{hint}" if hint else said)
+
+
+def _shown(step: Step) -> str:
+    match step:
+        case int():
+            return f"[{step}]"
+        case Filter(key, value):
+            return f"[{key}={value}]"
+        case _:
+            return step
+
+
+def _snake(name: str) -> str:
+    """`maxInstances` -> `max_instances`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).casefold()

@@ -1,0 +1,94 @@
+"""`wait`, the generic wait of az: it returns once a resource is as it was asked to be.
+
+The conditions and their meaning are those of azure-cli-core (`commands/arm.py`). Time is the
+backend's: the simulated cloud moves its clock, Azure is asked again after a pause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlctl.backends.ports.backend import TIMED_OUT, Live, Permanent
+from mlctl.cli.az.read import address_of, missing
+from mlctl.cli.exits import Exit
+from mlctl.cli.output import compiled
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.flags import option, switch
+from mlctl.cli.session import Session
+from mlctl.kinds import Address, Kind, Scope
+from mlctl.kinds.kind import state
+from mlctl.render import resources
+
+Words = Mapping[str, Any]
+
+_TIMEOUT = 3600.0  # seconds; az's default
+_CONDITIONS = ("created", "updated", "deleted", "exists", "custom")
+_PANEL = "Wait Condition Arguments"
+FLAGS = (
+    switch("created", "--created", help="Until it is there and nothing failed.", panel=_PANEL),
+    switch("updated", "--updated", help="Until its last change has succeeded.", panel=_PANEL),
+    switch("deleted", "--deleted", help="Until it is gone.", panel=_PANEL),
+    switch("exists", "--exists", help="Until it is there, made or being made.", panel=_PANEL),
+    option(
+        "custom",
+        "--custom",
+        metavar="JMESPATH",
+        help="Until this query of it finds something: `allocation_state=='Steady'`.",
+        panel=_PANEL,
+    ),
+    option(
+        "interval",
+        "--interval",
+        kind=int,
+        metavar="SECONDS",
+        help="How long to wait before it is looked at again.",
+        panel=_PANEL,
+        default=30,
+    ),
+)
+
+
+def wait(session: Session, kind: Kind, words: Words) -> Exit:
+    """Return once one of the conditions holds; look every `interval` seconds, for `--timeout`.
+
+    Raises:
+        NotFound: it is not there, and is not waited for to come or go.
+        Permanent: it failed, or the time is over.
+    """
+    if not any(words[name] for name in _CONDITIONS):
+        flags = " | ".join(f"--{name}" for name in _CONDITIONS)
+        raise UsageError(f"say what to wait for: {flags}")
+    if words["interval"] < 1:
+        raise UsageError("--interval takes at least 1 second.")
+    custom = compiled(words["custom"], "--custom") if words["custom"] else None
+    address, longest = address_of(kind, words), session.options.timeout or _TIMEOUT
+    with session.backend() as backend:
+        waited = 0.0
+        while True:
+            live = backend.read([address]).get(address)
+            if live is None and not any(words[one] for one in _CONDITIONS if one != "updated"):
+                raise missing(backend, address)
+            if _reached(address, live, backend.scope, words, custom):
+                return Exit.OK
+            if waited >= longest:
+                raise Permanent(TIMED_OUT, f"{address} was waited for {waited:.0f} seconds")
+            backend.wait(words["interval"])
+            waited += words["interval"]
+
+
+def _reached(address: Address, live: Live | None, scope: Scope, words: Words, custom: Any) -> bool:
+    """Whether one of the conditions holds.
+
+    Raises:
+        Permanent: its last operation failed.
+    """
+    if live is None:
+        return bool(words["deleted"])
+    if words["exists"]:
+        return True
+    if state(live.body) == "failed":
+        raise Permanent("OperationFailed", f"the last operation on {address} failed")
+    if state(live.body) == "succeeded" and (words["created"] or words["updated"]):
+        return True
+    return bool(custom and custom.search(resources.resource(live, scope)))

@@ -1,0 +1,1 @@
+"""`mlctl local`, `mlctl emulator`, `mlctl convert`: what only the simulated cloud has."""

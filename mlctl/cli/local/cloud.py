@@ -1,0 +1,206 @@
+"""`mlctl local`: the strings of the simulated cloud: its clock and quotas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from mlctl import catalog
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Permanent
+from mlctl.catalog.limits import EVERYWHERE
+from mlctl.cli.exits import Exit
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.command import command
+from mlctl.cli.session import Session
+from mlctl.kinds.codec import seconds as iso_seconds
+from mlctl.pointer import Data
+from mlctl.schema.text import nearest
+
+app = typer.Typer(help="The simulated cloud: its clock, quotas and faults.", no_args_is_help=True)
+_quota = typer.Typer(help="Core quotas of a region.", no_args_is_help=True)
+app.add_typer(_quota, name="quota")
+
+Location = Annotated[
+    str | None,
+    typer.Option(
+        "--location", "-l", metavar="REGION", help="The region; the workspace's unless given."
+    ),
+]
+
+
+@contextmanager
+def opened(session: Session) -> Iterator[LocalBackend]:
+    """The local backend.
+
+    Raises:
+        Permanent: another backend was asked for.
+    """
+    with session.backend() as backend:
+        if not isinstance(backend, LocalBackend):
+            raise Permanent(
+                "NotLocal",
+                f"`mlctl local` works on the simulated cloud, not on the {backend.name} backend",
+            )
+        yield backend
+
+
+def duration(text: str) -> float:
+    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
+
+    Raises:
+        typer.BadParameter: it is none of these.
+    """
+    units = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+    if re.fullmatch(r"\d+(?:\.\d+)?", text):
+        return float(text)
+    parts = re.findall(r"(\d+(?:\.\d+)?)([dhms])", text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * units[unit] for number, unit in parts)
+    try:
+        return iso_seconds(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"`{text}` is no duration; write 90s, 15m, 1h30m, 30d or PT90S"
+        ) from None
+
+
+def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
+    """Show the clock, the workspaces, what is running, the faults and the locks."""
+    with opened(session) as local:
+        now = local.status()
+        data: Data = {
+            "state": str(now.path),
+            "time": now.moment,
+            "seed": now.seed,
+            "workspaces": [
+                {
+                    "subscription": one.scope.subscription,
+                    "resource_group": one.scope.resource_group,
+                    "workspace": one.scope.workspace,
+                    "location": one.location,
+                    "resources": dict(one.counts),
+                }
+                for one in now.workspaces
+            ],
+            "running": len(now.pending),
+            "faults": [one.plain() for one in now.faults],
+            "locks": [
+                {"scope": one.scope, "name": one.name, "level": one.level.value}
+                for one in now.locks
+            ],
+        }
+        print_data(session, data, output, query)
+    return Exit.OK
+
+
+def advance(
+    session: Session,
+    time: Annotated[str, typer.Argument(metavar="DURATION", help="90s, 15m, 1h30m, 30d or PT90S.")],
+    output: Output = OutputFormat.NONE,
+    query: Query = None,
+) -> Exit:
+    """Let virtual time pass; nothing sleeps."""
+    length = duration(time)
+    with opened(session) as local:
+        local.advance(length)
+        moment = local.status().moment
+        session.note(f"it is {moment} now")
+        print_data(session, {"time": moment}, output, query)
+    return Exit.OK
+
+
+def reset(
+    session: Session,
+    seed: Annotated[
+        int, typer.Option("--seed", help="What all chance in the new cloud comes from.")
+    ] = 0,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> Exit:
+    """Make the cloud new: no workspace, the clock at its start, quotas and faults as at first."""
+    with opened(session) as local:
+        if not yes and not session.confirmed("Delete every workspace of the simulated cloud?"):
+            return Exit.ERROR
+        local.reset(seed)
+    return Exit.OK
+
+
+def quota_set(
+    session: Session,
+    low_priority_cores: Annotated[
+        int | None, typer.Option(min=0, help="Low-priority cores, all families.")
+    ] = None,
+    dedicated_cores: Annotated[
+        int | None, typer.Option(min=0, help="Dedicated cores, all families.")
+    ] = None,
+    family: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FAMILY=N", help="Dedicated cores of a VM family (repeatable)."),
+    ] = None,
+    computes: Annotated[int | None, typer.Option(min=0, help="How many computes.")] = None,
+    pools: Annotated[int | None, typer.Option(min=0, help="How many Batch Pools.")] = None,
+    vms_per_pool: Annotated[
+        int | None, typer.Option(min=0, help="How many VMs in each Batch Pool.")
+    ] = None,
+    location: Location = None,
+) -> Exit:
+    """Set the quotas of the subscription in a region, and the limits of its Batch Pool account."""
+    families = dict(_family(one) for one in family or [])
+    numbers = (low_priority_cores, dedicated_cores, computes, pools, vms_per_pool)
+    if not families and all(one is None for one in numbers):
+        raise typer.BadParameter(
+            "say which quota: --low-priority-cores, --dedicated-cores, --family, --computes,"
+            " --pools or --vms-per-pool"
+        )
+    with opened(session) as local:
+        local.set_quota(
+            location,
+            low_priority=low_priority_cores,
+            dedicated=dedicated_cores,
+            families=families,
+            computes=computes,
+        )
+        local.set_pool_limits(pools=pools, vms=vms_per_pool)
+    return Exit.OK
+
+
+def quota_list(
+    session: Session,
+    location: Location = None,
+    output: Output = OutputFormat.TABLE,
+    query: Query = None,
+) -> Exit:
+    """List the quotas of a region: those in use or set, and those that people run into."""
+    with opened(session) as local:
+        data = [
+            {"quota": one.name, "used": one.used, "limit": one.limit}
+            for one in (*local.pools(location), *local.pools(EVERYWHERE))
+            if one.used or one.is_set or not one.name.startswith("standard")
+        ]
+        print_data(session, data, output, query)
+    return Exit.OK
+
+
+def _family(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    known = {size.family.casefold(): size.family for size in catalog.sizes().values()}
+    if name.casefold() not in known and number:
+        near = nearest(name, known.values())
+        hint = f"did you mean `{near}`?" if near else "see `mlctl local quota list`"
+        raise typer.BadParameter(f"`{name}` is no VM family: {hint}", param_hint="--family")
+    if not number.isdecimal():
+        raise typer.BadParameter(
+            f"`{text}`: write FAMILY=N, as standardDSv2Family=24", param_hint="--family"
+        )
+    return known[name.casefold()], int(number)
+
+
+command(app, "status")(status)
+command(app, "advance")(advance)
+command(app, "reset")(reset)
+command(_quota, "set")(quota_set)
+command(_quota, "list")(quota_list)

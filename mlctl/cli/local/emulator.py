@@ -1,0 +1,246 @@
+"""`mlctl emulator`: the simulated cloud as Azure's REST API, for programs made for Azure."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import sys
+import time
+import traceback
+import uuid
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlctl.backends import LOCAL_DB
+from mlctl.backends.ports.backend import Permanent
+from mlctl.cli.exits import Exit
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.command import command
+from mlctl.cli.session import Session
+
+if TYPE_CHECKING:
+    from mlctl.emulator.instance_file import Running
+    from mlctl.emulator.requests.settings import Settings
+    from mlctl.simulator.control_plane.http_faults import Style
+
+app = typer.Typer(
+    help="The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs.",
+    no_args_is_help=True,
+)
+STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
+_FASTEST = 1e9  # virtual seconds in a real one
+
+Port = Annotated[
+    int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
+]
+Host = Annotated[str, typer.Option("--host", help="The address to listen on.")]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host", metavar="NAME", help="Another name that callers know it by (repeatable)."
+    ),
+]
+Db = Annotated[
+    Path | None,
+    typer.Option(
+        "--db", metavar="FILE", help="The state file; that of `mlctl local` unless given."
+    ),
+]
+CertDir = Annotated[
+    Path,
+    typer.Option("--cert-dir", metavar="DIR", help="Where the certificate is, or is to be made."),
+]
+Http = Annotated[
+    bool, typer.Option("--http", help="Plain HTTP; Azure's SDK refuses to send tokens over it.")
+]
+Token = Annotated[
+    str | None,
+    typer.Option("--token", metavar="SECRET", help="What callers must know; needed off loopback."),
+]
+Time = Annotated[
+    str,
+    typer.Option(
+        "--time",
+        metavar="virtual|real|xN",
+        help="virtual: operations end when asked about; xN: N times real.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Say where it is as one line of JSON.")]
+Record = Annotated[
+    Path | None,
+    typer.Option(
+        "--record", metavar="FILE", help="Append every request and answer, as JSON lines."
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict-workspaces", help="Refuse workspaces that were not created; one exists."
+    ),
+]
+PageSize = Annotated[
+    int, typer.Option("--page-size", min=1, max=5000, help="How many items a page of a list has.")
+]
+
+
+def start(
+    session: Session,
+    port: Port = 0,
+    host: Host = "127.0.0.1",
+    allow_host: AllowHost = None,
+    db: Db = None,
+    cert_dir: CertDir = Path(".mlctl", "emulator"),
+    http: Http = False,
+    token: Token = None,
+    pace: Time = "virtual",
+    as_json: Json = False,
+    record: Record = None,
+    strict_workspaces: Strict = False,
+    page_size: PageSize = 100,
+) -> Exit:
+    """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
+    _need_extras(http=http)
+    _need_token(session, host, token)
+    from mlctl.emulator.lifecycle import Site, SiteError, run
+
+    certificates = None if http else cert_dir
+    path = db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
+    try:
+        run(
+            Site(host, port, path, certificates, record, tuple(allow_host or ())),
+            _settings(session, token, pace, page_size, strict=strict_workspaces),
+            lambda running: _told(session, running, as_json=as_json),
+        )
+    except SiteError as error:
+        raise Permanent("NoSite", str(error)) from error
+    return Exit.OK
+
+
+def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> Exit:
+    """Print the exports after which unmodified programs talk to the running emulator:
+    eval "$(mlctl emulator env)"."""
+    from mlctl.emulator import instance_file as notes
+
+    running = notes.find(notes.FILE)
+    if running is None:
+        told = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
+        raise Permanent("NoEmulator", told)
+    pairs = notes.exports(running, session.environment)
+    if output is OutputFormat.NONE and query is None:
+        session.out(notes.shell(pairs))
+    else:
+        print_data(session, dict(pairs), output, query)
+    return Exit.OK
+
+
+def _need_extras(*, http: bool) -> None:
+    wanted = ["uvicorn"] if http else ["uvicorn", "cryptography"]
+    missing = [name for name in wanted if find_spec(name) is None]
+    if missing:
+        told = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl[emulator]'"
+        raise Permanent("MissingExtra", told)
+
+
+def _need_token(session: Session, host: str, token: str | None) -> None:
+    """Off loopback, others can reach it: they need to know something, and the user to know that."""
+    if not host:
+        raise typer.BadParameter("name an address, as 127.0.0.1", param_hint="--host")
+    if _loopback(host):
+        return
+    if not token:
+        raise typer.BadParameter(
+            f"everybody who can reach {host} could read and change the simulated cloud, and fill"
+            " this disk: set --token, or stay on 127.0.0.1",
+            param_hint="--host",
+        )
+    session.say(
+        f"WARNING: whoever can reach {host} and knows the token can read and change the simulated"
+        " cloud, and fill this disk with uploads."
+    )
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _settings(
+    session: Session, token: str | None, pace: str, page: int, *, strict: bool
+) -> Settings:
+    from mlctl.emulator.requests.settings import Settings
+
+    flags = session.flags
+    said = {
+        "subscription": flags.subscription,
+        "resource_group": flags.resource_group,
+        "workspace": flags.workspace,
+    }
+    return Settings(
+        home=session.settings.scope("local", said),
+        style=_style(session),
+        pace=_pace(pace),
+        page=page,
+        strict=strict,
+        token=token,
+        now=time.time,
+        new_id=lambda: str(uuid.uuid4()),
+        bug=lambda error: _tell(session, error),
+    )
+
+
+def _style(session: Session) -> Style:
+    from mlctl.simulator.control_plane.http_faults import Style
+
+    text = session.environment.get(STYLE_VARIABLE, Style.ASYNC.value)
+    if text not in [each.value for each in Style]:
+        known = ", ".join(each.value for each in Style)
+        raise typer.BadParameter(f"`{text}` is not one of {known}", param_hint=f"${STYLE_VARIABLE}")
+    return Style(text)
+
+
+def _pace(text: str) -> float | None:
+    if text == "virtual":
+        return None
+    try:
+        pace = 1.0 if text == "real" else float(text.removeprefix("x"))
+    except ValueError:
+        pace = 0.0
+    if not 0 < pace < _FASTEST or text[:1] not in "rx":
+        raise typer.BadParameter(
+            f"`{text}` is neither virtual, real nor xN (x60)", param_hint="--time"
+        )
+    return pace
+
+
+def _tell(session: Session, error: Exception) -> None:
+    """A bug of ours; the caller got a 500."""
+    if session.flags.debug:
+        traceback.print_exception(error)
+    session.say(f"ERROR: this is a bug in mlctl: {type(error).__name__}: {error}")
+
+
+def _told(session: Session, running: Running, *, as_json: bool) -> None:
+    """Say where the emulator is, once it is there."""
+    keys = ("url", "ca_file", "subscription", "resource_group", "workspace", "pid")
+    data = {key: held for key, held in asdict(running).items() if key in keys}
+    session.out(json.dumps(data) if as_json else _words(running))
+    sys.stdout.flush()
+
+
+def _words(running: Running) -> str:
+    scope = running.scope
+    return (
+        f"Azure Machine Learning is emulated at {running.url}\n"
+        f"  workspace {scope.resource_group}/{scope.workspace}, subscription {scope.subscription}\n"
+        '  in another terminal: eval "$(mlctl emulator env)"; Ctrl-C stops it'
+    )
+
+
+command(app, "start")(start)
+command(app, "env")(env)

@@ -1,0 +1,174 @@
+"""`mlctl local fault`: trouble on order, in the cloud and on the way to it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlctl.cli.exits import Exit
+from mlctl.cli.local.cloud import duration, opened
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.command import command
+from mlctl.cli.session import Session
+from mlctl.simulator.control_plane import faults
+from mlctl.simulator.control_plane.http_faults import RetryAfter, Style, WireFault
+
+if TYPE_CHECKING:
+    from mlctl.pointer import Data
+
+
+class TroubleName(StrEnum):
+    """What happens to the call, or to the request."""
+
+    FAIL = "fail"
+    THROTTLE = "throttle"
+    DELAY = "delay"
+    DROP = "drop"
+    FAIL_OPERATION = "fail-operation"
+    IGNORE = "ignore"
+    REFUSE = "refuse"
+    HANG_UP = "hang-up"
+    SLOW = "slow"
+    TRUNCATE = "truncate"
+    STYLE = "style"
+
+
+class OperationVerb(StrEnum):
+    """The calls that a fault can strike."""
+
+    ANY = faults.ANY
+    PUT = "put"
+    GET = "get"
+    LIST = "list"
+    DELETE = "delete"
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to those of `mlctl local`."""
+    fault = typer.Typer(
+        help="Faults: make calls fail, be throttled, take long or lose their answer.",
+        no_args_is_help=True,
+    )
+    app.add_typer(fault, name="fault")
+    command(fault, "add")(add)
+    command(fault, "list")(list_)
+    command(fault, "clear")(clear)
+
+
+Operation = Annotated[
+    OperationVerb | None, typer.Option("--operation", help="Which calls of the cloud; any.")
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target", metavar="ADDRESS", help="Calls about this resource; * and ? match any."
+    ),
+]
+Method = Annotated[
+    str | None, typer.Option("--method", metavar="METHOD", help="Requests to the emulator: GET.")
+]
+PathOf = Annotated[
+    str | None,
+    typer.Option("--path", metavar="PATTERN", help="Requests to the emulator: '*/computes/*'."),
+]
+Wait = Annotated[
+    RetryAfter | None,
+    typer.Option("--retry-after", help="How a refusal says when to ask again; none."),
+]
+
+
+def add(
+    session: Session,
+    trouble: Annotated[TroubleName, typer.Argument(help="What happens to the call.")],
+    operation: Operation = None,
+    target: Target = None,
+    method: Method = None,
+    path: PathOf = None,
+    nth: Annotated[int, typer.Option("--nth", min=1, help="The first call that it strikes.")] = 1,
+    times: Annotated[
+        int, typer.Option("--times", min=0, help="How many calls in a row; 0 for all to come.")
+    ] = 1,
+    every: Annotated[bool, typer.Option("--every", help="Strike each n-th call instead.")] = False,
+    seconds: Annotated[
+        str, typer.Option("--seconds", metavar="DURATION", help="The delay, or the Retry-After.")
+    ] = "1",
+    code: Annotated[str | None, typer.Option("--code", help="The service's error code.")] = None,
+    status: Annotated[
+        int | None, typer.Option("--status", min=200, max=599, help="The HTTP status.")
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option("--message", help="The service's error message.")
+    ] = None,
+    retry_after: Wait = None,
+    length: Annotated[
+        int | None,
+        typer.Option("--bytes", min=0, help="Where a truncated answer breaks off; at 0."),
+    ] = None,
+    style: Annotated[
+        Style | None, typer.Option("--style", help="How the emulator tells that a write goes on.")
+    ] = None,
+) -> Exit:
+    """Make calls to come go wrong, in the cloud or on the way to its emulator.
+
+    fail and throttle refuse calls, delay makes them long, drop loses the answer of what was done,
+    fail-operation accepts them and fails later, ignore does not apply a changed create-only field:
+    of the calls that --operation and --target name. Of the requests to the emulator that --method
+    and --path name, refuse answers with --status, hang-up breaks the connection, slow answers
+    --seconds late, truncate breaks off after --bytes, style tells of a write in another --style.
+    """
+    said: dict[str, Data] = {
+        "operation": operation and operation.value,
+        "target": target,
+        "method": method,
+        "path": path,
+        "code": code,
+        "status": status,
+        "message": message,
+        "retry_after": retry_after and retry_after.value,
+        "bytes": length,
+        "style": style and style.value,
+    }
+    given = {name: held for name, held in said.items() if held is not None}
+    counted = {"nth": nth, "times": times, "every": every, "seconds": duration(seconds)}
+    try:
+        fault = faults.read({"trouble": trouble.value, **counted, **given})
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    with opened(session) as local:
+        session.out(str(local.add_fault(fault)))
+    if isinstance(fault, WireFault) and not _emulated():
+        session.note(
+            "it strikes requests to the emulator only, and none was started in this folder:"
+            " `mlctl emulator start`"
+        )
+    return Exit.OK
+
+
+def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
+    """List the faults, and how many calls each has seen."""
+    with opened(session) as local:
+        data = [each.plain() for each in local.faults()]
+        print_data(session, data, output, query)
+    return Exit.OK
+
+
+def clear(
+    session: Session,
+    numbers: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="NUMBER", help="Which ones; all of them unless given."),
+    ] = None,
+) -> Exit:
+    """Remove faults, those of the cloud and of the wire alike."""
+    with opened(session) as local:
+        session.note(f"{local.clear_faults(numbers or ())} removed")
+    return Exit.OK
+
+
+def _emulated() -> bool:
+    """Whether an emulator runs that was started in this folder."""
+    from mlctl.emulator import instance_file
+
+    return instance_file.find(instance_file.FILE) is not None

@@ -1,0 +1,176 @@
+"""`mlctl local delays | settings | tenancy | workload`: how the simulated cloud behaves."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from mlctl.cli.exits import Exit
+from mlctl.cli.local import workload_flags
+from mlctl.cli.local.cloud import duration, opened
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.command import add, command
+from mlctl.cli.parser.flags import option
+from mlctl.cli.session import Session
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT
+
+_DELAYS = {
+    "allocation": "From asking for a node to having it.",
+    "preparation": "From having a node until it can work.",
+    "replacement": "What allocation is for a node that was preempted.",
+    "leave": "From giving a node back to its being gone.",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to those of `mlctl local`."""
+    delays = typer.Typer(help="How long nodes take to come and to go.", no_args_is_help=True)
+    options = [option(name, f"--{name}", metavar="S", help=text) for name, text in _DELAYS.items()]
+    text = "Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not said stays as it is."
+    add(delays, "set", delays_set, [*options, _CV], text)
+    app.add_typer(delays, name="delays")
+    settings = typer.Typer(help="How the cloud behaves, and why.", no_args_is_help=True)
+    command(settings, "set")(settings_set)
+    command(settings, "list")(settings_list)
+    app.add_typer(settings, name="settings")
+    tenancy = typer.Typer(help="The queue that classic jobs share.", no_args_is_help=True)
+    command(tenancy, "set")(tenancy_set)
+    app.add_typer(tenancy, name="tenancy")
+    workload = typer.Typer(help="How long jobs take.", no_args_is_help=True)
+    add(
+        workload,
+        "set",
+        workload_set,
+        [*workload_flags.BATCH, *workload_flags.TRAINING, _NAME],
+        _WORKLOAD_TEXT,
+    )
+    command(workload, "list")(workload_list)
+    app.add_typer(workload, name="workload")
+
+
+_CV = option(
+    "cv", "--cv", kind=float | None, metavar="X", help="Their spread: coefficient of variation."
+)
+_NAME = option(
+    "name",
+    "--name",
+    "-n",
+    metavar="NAME",
+    help="The workload, for jobs that name it; that of all others unless given.",
+    default=DEFAULT,
+)
+_WORKLOAD_TEXT = (
+    "Say how much there is to do in a job, and how long it takes, for the jobs to come.\n\n"
+    "What is not said stays as it is, but who says anything about the time of a mini-batch says all"
+    " about it. A mini-batch keeps its time: a rerun takes as long."
+)
+
+
+def delays_set(session: Session, **words: Any) -> Exit:
+    """Set how long nodes take to come, and to go."""
+    given: dict[str, object] = {
+        f"{name}_s": duration(words[name]) for name in _DELAYS if words[name] is not None
+    }
+    if words["cv"] is not None:
+        given["delay_cv"] = words["cv"]
+    if not given:
+        raise UsageError(f"say which: {', '.join(f'--{name}' for name in _DELAYS)} or --cv.")
+    with opened(session) as cloud:
+        cloud.engine.configure(given)
+    return Exit.OK
+
+
+def settings_set(
+    session: Session,
+    pairs: Annotated[
+        list[str], typer.Argument(metavar="NAME=VALUE", help="See `mlctl local settings list`.")
+    ],
+) -> Exit:
+    """Set how the simulated cloud behaves where no resource says so."""
+    given: dict[str, object] = dict(_pair(one) for one in pairs)
+    with opened(session) as cloud:
+        cloud.engine.configure(given)
+    return Exit.OK
+
+
+def settings_list(
+    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
+) -> Exit:
+    """List how the simulated cloud behaves, and where each figure comes from.
+
+    S is stated by Microsoft's or hi-ml's pages on the subject, D by other documentation of Azure, A
+    is an assumption.
+    """
+    with opened(session) as cloud:
+        data: list[Data] = [
+            {
+                "setting": one.name,
+                "value": one.value.value if isinstance(one.value, Enum) else one.value,
+                "source": one.source,
+                "meaning": one.why,
+            }
+            for one in cloud.engine.parameters()
+        ]
+        print_data(session, data, output, query)
+    return Exit.OK
+
+
+def tenancy_set(
+    session: Session,
+    slots: Annotated[
+        int, typer.Option("--slots", min=1, metavar="N", help="Jobs that run at once.")
+    ] = 4,
+    arrivals: Annotated[
+        float,
+        typer.Option("--arrivals", min=0, metavar="PER_HOUR", help="Jobs of others, at random."),
+    ] = 0.0,
+    mean: Annotated[
+        str, typer.Option("--mean", metavar="DURATION", help="How long those take on average.")
+    ] = "1h",
+) -> Exit:
+    """Set how the queue behaves that classic jobs without a pool share with other people's.
+
+    No figure of it was ever published: all of them are assumptions.
+    """
+    length = duration(mean)
+    with opened(session) as cloud:
+        cloud.engine.set_tenancy(slots, arrivals, length)
+    return Exit.OK
+
+
+def workload_set(session: Session, **words: Any) -> Exit:
+    """Say how long jobs take."""
+    load = workload_flags.load(words)
+    if all(value is None for value in asdict(load).values()):
+        raise UsageError("say something of the work: --seconds-per-file, --steps, ...")
+    with opened(session) as cloud:
+        cloud.engine.set_workload(words["name"], load)
+    return Exit.OK
+
+
+def workload_list(
+    session: Session, output: Output = OutputFormat.JSON, query: Query = None
+) -> Exit:
+    """List the workloads: how much there is to do in jobs that name them, and how long it takes."""
+    with opened(session) as cloud:
+        data: list[Data] = [
+            {
+                "name": name,
+                **{key: value for key, value in asdict(one).items() if value is not None},
+            }
+            for name, one in cloud.engine.workloads().items()
+        ]
+        print_data(session, data, output, query)
+    return Exit.OK
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise UsageError(f"`{text}`: write NAME=VALUE, as cancel_grace_s=60.")
+    return name, value

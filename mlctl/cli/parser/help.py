@@ -1,0 +1,129 @@
+"""Help in the shape of az's: a command, its flags by group, examples."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from mlctl.cli.examples import Example
+from mlctl.cli.parser.tree import ARGUMENTS, Node, Option
+
+_LAST = ("Global Policy Arguments", "Global Arguments")  # where az has them
+_INDENT = " " * 4
+_NARROWEST = 60
+
+
+def text(
+    node: Node,
+    examples: Sequence[Example],
+    *,
+    width: int = 100,
+    color: bool = False,
+    whole: bool = True,
+) -> str:
+    """The help of a command or a group; not `whole`: without the flags that every command has."""
+    width = max(width, _NARROWEST)
+    parts = [_title(node, width), *_groups(node, width, whole=whole)]
+    if node.nodes:
+        parts.insert(1, _section("Commands", _commands(node, width)))
+    if examples:
+        parts.append(_section("Examples", _examples(examples)))
+    return "\n\n".join(_inked(part, color=color) for part in parts) + "\n"
+
+
+def panels(node: Node) -> dict[str, list[Option]]:
+    """The flags by their group: the command's own first, those of every command last."""
+    names = [ARGUMENTS, *(one.panel for one in node.options if one.panel not in _LAST), *_LAST]
+    found: dict[str, list[Option]] = {name: [] for name in names}
+    for one in node.options:
+        found[one.panel].append(one)
+    return {name: options for name, options in found.items() if options}
+
+
+def said(one: Option) -> str:
+    """What help says of a flag: its meaning, the values that it takes, its default."""
+    allowed = f"Allowed values: {', '.join(one.choices)}." if one.choices else ""
+    default = f"Default: {one.default}." if one.default else ""
+    return "  ".join(part for part in (one.help, allowed, default) if part)
+
+
+def _title(node: Node, width: int) -> str:
+    first, *rest = node.text.split("\n\n")
+    name = " ".join(("mlctl", *node.path))
+    usage = "".join(
+        f" {one.name}" if one.required else f" [{one.name}]" for one in node.positionals
+    )
+    lines = [*_hanging(f"{_INDENT}{name}{usage} : ", first, width, hang=8)]
+    for paragraph in rest:
+        lines += ["", *_hanging(" " * 8, paragraph, width, hang=8)]
+    return _section("Group" if node.nodes else "Command", lines)
+
+
+def _commands(node: Node, width: int) -> Iterator[str]:
+    longest = max(len(name) for name in node.nodes)
+    for name, below in node.nodes.items():
+        yield from _hanging(f"{_INDENT}{name.ljust(longest)} : ", _first_sentence(below), width)
+
+
+def _first_sentence(node: Node) -> str:
+    head, stop, _ = node.summary.partition(". ")
+    return head + stop.strip()
+
+
+def _groups(node: Node, width: int, *, whole: bool) -> Iterator[str]:
+    taken = [*map(_named, node.options), *(one.name for one in node.positionals)]
+    longest = max(len(name) for name in taken)
+    required = any(one.required for one in node.options)
+    column = longest + (len(" [Required]") if required else 0)
+    by_panel = panels(node)
+    if node.positionals:
+        by_panel = {ARGUMENTS: by_panel.pop(ARGUMENTS, []), **by_panel}
+    for panel, options in by_panel.items():
+        if panel in _LAST and not whole:
+            continue
+        lines: list[str] = []
+        for place in node.positionals if panel == ARGUMENTS else ():
+            lines += _hanging(f"{_INDENT}{place.name.ljust(column)} : ", place.help, width)
+        for one in options:
+            name = _named(one)
+            head = f"{name.ljust(column - len(' [Required]'))} [Required]" if one.required else name
+            lines += _hanging(f"{_INDENT}{head.ljust(column)} : ", said(one), width)
+        yield _section(panel, lines)
+
+
+def _named(one: Option) -> str:
+    """The names of a flag, and what stands for its value."""
+    return " ".join([*one.names, *([one.metavar] if one.metavar else [])])
+
+
+def _examples(examples: Iterable[Example]) -> Iterator[str]:
+    for number, one in enumerate(examples):
+        if number:
+            yield ""
+        yield f"{_INDENT}{one.title}"
+        yield from (f"{_INDENT * 2}{line}" for line in one.command.splitlines())
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([title, *lines])
+
+
+def _hanging(head: str, body: str, width: int, hang: int | None = None) -> list[str]:
+    room = len(head) if hang is None else hang
+    wrapped = textwrap.wrap(
+        " ".join(body.split(" ")),
+        max(width, room + 24),
+        initial_indent=head,
+        subsequent_indent=" " * room,
+        break_long_words=False,
+        break_on_hyphens=False,
+        fix_sentence_endings=False,
+        drop_whitespace=True,
+        replace_whitespace=True,
+    )
+    return wrapped or [head.rstrip()]
+
+
+def _inked(part: str, *, color: bool) -> str:
+    title, _, rest = part.partition("\n")
+    return f"\x1b[1m{title}\x1b[0m\n{rest}" if color else part

@@ -1,0 +1,120 @@
+"""Text from the command line to a value of its field: `3` is a number only where one belongs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from mlctl import source
+from mlctl.pointer import Data
+from mlctl.schema import Schema
+from mlctl.schema.text import enumerated, is_a
+
+_TRUTHS = {"true": True, "false": False}
+# What az's own switches take besides (azure-cli-core, `get_three_state_flag`).
+_MORE_TRUTHS = {
+    **dict.fromkeys(("yes", "on", "1", "t", "y"), True),
+    **dict.fromkeys(("no", "off", "0", "f", "n"), False),
+}
+
+
+def coerce(text: str, schema: Schema, *, switch: bool = False) -> Data:
+    """The value that `text` stands for in a field of `schema`; `text` itself where none fits.
+
+    Words of an enum are taken in any letter case, with or without `_`, and in ARM's spelling
+    (`LowPriority`). A field that takes text gets text, whatever it looks like. `switch` takes
+    `yes` and `1` for true.
+    """
+    word = _word(text, schema)
+    if word is not None:
+        return word
+    types = set(_types(schema))
+    if not types:
+        return _json(text)
+    truths = {**_TRUTHS, **(_MORE_TRUTHS if switch else {})}
+    if "boolean" in types and "string" not in types and text.casefold() in truths:
+        return truths[text.casefold()]
+    if {"object", "array"} & types and text.lstrip()[:1] in ("{", "["):
+        value = source.plain(text)  # YAML's flow style: JSON, and what shells leave of it
+        return value if any(is_a(value, one) for one in types) else text
+    if "string" in types:
+        return text
+    return _number(text, types)
+
+
+def fits(value: Data, schema: Schema) -> bool:
+    """Whether a value has one of the types of a schema, and is one of its words."""
+    words, types = enumerated(schema), list(_types(schema))
+    if words:
+        return value in words
+    return not types or any(is_a(value, one) for one in types)
+
+
+def inside(schema: Schema, key: str) -> Schema | None:
+    """The schema of the value under a key of an object; None where the key is unknown."""
+    for level in (schema, *schema.get("anyOf", ())):
+        if key in level.get("properties", {}):
+            found: Schema = level["properties"][key]
+            return found
+    for level in (schema, *schema.get("anyOf", ())):
+        more = level.get("additionalProperties", _open(level))
+        if more is not False:
+            return more if isinstance(more, dict) else {}
+    return None
+
+
+def keys(schema: Schema) -> list[str]:
+    """The keys that an object of the schema can have and that a user may write."""
+    levels = (schema, *schema.get("anyOf", ()))
+    return [
+        name
+        for level in levels
+        for name, one in level.get("properties", {}).items()
+        if not read_only(one) and not name.startswith("$")
+    ]
+
+
+def takes(schema: Schema, kind: str) -> bool:
+    """Whether a value of a JSON type may stand there."""
+    types = set(_types(schema))
+    return not types or kind in types
+
+
+def read_only(schema: Schema) -> bool:
+    """Whether the service alone sets the field."""
+    return bool(schema.get("readOnly"))
+
+
+def _open(level: Schema) -> bool:
+    """Whether a schema that says nothing of other keys takes them."""
+    return "anyOf" not in level and "object" in level.get("type", "object")
+
+
+def _word(text: str, schema: Schema) -> str | None:
+    return next((one for one in enumerated(schema) if _bare(one) == _bare(text)), None)
+
+
+def _bare(word: Data) -> str:
+    return re.sub(r"[_\s-]", "", str(word)).casefold()
+
+
+def _types(schema: Schema) -> Iterator[str]:
+    for level in (schema, *schema.get("anyOf", ())):
+        given = level.get("type", ())
+        yield from [given] if isinstance(given, str) else given
+
+
+def _number(text: str, types: set[str]) -> Data:
+    if {"integer", "number"} & types and re.fullmatch(r"[+-]?\d+", text):
+        return int(text)
+    if "number" in types and re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
+        return float(text)
+    return text
+
+
+def _json(text: str) -> Data:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return source.plain(text) if text[:1] in ("{", "[") else text

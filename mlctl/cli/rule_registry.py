@@ -1,0 +1,18 @@
+"""Every rule that there is, by its code: what `explain` and the page of rules print from."""
+
+from __future__ import annotations
+
+from mlctl.assets.local_files import UNREADABLE
+from mlctl.config.loader import LOAD_RULES
+from mlctl.config.rules import RULES
+from mlctl.diagnostics import Rule
+from mlctl.planning.preflight.references import PLAN_RULES
+from mlctl.schema import SCHEMA_RULES
+from mlctl.source import SOURCE_RULES
+
+ALL_RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (*SOURCE_RULES, *SCHEMA_RULES, *LOAD_RULES, *RULES, UNREADABLE, *PLAN_RULES),
+        key=lambda rule: rule.code,
+    )
+)

@@ -1,0 +1,230 @@
+"""Paths to a checked graph: the way of a document up to the gate, where `validate` stops."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from mlctl import pointer, schema, source
+from mlctl.assets.local_files import localize
+from mlctl.config import graph, rules
+from mlctl.config.graph import Graph
+from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
+from mlctl.kinds.address import Scope
+from mlctl.kinds.infer import by_schema, infer
+from mlctl.kinds.resource import Resource, build
+from mlctl.pointer import Data
+from mlctl.schema.text import nearest
+from mlctl.source import UNREADABLE_RULES, Document, Found
+
+UNKNOWN_KIND = Rule(
+    "MLC120",
+    "unknown-kind",
+    Severity.ERROR,
+    "a document whose kind is unknown",
+    "The kind of a document comes from the file part of its `$schema`, else from the command, else"
+    " from its content. Nothing else can be said about a document before its kind is known. Files"
+    " found in a folder that are no resources (a conda file, a pipeline component) are left out"
+    " with a note instead.",
+    "Add a `$schema` line: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json, or"
+    " batchEndpoint, batchDeployment, model, environment in its place.",
+)
+OTHER_KIND = Rule(
+    "MLC121",
+    "document-of-another-kind",
+    Severity.ERROR,
+    "the document is not of the kind that the command works on",
+    "Each command creates one kind of resource. The low-priority tutorial itself passes a"
+    " deployment to `batch-endpoint create`.",
+    "Use the command of the document's kind, or `mlctl apply -f`, which takes any.",
+    "Use low priority VMs for batch deployments",
+)
+LOAD_RULES = (UNKNOWN_KIND, OTHER_KIND)
+
+Edit = Callable[[Document, Kind], Document]
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """What was read: the graph of the resources, what was found wrong, and notes aside."""
+
+    graph: Graph
+    resources: tuple[Resource, ...]
+    report: Report
+    files: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Loader:
+    """How to read: with which kind in mind, for which workspace, at which date.
+
+    `kind` is that of the command, None for commands that take any. `planning` makes local files
+    count: paths that do not exist are errors, code and conda files become content. `edit` changes
+    a document before it is checked (flags of the command line). `scripts` says whether scoring
+    scripts are looked into. `others` are the files that were found in a folder and are no
+    resources.
+    """
+
+    report: Report
+    today: date
+    kind: Kind | None = None
+    scope: Scope | None = None
+    planning: bool = False
+    edit: Edit | None = None
+    scripts: bool = True
+    notes: list[str] = field(default_factory=list)
+    others: set[str] = field(default_factory=set)
+
+    def load(self, paths: Sequence[str]) -> Loaded:
+        """Files, folders, globs and `-` to a checked graph; what is wrong goes to the report."""
+        files = source.discover(paths, self.report)
+        documents = [(found, document) for found in files for document in self._read(found)]
+        return self.check(documents, tuple(found.path for found in files))
+
+    def check(
+        self, documents: Sequence[tuple[Found, Document]], files: tuple[str, ...] = ()
+    ) -> Loaded:
+        """Documents to a checked graph."""
+        resources = [
+            one for one in (self._resource(*pair) for pair in documents) if one is not None
+        ]
+        built = graph.build(resources, self.scope)
+        script = _script if self.scripts else lambda _path: None
+        facts = rules.Facts(self.today, os.path.exists, self.planning, script)
+        self.report.extend(rules.check(built, facts))
+        if self.planning and self.scope is not None and not self.report.failed:
+            built = graph.build(localize(resources, self.scope, self.report), self.scope)
+        files = tuple(file for file in files if file not in self.others)
+        return Loaded(built, tuple(resources), self.report, files, tuple(self.notes))
+
+    def _read(self, found: Found) -> list[Document]:
+        if found.path == "-":
+            return source.load("<stdin>", sys.stdin.buffer.read(), self.report)
+        report = Report()
+        documents = source.read(found.path, report, explicit=found.explicit)
+        ours = found.explicit or any(_kind_told(one.data) for one in documents)
+        # Some other tool's file may be anything that is YAML at all.
+        said = [one for one in report if ours or one.rule in UNREADABLE_RULES]
+        self.report.extend(said)
+        if report and not (said or documents):
+            self.notes.append(f"{found.path}: left out, it holds no mapping")
+            self.others.add(found.path)
+        return documents
+
+    def _resource(self, found: Found, document: Document) -> Resource | None:
+        kind = self._kind(found, document)
+        if kind is None:
+            return None
+        if self.edit is not None:
+            document = self.edit(document, kind)
+        _hide_secrets(document, kind)
+        self.report.extend(schema.check(document, kind.schema))
+        return build(document, kind)
+
+    def _kind(self, found: Found, document: Document) -> Kind | None:
+        """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
+        named = by_schema(document.data)
+        guessed = infer(document.data)
+        told = named if isinstance(named, Kind) else None
+        if self.kind is not None:
+            if told in (None, self.kind) and guessed in (None, self.kind):
+                return self.kind
+            if guessed is self.kind or (told is self.kind and guessed is not None):
+                return self.kind
+            self.report.add(_other_kind(document, told or guessed or self.kind, self.kind))
+            return None
+        meant = told or (guessed if named is None else None)
+        if meant is None:
+            self._left_out(found, document, named)
+            return None
+        if meant is JOB and self.planning:
+            self._passed_over(found, document)
+            return None
+        if told is None:
+            given = document.data.get("$schema")
+            article = "an" if meant.name[0] in "aeiou" else "a"
+            why = "its `$schema` is none of Azure ML's" if given else "it has no `$schema`"
+            self.notes.append(f"{document.source.name}: read as {article} {meant.name} ({why})")
+        return meant
+
+    def _passed_over(self, found: Found, document: Document) -> None:
+        """A job runs once: nothing to plan, whatever the folder has besides."""
+        name = document.source.name
+        how = f"mlctl {JOB.name} create -f {name}"
+        if not found.explicit:
+            self.notes.append(f"{name}: left out, a job; run `{how}`")
+            return
+        self.report.add(
+            Diagnostic(
+                OTHER_KIND,
+                "this is a job: it runs once, and there is nothing to plan",
+                document.label(("$schema",) if "$schema" in document.data else ()),
+                hint=f"run: {how}",
+            )
+        )
+
+    def _left_out(self, found: Found, document: Document, named: Kind | str | None) -> None:
+        given = document.data.get("$schema")
+        name = named or (kind_of_schema(given) if isinstance(given, str) else None)
+        what = (
+            f"`{name}` is no kind that mlctl knows"
+            if name
+            else "it has no `$schema`, and its content fits no kind"
+        )
+        if not found.explicit:
+            self.notes.append(f"{document.source.name}: left out, {what}")
+            self.others.add(found.path)
+            return
+        at = ("$schema",) if given is not None else ()
+        documents = (one for kind in KINDS.values() for one in kind.documents)
+        near = nearest(str(name), documents) if name else None
+        meant = f"did you mean `{near}`? " if near else ""
+        hint = f"{meant}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
+        self.report.add(
+            Diagnostic(
+                UNKNOWN_KIND,
+                f"the kind of this document is unknown: {what}",
+                document.label(at),
+                hint,
+            )
+        )
+
+
+def _kind_told(data: Mapping[str, Data]) -> bool:
+    """Whether a document is of some kind, by its `$schema` or by its content."""
+    return isinstance(by_schema(data), Kind) or (
+        by_schema(data) is None and infer(data) is not None
+    )
+
+
+def _script(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8-sig") if path.is_file() else None
+    except (OSError, UnicodeDecodeError):
+        return None  # Python takes other encodings too, where the script says so
+
+
+def _hide_secrets(document: Document, kind: Kind) -> None:
+    """Tell the source which parts of its text no output may show: as read, and as written."""
+    for at in kind.form_of(document.data).secrets:
+        value = pointer.get(document.data, at)
+        if value is not None:
+            written = document.label(at).span.text.splitlines()
+            pieces = {one.strip().strip("\"'") for one in (*written, *str(value).splitlines())}
+            document.source.secrets |= pieces - {""}
+
+
+def _other_kind(document: Document, kind: Kind, wanted: Kind) -> Diagnostic:
+    name = document.source.name
+    return Diagnostic(
+        OTHER_KIND,
+        f"this is a {kind.name}, and the command creates a {wanted.name}",
+        document.label(("$schema",) if "$schema" in document.data else ()),
+        hint=f"run: mlctl {kind.name} create -f {name}",
+    )

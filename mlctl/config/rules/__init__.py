@@ -1,0 +1,84 @@
+"""Semantic rules over the graph: what a schema cannot say. Pure: time and files are arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.config.graph import Graph
+from mlctl.config.rules import (
+    access,
+    clusters,
+    deployments,
+    documents,
+    jobs,
+    low_priority,
+    names,
+    paths,
+    pools,
+    scripts,
+    sizes,
+)
+from mlctl.config.rules.base import Check, Facts
+from mlctl.diagnostics import Diagnostic, Rule
+
+__all__ = ["RULES", "Facts", "check"]
+
+RULES: tuple[Rule, ...] = tuple(
+    sorted(
+        (
+            *names.NAME_RULES,
+            *paths.PATH_RULES,
+            *clusters.CLUSTER_RULES,
+            *sizes.SIZE_RULES,
+            *low_priority.LOW_PRIORITY_RULES,
+            *access.ACCESS_RULES,
+            *deployments.DEPLOYMENT_RULES,
+            *documents.DOCUMENT_RULES,
+            *pools.POOL_RULES,
+            *jobs.JOB_RULES,
+            *scripts.SCRIPT_RULES,
+        ),
+        key=lambda rule: rule.code,
+    )
+)
+
+_CHECKS: tuple[Check, ...] = (
+    names.duplicates,
+    names.conflicts,
+    paths.missing_paths,
+    clusters.min_over_max,
+    clusters.no_max,
+    clusters.zero_idle_time,
+    clusters.unknown_region,
+    sizes.retired_size,
+    sizes.unknown_size,
+    sizes.not_low_priority,
+    low_priority.single_node,
+    low_priority.over_max,
+    access.login,
+    access.secrets,
+    access.identity,
+    access.network,
+    deployments.count_twice,
+    deployments.file_name,
+    deployments.dropped,
+    deployments.short_timeout,
+    deployments.no_environment,
+    deployments.pipeline_settings,
+    scripts.broken_script,
+    documents.read_only,
+    documents.old_schema,
+    pools.classic_service,
+    jobs.spot_on_cluster,
+    jobs.unknown_binding,
+    jobs.over_max,
+    jobs.over_lifetime,
+    jobs.late_checkpoints,
+    jobs.type_ignored,
+)
+
+
+def check(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
+    """What the rules find, in no order; documents with errors of type are no obstacle."""
+    for one in _CHECKS:
+        yield from one(graph, facts)

@@ -1,0 +1,132 @@
+"""What every rule is made of: facts from outside, the resources of a kind, and a finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+from mlctl.config.graph import Graph
+from mlctl.diagnostics import Diagnostic, Label, Rule
+from mlctl.kinds import KINDS, Address, Kind, Resource
+from mlctl.kinds.field import Field, Form, resolve
+from mlctl.kinds.kind import written
+from mlctl.schema.text import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the rules may know of the world beyond the files.
+
+    `exists` says whether a path is there, and raises nothing. `planning` is true for `plan` and
+    `apply`, which read the local files that a document names; `validate` gets along without them.
+    `script` is the text of a scoring script; None where it cannot be read, or shall not be.
+    """
+
+    today: date
+    exists: Callable[[Path], bool]
+    planning: bool = False
+    script: Callable[[Path], str | None] = lambda _path: None
+
+
+Check: TypeAlias = Callable[[Graph, Facts], Iterator[Diagnostic]]
+
+
+def declared(graph: Graph, kind: str | None = None) -> Iterator[Resource]:
+    """The declared resources (of one kind), those that repeat an address too."""
+    for resource in graph.resources.values():
+        if kind is None or resource.address.kind == kind:
+            yield resource
+    for _, resource in graph.repeated:
+        if resource.owner is None and (kind is None or resource.address.kind == kind):
+            yield resource
+
+
+def everything(graph: Graph) -> Iterator[Resource]:
+    """The declared resources, each followed by the assets that are written inline in it."""
+    for resource in declared(graph):
+        yield resource
+        for field in _asset_fields(resource.form):
+            value = resource.values.get(field.at)
+            if isinstance(value, dict):
+                yield _inline(resource, field, value)
+
+
+def finding(
+    rule: Rule, resource: Resource, at: Label | None, message: str, hint: str, *related: Label
+) -> Diagnostic:
+    """A diagnostic about `resource`; one that is written inline goes by its owner's address."""
+    return Diagnostic(rule, message, at, hint, related, str(resource.owner or resource.address))
+
+
+def count(resource: Resource, *at: str) -> int | None:
+    """The effective value where it is a whole number."""
+    value = resource.effective(*at)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def word(resource: Resource, *at: str) -> str:
+    """The effective value of an enum, without its letter case."""
+    return str(resource.effective(*at)).casefold()
+
+
+def holds(resource: Resource, *at: str) -> bool:
+    """Whether the key at `at` is written, with a value or without."""
+    above = resource.get(*at[:-1])
+    return isinstance(above, dict) and at[-1] in above
+
+
+def is_serverless(job: Resource) -> bool:
+    """Whether a job names no compute of the workspace."""
+    name = job.text("compute")
+    return name is None or name.removeprefix("azureml:").casefold() == "serverless"
+
+
+def lacks(resource: Resource, *at: str) -> bool:
+    """Whether the mapping above `at` is written, and neither the key nor a misspelling of it."""
+    above, key = resource.get(*at[:-1]), at[-1]
+    if not isinstance(above, dict) or key in above:
+        return False
+    unknown = above.keys() - _known(resource.kind, resource.form, at[:-1])
+    return nearest(key, unknown) is None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether all of a text is to be put in its place before use: `${PASSWORD}`, `<name>`."""
+    return _PLACEHOLDER.fullmatch(text.strip()) is not None
+
+
+def has_placeholder(text: str) -> bool:
+    """Whether a part of a text is to be put in its place before use: `../${STAGE}/model`."""
+    return _PLACEHOLDER.search(text) is not None
+
+
+# Of shells, Azure DevOps (`$(x)`, `#{x}#`, `__x__`), GitHub and Jinja (`{{ x }}`), and of people.
+_PLACEHOLDER = re.compile(
+    r"\$\w+|\$\{[^}]*\}|\$\([^)]*\)|\$?\{\{.*?\}\}|#\{.*?\}#?|<[^<>]+>|__\w+?__", re.DOTALL
+)
+
+
+@cache
+def _known(kind: Kind, form: Form, above: tuple[str, ...]) -> frozenset[str]:
+    schema = form.schema
+    for key in above:
+        schema = resolve(kind.schema, schema.get("properties", {}).get(key, {}))
+    return frozenset(schema.get("properties", {}))
+
+
+@cache
+def _asset_fields(form: Form) -> tuple[Field, ...]:
+    return tuple(field for field in form.fields if field.refers_to in KINDS)
+
+
+def _inline(owner: Resource, field: Field, value: dict[str, object]) -> Resource:
+    kind = KINDS[field.refers_to or ""]
+    form = kind.form_of(value)
+    address = kind.address(value) or Address(kind.name, "")
+    root = (*owner.root, *field.at)
+    return Resource(address, kind, form, owner.document, written(value, form), root, owner.address)

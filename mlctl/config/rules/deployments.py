@@ -1,0 +1,243 @@
+"""Batch deployments: values that exclude, drop or do not suit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import Facts, declared, finding, holds, lacks
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Resource
+from mlctl.schema.text import listed, nearest
+
+_DEPLOYMENT = "learn.microsoft.com/azure/machine-learning/reference-yaml-deployment-batch"
+_SDK = "azure-ai-ml 1.35.2"
+
+COUNT_TWICE = Rule(
+    "MLC320",
+    "instance-count-twice",
+    Severity.ERROR,
+    "a `settings.instance_count` next to `resources`",
+    "Both say how many nodes a job takes. `az` and the Python SDK refuse the two together, even"
+    " where `resources` says something else: \"Can't set instance_count when resources is"
+    ' provided."',
+    "Keep `resources.instance_count`, the documented place.",
+    f"{_SDK}, class ModelBatchDeployment; Azure/azure-sdk-for-python#33470",
+)
+FILE_NAME = Rule(
+    "MLC321",
+    "file-name-with-summary-only",
+    Severity.ERROR,
+    "an `output_file_name` without `output_action: append_row`",
+    "With `summary_only` no file of predictions is written: the scoring script writes its own"
+    " outputs, and the job counts them. `az` takes the pair and fails when it sends the"
+    " deployment.",
+    "Remove `output_file_name`, or write `output_action: append_row`.",
+    _DEPLOYMENT,
+)
+DROPPED = Rule(
+    "MLC322",
+    "dropped-setting",
+    Severity.WARNING,
+    "a setting beside `settings`, which is not sent",
+    "With `type: model` and `settings`, `az` and the Python SDK load `environment_variables` and"
+    " `error_threshold` from the top level without a word, and then send what `settings` says only."
+    " mlctl does the same, and says so.",
+    "Move the field under `settings`.",
+    f"{_SDK}, class ModelBatchDeployment",
+)
+SHORT_TIMEOUT = Rule(
+    "MLC323",
+    "short-timeout",
+    Severity.WARNING,
+    "30 seconds for a mini-batch, the default, which is too short for most models",
+    "`retry_settings.timeout` is how long the scoring of one mini-batch may take:"
+    " `mini_batch_size` files, the first of them on a node that has just started. A mini-batch"
+    " that takes longer is stopped and tried again from its beginning, `max_retries` times, and"
+    " then counts as failed; with `error_threshold: -1` the job succeeds without it.",
+    "Measure one mini-batch on the size of the cluster and give it several times as long; 300 is"
+    " usual.",
+    f"{_DEPLOYMENT} (default 30)",
+)
+NO_ENVIRONMENT = Rule(
+    "MLC324",
+    "script-without-environment",
+    Severity.WARNING,
+    "a scoring script without an environment to run in",
+    "Azure ML makes the environment itself for MLflow models, from what the model was logged"
+    " with. Any other model needs an `environment` that has the packages of its script. Which of"
+    " the two the model is, the files do not say.",
+    "Add `environment`. For an MLflow model declare it with `type: mlflow_model`, or waive the"
+    " rule with `# mlctl:ignore=MLC324`.",
+    _DEPLOYMENT,
+)
+UNKNOWN_SETTING = Rule(
+    "MLC325",
+    "unknown-pipeline-setting",
+    Severity.WARNING,
+    "a setting of a pipeline deployment that looks like a misspelt one",
+    "The `settings` of a pipeline deployment take any key, so no other tool notices a typo: the"
+    " setting is stored and does nothing.",
+    "Correct the spelling.",
+    f"{_SDK}, class PipelineJobSettingsSchema",
+)
+IGNORED_JOB = Rule(
+    "MLC326",
+    "ignored-job-definition",
+    Severity.WARNING,
+    "a `job_definition` beside `component`, which is ignored",
+    "A pipeline deployment runs one or the other. Where both are given, `az` and the Python SDK"
+    " take the component without a word.",
+    "Remove the one that is not meant.",
+    f"{_SDK}, class PipelineComponentBatchDeployment",
+)
+DEPLOYMENT_RULES = (
+    COUNT_TWICE,
+    FILE_NAME,
+    DROPPED,
+    SHORT_TIMEOUT,
+    NO_ENVIRONMENT,
+    UNKNOWN_SETTING,
+    IGNORED_JOB,
+)
+
+_DEFAULT_TIMEOUT = 30
+_PIPELINE_SETTINGS = (
+    "default_compute",
+    "default_datastore",
+    "continue_on_step_failure",
+    "force_rerun",
+)
+
+
+def count_twice(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC320."""
+    for deployment in declared(graph, "batch-deployment"):
+        if holds(deployment, "settings", "instance_count") and holds(deployment, "resources"):
+            there = holds(deployment, "resources", "instance_count")
+            yield finding(
+                COUNT_TWICE,
+                deployment,
+                deployment.label(("settings", "instance_count"), key=True),
+                "`settings.instance_count` cannot stand next to `resources`",
+                "remove it: `resources.instance_count` counts"
+                if there
+                else "move it to `resources.instance_count`",
+                deployment.label(("resources",), "because of this", key=True),
+            )
+
+
+def file_name(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC321."""
+    for deployment in declared(graph, "batch-deployment"):
+        for above in _SETTINGS:
+            action = deployment.text(*above, "output_action")
+            name = deployment.text(*above, "output_file_name")
+            if name and action and action.casefold() == "summary_only":
+                yield finding(
+                    FILE_NAME,
+                    deployment,
+                    deployment.label((*above, "output_file_name"), key=True),
+                    "`output_file_name` goes with `output_action: append_row` only",
+                    "remove it, or write `output_action: append_row`",
+                    deployment.label(
+                        (*above, "output_action"), "no file of predictions is written"
+                    ),
+                )
+
+
+def dropped(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC322."""
+    for deployment in declared(graph, "batch-deployment"):
+        if deployment.form.name != "model" or not holds(deployment, "settings"):
+            continue
+        for name in ("environment_variables", "error_threshold"):
+            if holds(deployment, name):
+                twice = holds(deployment, "settings", name)
+                yield finding(
+                    DROPPED,
+                    deployment,
+                    deployment.label((name,), key=True),
+                    f"`{name}` beside `settings` is not sent",
+                    f"remove it: `settings.{name}` counts" if twice else "move it under `settings`",
+                    deployment.label(("settings",), "only what is in here is sent", key=True),
+                )
+
+
+def short_timeout(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC323: 30 as written, or left out of `retry_settings` that are written."""
+    for deployment in declared(graph, "batch-deployment"):
+        for above in _SETTINGS:
+            at = (*above, "retry_settings", "timeout")
+            left_out = lacks(deployment, *at)
+            if left_out or deployment.number(*at) == _DEFAULT_TIMEOUT:
+                yield finding(
+                    SHORT_TIMEOUT,
+                    deployment,
+                    deployment.label(at),
+                    f"a mini-batch has {_DEFAULT_TIMEOUT} seconds"
+                    f"{' by default' if left_out else ''}, too few for most models",
+                    "measure one mini-batch and allow several times as long: `timeout: 300`",
+                )
+
+
+def no_environment(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC324."""
+    script = ("code_configuration", "scoring_script")
+    for deployment in declared(graph, "batch-deployment"):
+        if deployment.text(*script) and lacks(deployment, "environment"):
+            if _is_mlflow(deployment, graph):
+                continue
+            yield finding(
+                NO_ENVIRONMENT,
+                deployment,
+                deployment.label(script),
+                "the scoring script has no environment; only an MLflow model brings its own",
+                "add `environment: azureml:NAME@latest`",
+            )
+
+
+def pipeline_settings(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC325 and MLC326."""
+    for deployment in declared(graph, "batch-deployment"):
+        if deployment.form.name != "pipeline":
+            continue
+        settings = deployment.get("settings")
+        for name in settings if isinstance(settings, dict) else ():
+            near = nearest(name, _PIPELINE_SETTINGS)
+            if name not in _PIPELINE_SETTINGS and near:
+                yield finding(
+                    UNKNOWN_SETTING,
+                    deployment,
+                    deployment.label(("settings", name), key=True),
+                    f"`{name}` is no setting that pipelines are known to have",
+                    f"did you mean `{near}`? There are {listed(_PIPELINE_SETTINGS, 'and')}",
+                )
+        if holds(deployment, "component") and holds(deployment, "job_definition"):
+            yield finding(
+                IGNORED_JOB,
+                deployment,
+                deployment.label(("job_definition",), key=True),
+                "`job_definition` is ignored where there is a `component`",
+                "remove one of the two",
+                deployment.label(("component",), "this is what runs", key=True),
+            )
+
+
+# Where the settings of a model stand: at the top, or under `settings` with `type: model`.
+_SETTINGS: tuple[tuple[str, ...], ...] = ((), ("settings",))
+
+
+def _is_mlflow(deployment: Resource, graph: Graph) -> bool:
+    inline = deployment.text("model", "type")
+    if inline is not None:
+        return inline.casefold() == "mlflow_model"
+    models = [
+        graph.resources[address]
+        for edge in graph.edges_of(deployment.address)
+        if edge.target.kind == "model"
+        for address in graph.declared(edge.target)
+    ]
+    return bool(models) and all(
+        (model.text("type") or "").casefold() == "mlflow_model" for model in models
+    )

@@ -1,0 +1,103 @@
+"""Any document: fields that only the service writes, and old `$schema`s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import Facts, declared, everything, finding
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Kind
+from mlctl.kinds.field import Schema, resolve
+from mlctl.pointer import Data, Pointer, dotted
+from mlctl.schema.text import listed
+
+READ_ONLY = Rule(
+    "MLC330",
+    "read-only-field",
+    Severity.WARNING,
+    "a field that only the service writes",
+    "Ids, states, node counts and addresses of a live resource cannot be set. mlctl accepts them,"
+    " so that what `show -o yaml` printed can be applied again, and ignores them.",
+    "Leave the fields out.",
+    "learn.microsoft.com/azure/machine-learning/reference-yaml-overview",
+)
+OLD_SCHEMA = Rule(
+    "MLC331",
+    "old-schema-url",
+    Severity.WARNING,
+    "a `$schema` of the previews of 2021 to 2023",
+    "mlctl and `az` look at the file name of the URL at most. Editors fetch the whole, to"
+    " complete fields and to mark mistakes: `http://azureml/sdk-2-0/` cannot be resolved, and"
+    " `azuremlsdk2` had the schemas of the preview of 2021.",
+    "Write the URL that the hint gives.",
+    "Azure/azureml-examples, where the old URLs were replaced",
+)
+DOCUMENT_RULES = (READ_ONLY, OLD_SCHEMA)
+
+
+def read_only(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC330: once for each resource, at the first of them."""
+    for resource in everything(graph):
+        data = resource.get()
+        if not isinstance(data, dict) or _with_outputs(resource.kind).isdisjoint(data):
+            continue
+        found = list(_outputs(resource.kind.schema, resource.form.schema, data, ()))
+        if found:
+            names = listed((dotted(at) for at in found), "and")
+            yield finding(
+                READ_ONLY,
+                resource,
+                resource.label(found[0], key=True),
+                f"{names} {'is' if len(found) == 1 else 'are'} the service's own, and ignored",
+                f"leave {'it' if len(found) == 1 else 'them'} out",
+            )
+
+
+def old_schema(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC331."""
+    for resource in declared(graph):
+        url = (resource.text("$schema") or "").strip()
+        host = url.partition("://")[2].partition("/")[0].casefold()
+        if host == "azureml" or host.startswith("azuremlsdk2."):
+            right = f"https://azuremlschemas.azureedge.net/latest/{resource.kind.schema_name}.schema.json"
+            yield finding(
+                OLD_SCHEMA,
+                resource,
+                resource.label(("$schema",)),
+                f"`{host}` is not where today's schemas are",
+                f"write `{right}`",
+            )
+
+
+@cache
+def _with_outputs(kind: Kind) -> frozenset[str]:
+    """The top-level keys, in any form, that are the service's own or have such beneath."""
+    return frozenset(
+        name
+        for form in kind.forms
+        for name, declared_ in form.schema.get("properties", {}).items()
+        if _has_output(kind.schema, declared_)
+    )
+
+
+def _has_output(root: Schema, schema: Schema) -> bool:
+    whole = resolve(root, schema)
+    inner = [*whole.get("properties", {}).values(), *([whole["items"]] if "items" in whole else [])]
+    return bool(whole.get("readOnly")) or any(_has_output(root, one) for one in inner)
+
+
+def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[Pointer]:
+    """Where something is written that is not the user's to write, in the document's order."""
+    whole = resolve(root, schema)
+    if whole.get("readOnly"):
+        yield at
+    elif isinstance(data, dict):
+        properties = whole.get("properties", {})
+        for name, value in data.items():
+            if name in properties:
+                yield from _outputs(root, properties[name], value, (*at, name))
+    elif isinstance(data, list) and "items" in whole:
+        for index, value in enumerate(data):
+            yield from _outputs(root, whole["items"], value, (*at, index))

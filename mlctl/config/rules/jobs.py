@@ -1,0 +1,230 @@
+"""Command jobs: what the command names, what the job asks for, and nodes that are taken away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mlctl.catalog import limits
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import (
+    Facts,
+    count,
+    declared,
+    finding,
+    is_serverless,
+    word,
+)
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import JOB, Resource
+from mlctl.schema.text import listed, nearest
+
+_JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
+_SERVERLESS = "learn.microsoft.com/azure/machine-learning/how-to-use-serverless-compute"
+_QUOTAS = "learn.microsoft.com/azure/machine-learning/how-to-manage-quotas"
+
+SPOT_ON_CLUSTER = Rule(
+    "MLC341",
+    "spot-on-a-cluster",
+    Severity.ERROR,
+    "a job that asks for spot nodes and names a compute",
+    "The tier of a cluster's nodes is the cluster's own, and all its jobs have it; a job cannot"
+    " choose. `queue_settings.job_tier` chooses for serverless compute, which a job gets that names"
+    " no `compute`.",
+    "Remove `compute` to run on serverless spot nodes; or remove `job_tier`, and name a cluster"
+    " with `tier: low_priority`.",
+    f"{_SERVERLESS}; Use low priority VMs for batch deployments",
+)
+UNKNOWN_BINDING = Rule(
+    "MLC342",
+    "undeclared-input-or-output",
+    Severity.ERROR,
+    "a command with the place of an input or output that the job does not have",
+    "`${{inputs.NAME}}` and `${{outputs.NAME}}` in a command stand for what the job declares under"
+    " that name. A job whose command names another one is refused, or fails when it starts.",
+    "Declare it under `inputs` or `outputs`, or correct the name.",
+    f'{_JOB}; azure-ai-ml 1.35.2: "Inputs to job does not contain ..."',
+)
+JOB_OVER_MAX = Rule(
+    "MLC343",
+    "job-over-max",
+    Severity.WARNING,
+    "a job that needs more nodes than its cluster can have",
+    "A command job starts when it has all its nodes. On a cluster whose `max_instances` is less"
+    " than that it never does.",
+    "Raise `max_instances` of the cluster (it can be changed in place), or lower"
+    " `resources.instance_count`.",
+    _JOB,
+)
+OVER_LIFETIME = Rule(
+    "MLC344",
+    "timeout-over-lifetime",
+    Severity.WARNING,
+    "a job that may run longer than the service lets it",
+    f"A job lives {limits.JOB_DAYS} days at most, and {limits.LOW_PRIORITY_JOB_DAYS} on"
+    " low-priority nodes; then the service cancels it, whatever its `limits.timeout` says.",
+    "Lower `limits.timeout`, and write checkpoints that another job can go on from.",
+    _QUOTAS,
+)
+LATE_CHECKPOINTS = Rule(
+    "MLC345",
+    "checkpoints-uploaded-at-the-end",
+    Severity.WARNING,
+    "checkpoints that are kept only when the job ends, on nodes that can be taken away",
+    "A preempted job starts anew on another node, once or often. There it finds what it had left in"
+    " `./outputs`, and what it had written to a mounted output. An output with `mode: upload` is"
+    " uploaded when the job ends: a checkpoint in it is lost with the node, and the job begins from"
+    " nothing.",
+    "Write checkpoints to `./outputs/checkpoints`, or give the output `mode: rw_mount`.",
+    f"Using Cheap Low Priority VMs (hi-ml); {_JOB}, section Job outputs",
+)
+TYPE_IGNORED = Rule(
+    "MLC346",
+    "instance-type-on-a-cluster",
+    Severity.WARNING,
+    "a job that asks for a VM size and runs on a cluster, which has its own",
+    "`resources.instance_type` chooses the nodes of a serverless job, or of one on Kubernetes. A"
+    " cluster's nodes have the `size` of the cluster, and the job runs on those.",
+    "Remove `instance_type`, or name a cluster of that size.",
+    f"{_JOB}; {_SERVERLESS}",
+)
+JOB_RULES = (
+    *(SPOT_ON_CLUSTER, UNKNOWN_BINDING, JOB_OVER_MAX, OVER_LIFETIME),
+    *(LATE_CHECKPOINTS, TYPE_IGNORED),
+)
+
+_TIER = ("queue_settings", "job_tier")
+_NODES = ("resources", "instance_count")
+_TYPE = ("resources", "instance_type")
+_TIMEOUT = ("limits", "timeout")
+_DAY = 86_400
+# `[--x ${{inputs.x}}]` goes where the input is optional and not given, brackets and all.
+_BINDING = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
+_OPTIONAL = re.compile(r"\[[^\[\]]*\]")
+_CHECKPOINT = re.compile(r"checkpoint|ckpt", re.IGNORECASE)
+
+
+def spot_on_cluster(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC341."""
+    for job in declared(graph, JOB.name):
+        if word(job, *_TIER) == "spot" and not is_serverless(job):
+            yield finding(
+                SPOT_ON_CLUSTER,
+                job,
+                job.label(_TIER),
+                f"spot nodes are for serverless jobs, and this one runs on `{job.text('compute')}`",
+                "remove `compute`, or remove `job_tier` and name a low-priority cluster",
+                job.label(("compute",), "so it is not serverless"),
+            )
+
+
+def unknown_binding(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC342, once for each name."""
+    for job in declared(graph, JOB.name):
+        needed = _OPTIONAL.sub("", job.text("command") or "")
+        for side, name in dict.fromkeys(_BINDING.findall(needed)):
+            given = job.get(side) or {}
+            known = [str(one) for one in given] if isinstance(given, dict) else [name]
+            if name not in (*known, *(("default",) if side == "outputs" else ())):
+                near = nearest(name, known)
+                hint = f"did you mean `${{{{{side}.{near}}}}}`?" if near else None
+                yield finding(
+                    UNKNOWN_BINDING,
+                    job,
+                    job.label(("command",)),
+                    f"the command names `{side}.{name}`, which the job does not declare",
+                    hint or f"declare `{name}` under `{side}`" + _beside(known, side),
+                )
+
+
+def over_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC343."""
+    for job, cluster in _on_clusters(graph):
+        asked, most = count(job, *_NODES), count(cluster, "max_instances")
+        if asked is not None and most is not None and asked > most >= 1:
+            yield finding(
+                JOB_OVER_MAX,
+                job,
+                job.label(_NODES),
+                f"the job needs {asked} nodes at once, and `{cluster.address.name}` has at most"
+                f" {most}",
+                f"write `max_instances: {asked}` for the cluster, or lower `instance_count`",
+                cluster.label(("max_instances",), "at most this many")
+                if ("max_instances",) in cluster.values
+                else cluster.label(("name",), f"at most {most} when `max_instances` is left out"),
+            )
+
+
+def over_lifetime(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC344."""
+    for job in declared(graph, JOB.name):
+        taken = _taken_away(graph, job)
+        most = limits.LOW_PRIORITY_JOB_DAYS if taken else limits.JOB_DAYS
+        seconds = job.number(*_TIMEOUT)
+        if seconds is not None and seconds > most * _DAY:
+            yield finding(
+                OVER_LIFETIME,
+                job,
+                job.label(_TIMEOUT),
+                f"`timeout` is {seconds} s, and a job{' on low-priority nodes' if taken else ''} is"
+                f" cancelled after {most} days, {most * _DAY} s",
+                f"write {most * _DAY} or less, or leave `timeout` out",
+            )
+
+
+def late_checkpoints(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC345."""
+    for job in declared(graph, JOB.name):
+        outputs = job.get("outputs")
+        for name in outputs if isinstance(outputs, dict) and _taken_away(graph, job) else ():
+            mode = job.text("outputs", str(name), "mode") or ""
+            if mode.casefold() == "upload" and _CHECKPOINT.search(str(name)):
+                yield finding(
+                    LATE_CHECKPOINTS,
+                    job,
+                    job.label(("outputs", name, "mode")),
+                    f"`{name}` is uploaded when the job ends; its node can be taken away before",
+                    "write `mode: rw_mount`, or keep checkpoints in `./outputs/checkpoints`",
+                )
+
+
+def type_ignored(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC346."""
+    for job, cluster in _on_clusters(graph):
+        wanted, size = job.text(*_TYPE), str(cluster.effective("size"))
+        if wanted and wanted.casefold() != size.casefold():
+            yield finding(
+                TYPE_IGNORED,
+                job,
+                job.label(_TYPE),
+                f"the job runs on the nodes of `{cluster.address.name}`, which are `{size}`",
+                "remove `instance_type`, or name a cluster of that size",
+                cluster.label(("size",) if ("size",) in cluster.values else ("name",)),
+            )
+
+
+def _on_clusters(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
+    """Each job with the declared cluster that it names."""
+    for job in declared(graph, JOB.name):
+        cluster = _cluster(graph, job)
+        if cluster is not None:
+            yield job, cluster
+
+
+def _cluster(graph: Graph, job: Resource) -> Resource | None:
+    for edge in graph.edges_of(job.address):
+        if edge.target.kind == "compute":
+            return graph.resources.get(edge.target)
+    return None
+
+
+def _taken_away(graph: Graph, job: Resource) -> bool:
+    """Whether the nodes of the job are known to be low-priority ones."""
+    if is_serverless(job):
+        return word(job, *_TIER) == "spot"
+    cluster = _cluster(graph, job)
+    return cluster is not None and word(cluster, "tier") == "low_priority"
+
+
+def _beside(known: list[str], side: str) -> str:
+    return f"; the {side} are {listed(known, 'and')}" if known else ""

@@ -1,0 +1,109 @@
+"""A deployment and its cluster: enough nodes, and more than one where nodes can be taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import Facts, count, declared, finding, word
+from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
+from mlctl.kinds import Resource
+
+_LOW_PRIORITY = "learn.microsoft.com/azure/machine-learning/how-to-use-low-priority-batch"
+
+SINGLE_NODE = Rule(
+    "MLC308",
+    "single-node-low-priority",
+    Severity.WARNING,
+    "a single low-priority node, whose preemption cancels the job",
+    "Azure takes low-priority nodes back when it needs them. A job on several nodes goes on with"
+    " those that are left, and the lost mini-batches are scheduled again. A job whose only node"
+    " is taken is cancelled, all that it had done is lost, and it has to be submitted again by"
+    " hand.",
+    "Use two nodes or more, in `max_instances` of the cluster and in `resources.instance_count`"
+    " of the deployment; or a cluster with `tier: dedicated`.",
+    f'{_LOW_PRIORITY}, section Limitations: "In the cases where the entire cluster is preempted'
+    ' or running on a single-node cluster, the job is cancelled"',
+)
+OVER_MAX = Rule(
+    "MLC309",
+    "instance-count-over-max",
+    Severity.WARNING,
+    "a deployment that asks for more nodes than its cluster can have",
+    "A job takes the nodes that it gets: with `instance_count` over the cluster's `max_instances`"
+    " it runs on fewer nodes than the file says, or waits for nodes that never come.",
+    "Raise `max_instances` of the cluster (it can be changed in place), or lower `instance_count`.",
+    _LOW_PRIORITY,
+)
+LOW_PRIORITY_RULES = (SINGLE_NODE, OVER_MAX)
+
+_NODES = ("resources", "instance_count")
+
+
+def single_node(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC308, once per cause: at the cluster, or at each deployment that asks for one node only."""
+    for cluster in declared(graph, "compute"):
+        if _is_low_priority(cluster) and cluster.number("max_instances") == 1:
+            yield finding(
+                SINGLE_NODE,
+                cluster,
+                cluster.label(("max_instances",)),
+                "a low-priority cluster of one node: the first preemption cancels its job",
+                "write `max_instances: 2` or more, or `tier: dedicated`",
+                cluster.label(("tier",), "nodes can be taken away at any time"),
+            )
+    for deployment, cluster in _uses(graph):
+        if not _is_low_priority(cluster) or cluster.number("max_instances") == 1:
+            continue
+        if count(deployment, *_NODES) == 1:
+            left_out = (
+                "" if _NODES in deployment.values else " (`instance_count` is 1 when left out)"
+            )
+            yield finding(
+                SINGLE_NODE,
+                deployment,
+                _asked(deployment),
+                f"`{deployment.address.name}` runs on one node of the low-priority cluster"
+                f" `{cluster.address.name}`{left_out}: the first preemption cancels its job",
+                "write `resources: {instance_count: 2}` or more, or name a dedicated cluster",
+                cluster.label(("tier",), "its nodes can be taken away at any time"),
+            )
+
+
+def over_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC309."""
+    for deployment, cluster in _uses(graph):
+        asked, most = count(deployment, *_NODES), count(cluster, "max_instances")
+        if asked is None or most is None or asked <= most or most < 1:
+            continue
+        written = ("max_instances",) in cluster.values
+        yield finding(
+            OVER_MAX,
+            deployment,
+            _asked(deployment),
+            f"`{deployment.address.name}` asks for {asked} nodes, but `{cluster.address.name}`"
+            f" has at most {most}",
+            f"write `max_instances: {asked}` for the cluster, or lower `instance_count` to {most}",
+            cluster.label(("max_instances",), "at most this many")
+            if written
+            else cluster.label(("name",), f"at most {most} when `max_instances` is left out"),
+        )
+
+
+def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
+    """Each deployment of a model with the declared cluster that it names."""
+    for deployment in declared(graph, "batch-deployment"):
+        if deployment.form.field(_NODES) is None:
+            continue
+        for edge in graph.edges_of(deployment.address):
+            cluster = graph.resources.get(edge.target)
+            if edge.target.kind == "compute" and cluster is not None:
+                yield deployment, cluster
+
+
+def _is_low_priority(cluster: Resource) -> bool:
+    return word(cluster, "tier") == "low_priority"
+
+
+def _asked(deployment: Resource) -> Label:
+    return deployment.label(_NODES if _NODES in deployment.values else ("compute",))

@@ -1,0 +1,91 @@
+"""Names: one address, one resource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import Facts, everything, finding
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Address, Resource
+from mlctl.pointer import Data, Pointer, dotted
+from mlctl.schema.text import listed
+
+DUPLICATE = Rule(
+    "MLC201",
+    "duplicate-address",
+    Severity.ERROR,
+    "two documents that describe the same resource",
+    "The address (kind and name, with the endpoint of a deployment and the version of an asset)"
+    " says which resource a document means. With two documents for one address the last write"
+    " would win, and every plan would want to change it back. Azure compares names without letter"
+    " case.",
+    "Rename one of them, or remove it. Where the two are meant for different workspaces, keep"
+    " them in different folders and apply one at a time.",
+    "learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules",
+)
+CONFLICT = Rule(
+    "MLC202",
+    "conflicting-asset",
+    Severity.ERROR,
+    "one version of a model or environment that is described in two ways",
+    "A model or environment that is written inline in a deployment, with a `name` and a"
+    " `version`, is the same asset as a document with that name and version, and as every other"
+    " inline one. A version never changes its content: only one of the descriptions could be"
+    " true.",
+    "Describe the asset once, in a document of its own, and name it: `azureml:NAME:VERSION`. Or"
+    " give the other content another version.",
+    "learn.microsoft.com/azure/machine-learning/how-to-manage-environments-v2",
+)
+NAME_RULES = (DUPLICATE, CONFLICT)
+
+
+def duplicates(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC201."""
+    for first, second in graph.repeated:
+        if second.owner is not None:  # what two deployments share is theirs both
+            continue
+        respelt = str(first.address) != str(second.address)
+        yield finding(
+            DUPLICATE,
+            second,
+            second.label(("name",)),
+            f"`{second.address}` is declared twice"
+            + (": letter case does not tell names apart" if respelt else ""),
+            "rename one of the two, or remove it",
+            first.label(("name",), "first declared here"),
+        )
+
+
+def conflicts(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC202; two documents are MLC201 already."""
+    known: dict[Address, Resource] = {}
+    for asset in everything(graph):
+        if asset.address.version is None:
+            continue
+        first = known.setdefault(asset.address, asset)
+        other = _differences(first, asset) if first.owner or asset.owner else []
+        if other:
+            yield finding(
+                CONFLICT,
+                asset,
+                asset.label(("name",)),
+                f"`{asset.address}` is described in two ways: {listed(other, 'and')}"
+                f" {'differs' if len(other) == 1 else 'differ'}",
+                "describe it once and name it there, or give the other content another version",
+                first.label(("name",), "first described here"),
+            )
+
+
+def _differences(one: Resource, other: Resource) -> list[str]:
+    left, right = _content(one), _content(other)
+    return [dotted(at) for at in {**left, **right} if left.get(at) != right.get(at)]
+
+
+def _content(asset: Resource) -> Mapping[Pointer, Data]:
+    """What a description says, with its paths as the reader of the file would take them."""
+    paths = {field.at for field in asset.form.fields if field.path}
+    return {
+        at: asset.document.folder / value if at in paths and isinstance(value, str) else value
+        for at, value in asset.values.items()
+    }

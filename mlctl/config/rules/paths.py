@@ -1,0 +1,119 @@
+"""Local files and folders that documents name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import Facts, everything, finding, has_placeholder
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Resource
+from mlctl.kinds.field import Form
+from mlctl.pointer import Pointer, dotted
+
+_HOW = "Paths in a document are relative to the folder of its file, whatever folder mlctl runs in."
+_FIX = "Correct the path, or make the file. In a pipeline, check out or build it before this step."
+_ORIGIN = "learn.microsoft.com/azure/machine-learning/reference-yaml-deployment-batch"
+
+MISSING_PATH = Rule(
+    "MLC203",
+    "missing-path",
+    Severity.WARNING,
+    "a local path that does not exist",
+    f"{_HOW} `validate` only warns, since code and models are often fetched later; `plan` and"
+    " `apply` read and upload them, and refuse (MLC204).",
+    _FIX,
+    _ORIGIN,
+)
+MISSING_TO_PLAN = Rule(
+    "MLC204",
+    "missing-path-to-plan",
+    Severity.ERROR,
+    "a local path that has to be read and does not exist",
+    f"{_HOW} `plan` compares the content with what the workspace has, and `apply` uploads it."
+    " `validate` only warns of the same (MLC203).",
+    _FIX,
+    _ORIGIN,
+)
+PATH_RULES = (MISSING_PATH, MISSING_TO_PLAN)
+
+# A file that is named relative to a folder that another field names.
+_INSIDE: dict[Pointer, Pointer] = {
+    ("code_configuration", "scoring_script"): ("code_configuration", "code"),
+    ("build", "dockerfile_path"): ("build", "path"),
+}
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def missing_paths(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
+    """MLC203, or MLC204 when planning; what belongs inside a folder, only where the folder is."""
+    for resource in everything(graph):
+        for at in (*_path_fields(resource.form), *_entries(resource)):
+            path = local(resource, at)
+            if path is None:
+                continue
+            if facts.exists(path):
+                yield from _inside(resource, at, path, facts)
+            else:
+                yield _missing(resource, at, path, facts)
+
+
+def local(resource: Resource, at: Pointer) -> Path | None:
+    """The path that a value stands for; None for references, URIs, texts and placeholders."""
+    value = resource.values.get(at) or resource.get(*map(str, at))
+    if not isinstance(value, str) or not value or "\n" in value or has_placeholder(value):
+        return None
+    bare = value.removeprefix("file:")
+    return None if _SCHEME.match(bare) else resource.document.folder / bare
+
+
+def _inside(resource: Resource, folder: Pointer, path: Path, facts: Facts) -> Iterator[Diagnostic]:
+    for at, where in _INSIDE.items():
+        name = resource.text(*map(str, at))
+        if where != folder or not name or path.suffix == ".py" or has_placeholder(name):
+            continue
+        if not facts.exists(path / name):
+            yield _missing(resource, at, path / name, facts, inside=path)
+
+
+def _missing(
+    resource: Resource, at: Pointer, path: Path, facts: Facts, inside: Path | None = None
+) -> Diagnostic:
+    where = f"there is no `{path.name}` in `{inside}`" if inside else f"`{path}` does not exist"
+    return finding(
+        MISSING_TO_PLAN if facts.planning else MISSING_PATH,
+        resource,
+        resource.label(at),
+        f"{dotted(at)}: {where}",
+        "correct the path: it is relative to "
+        + ("the folder that is named beside it" if inside else "the folder of this file"),
+    )
+
+
+def _entries(resource: Resource) -> Iterator[Pointer]:
+    """The paths in maps of mappings: `inputs.NAME.path` of a job."""
+    for at, keys in _path_maps(resource.form):
+        held = resource.get(*map(str, at))
+        for name in held if isinstance(held, dict) else ():
+            yield from ((*at, name, key) for key in keys)
+
+
+@cache
+def _path_maps(form: Form) -> tuple[tuple[Pointer, tuple[str, ...]], ...]:
+    """Where the maps are, and which keys of their entries hold paths."""
+    found = []
+    for field in form.fields:
+        entry = field.schema.get("additionalProperties")
+        for branch in entry.get("anyOf", (entry,)) if isinstance(entry, dict) else ():
+            fields = branch.get("properties", {}).items()
+            keys = tuple(name for name, one in fields if one.get("x-mlctl-path"))
+            found += [(field.at, keys)] if keys else []
+    return tuple(found)
+
+
+@cache
+def _path_fields(form: Form) -> tuple[Pointer, ...]:
+    return tuple(field.at for field in form.fields if field.path)

@@ -1,0 +1,75 @@
+"""The scoring scripts that deployments name: whether they are Python."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import Facts, declared, finding, has_placeholder
+from mlctl.config.rules.paths import local
+from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, Source, Span
+from mlctl.kinds import Resource
+
+_CODE = ("code_configuration", "code")
+_SCRIPT = ("code_configuration", "scoring_script")
+
+BROKEN_SCRIPT = Rule(
+    "MLC327",
+    "broken-scoring-script",
+    Severity.ERROR,
+    "a scoring script that is no Python",
+    "The script is run on every node. One that cannot be parsed fails each mini-batch, after the"
+    " nodes have come up. `az` and the SDK parse it before they create a deployment.",
+    "Correct the script at the line that is shown, or pass --skip-script-validation to"
+    " `mlctl batch-deployment create`.",
+    "azure-ai-ml 1.35.2, `validate_scoring_script`",
+)
+SCRIPT_RULES = (BROKEN_SCRIPT,)
+
+
+def broken_script(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
+    """MLC327; a script that is not there is a path that is not there (MLC203)."""
+    for deployment in declared(graph, "batch-deployment"):
+        path = _script(deployment)
+        text = facts.script(path) if path is not None else None
+        error = _error(text) if text is not None else None
+        if path is not None and text is not None and error is not None:
+            line = max((error.lineno or 1) - 1, 0)
+            yield finding(
+                BROKEN_SCRIPT,
+                deployment,
+                deployment.label(_SCRIPT),
+                f"`{path}` is no Python: line {line + 1}: {error.msg}",
+                "correct the script",
+                _place(Source(str(path), text), line, error),
+            )
+
+
+def _script(deployment: Resource) -> Path | None:
+    """The local file that the code is run by; None where it is no local one."""
+    folder, name = local(deployment, _CODE), deployment.text(*_SCRIPT)
+    if folder is None or not name or has_placeholder(name):
+        return None
+    return folder / name
+
+
+def _error(text: str) -> SyntaxError | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a strange escape is the author's business
+            ast.parse(text)
+    except SyntaxError as error:
+        return error
+    except (ValueError, RecursionError, MemoryError):
+        return SyntaxError("it cannot be read")
+    return None
+
+
+def _place(source: Source, line: int, error: SyntaxError) -> Label:
+    """Where in the script the parser stopped."""
+    length = len(source.lines[line]) if line < len(source.lines) else 0
+    begin = min(max((error.offset or 1) - 1, 0), max(length - 1, 0))
+    return Label(Span(source, line, begin, line, begin + 1), "here")

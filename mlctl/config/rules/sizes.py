@@ -1,0 +1,181 @@
+"""VM sizes: retired, retiring, unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from mlctl import catalog
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import (
+    Facts,
+    declared,
+    finding,
+    has_placeholder,
+    is_serverless,
+    word,
+)
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import JOB, Resource
+from mlctl.schema.text import nearest
+
+_RETIRED = "learn.microsoft.com/azure/virtual-machines/sizes/retirement/retired-sizes-list"
+_WARN_YEARS = 2
+
+RETIRED_SIZE = Rule(
+    "MLC304",
+    "retired-size",
+    Severity.ERROR,
+    "a VM size that Azure has switched off",
+    "No new nodes of the size can be had, and the nodes that there were are gone: a cluster of it"
+    " cannot be created, and one that exists never gets a node again.",
+    "Take the successor that the hint names. A cluster's size cannot be changed in place: the"
+    " plan will replace it.",
+    f"{_RETIRED}; learn.microsoft.com/azure/machine-learning/how-to-create-attach-compute-cluster,"
+    " section Troubleshooting",
+)
+RETIRING_SIZE = Rule(
+    "MLC305",
+    "retiring-size",
+    Severity.WARNING,
+    "a VM size that Azure will switch off within two years",
+    "On the day of its retirement the nodes are stopped for good, and the cluster with them. A"
+    " change of size replaces the cluster, so the move wants to be planned. The size that a"
+    " cluster gets when it does not name one, `Standard_DS3_v2`, is among those that go on"
+    " 2028-05-01.",
+    "Move to the successor before the date; new clusters begin with it.",
+    _RETIRED,
+)
+UNKNOWN_SIZE = Rule(
+    "MLC306",
+    "unknown-size",
+    Severity.WARNING,
+    "a VM size that is neither known here nor named as Azure names sizes",
+    "The service refuses a size that it does not have, when the cluster is created. The list in"
+    " mlctl has a date, so a size that follows Azure's naming (`Standard_`, family, even number"
+    " of cores, features, version: `Standard_E16ds_v5`) is taken for real even where it is not"
+    " listed.",
+    "Correct the spelling. `az ml compute list-sizes` prints what the workspace's region has.",
+    "learn.microsoft.com/azure/virtual-machines/vm-naming-conventions",
+)
+NOT_LOW_PRIORITY = Rule(
+    "MLC318",
+    "size-not-low-priority",
+    Severity.WARNING,
+    "a VM size that cannot be had as low-priority nodes",
+    "B sizes (`Standard_B2s`) and `Promo` sizes are not offered at low priority: the"
+    " service refuses a low-priority cluster of them, or the cluster never gets a node.",
+    "Take another size, or `tier: dedicated`.",
+    "learn.microsoft.com/azure/virtual-machines/spot-vms, section Limitations; LowPriorityCapable"
+    " of the resource SKUs API",
+)
+SIZE_RULES = (RETIRED_SIZE, RETIRING_SIZE, UNKNOWN_SIZE, NOT_LOW_PRIORITY)
+
+# Azure's naming: family, vCPUs, constrained vCPUs, features, accelerator or memory, version. The
+# old series, which are named otherwise, are in the catalog or have a date of retirement.
+_CORES = r"(?:1|\d*[02468])(?:-\d+)?[a-z]*"
+_MORE = r"(?:_cc)?(?:_ndr)?(?:_[a-z]*\d+[a-z0-9]*)?"
+_MODERN = re.compile(
+    rf"standard_(?:b|d|dc|e|ec|eb|f|fx|hb|hx|l|m|nc|ncc|nd|ng|np|nv){_CORES}{_MORE}_v(?:[3-9]|1\d)"
+    rf"|standard_(?:b|dc|fx|hb|l|m|nd){_CORES}{_MORE}_v2"
+    rf"|standard_(?:dc|fx|hc|m|np){_CORES}|standard_ng{_CORES}{_MORE}_v1"
+)
+_OF_CLUSTER: tuple[str, ...] = ("size",)
+_OF_JOB: tuple[str, ...] = ("resources", "instance_type")
+# Where the tier stands, its word for nodes that can be taken away, and what to write for others.
+_TIERS: dict[tuple[str, ...], tuple[tuple[str, ...], str, str]] = {
+    _OF_CLUSTER: (("tier",), "low_priority", "tier: dedicated"),
+    _OF_JOB: (("queue_settings", "job_tier"), "spot", "job_tier: standard"),
+}
+_DEDICATED_ONLY = re.compile(r"standard_(?:b\d+(?:ls|ms|s)|.+_promo)")
+
+
+def retired_size(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
+    """MLC304 and MLC305: the two sides of one day."""
+    for resource, at, size in _sizes(graph):
+        end = catalog.retirement(size)
+        if end is None or not _is_near(end.date, facts.today):
+            continue
+        gone = end.date <= facts.today
+        yield finding(
+            RETIRED_SIZE if gone else RETIRING_SIZE,
+            resource,
+            resource.label(at),
+            f"`{size}` {'retired' if gone else 'retires'} on {end.date.isoformat()}",
+            f"use {_instead(end.successor)}"
+            + ("; a new size replaces the cluster" if at == _OF_CLUSTER else ""),
+        )
+
+
+def unknown_size(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC306."""
+    for resource, at, size in _sizes(graph):
+        if catalog.find_size(size) or _is_named_like_one(size):
+            continue
+        near = nearest(_with_prefix(size), (known.name for known in catalog.sizes().values()))
+        yield finding(
+            UNKNOWN_SIZE,
+            resource,
+            resource.label(at),
+            f"no VM size `{size}` is known",
+            f"did you mean `{near}`?" if near else "see `az ml compute list-sizes`",
+        )
+
+
+def not_low_priority(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+    """MLC318."""
+    for resource, at, size in _sizes(graph):
+        tier, spare, lasting = _TIERS[at]
+        if word(resource, *tier) == spare and _is_dedicated_only(size):
+            yield finding(
+                NOT_LOW_PRIORITY,
+                resource,
+                resource.label(at),
+                f"there are no low-priority nodes of `{size}`",
+                f"take another size, or write `{lasting}`",
+                resource.label(tier),
+            )
+
+
+def _is_dedicated_only(size: str) -> bool:
+    known = catalog.find_size(size)
+    told = known is not None and known.low_priority_capable is False
+    return told or _DEDICATED_ONLY.fullmatch(size.casefold()) is not None
+
+
+def _is_named_like_one(size: str) -> bool:
+    bare = size.casefold()
+    if not bare.startswith("standard_"):
+        return False
+    return catalog.retirement(size) is not None or _MODERN.fullmatch(bare) is not None
+
+
+def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
+    """Sizes of clusters and of serverless jobs, and where they stand.
+
+    Only those that are written: silence means the service's default, whatever it is then.
+    """
+    for resource in declared(graph):
+        match resource.address.kind:
+            case "compute":
+                at = _OF_CLUSTER
+            case JOB.name if is_serverless(resource):
+                at = _OF_JOB
+            case _:
+                continue
+        size = resource.text(*at)
+        if size and not has_placeholder(size):
+            yield resource, at, size
+
+
+def _instead(successor: str | None) -> str:
+    return f"`{successor}`" if successor else "a size of a newer series"
+
+
+def _is_near(end: date, today: date) -> bool:
+    return (end.year - _WARN_YEARS, end.month, end.day) <= (today.year, today.month, today.day)
+
+
+def _with_prefix(size: str) -> str:
+    return size if size.casefold().startswith(("standard", "basic")) else f"Standard_{size}"

@@ -1,0 +1,1 @@
+"""Azure Resource Manager's operations, and the data plane's beside them."""

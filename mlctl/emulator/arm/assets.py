@@ -1,0 +1,156 @@
+"""Models, environments, components and code: their versions, and the containers of these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mlctl.emulator.arm import operations
+from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.requests import listing, views
+from mlctl.emulator.requests.blob_store import Sort
+from mlctl.emulator.requests.call import Call
+from mlctl.kinds.address import COLLECTIONS, LATEST, PROVIDER, Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.errors import missing
+
+_MAY_SAY = ("description", "tags", "properties", "isArchived")  # of a container
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """All versions of an asset, oldest first: their names and their system data (JSON text)."""
+
+    name: str
+    versions: list[str]
+    stamps: list[str | None]
+
+
+def show_version(call: Call) -> Response:
+    """GET of one version."""
+    found = service.read(call.place, [call.address]).get(call.address)
+    if found is None:
+        raise missing(call.address)
+    return reply(views.resource(call, found))
+
+
+def show_label(call: Call) -> Response:
+    """GET of the version that a label names: `latest`, the newest created one."""
+    if call.names["label"].casefold() != LATEST:
+        raise missing(call.address.at(call.names["label"]))
+    return show_version(call)
+
+
+def show_versions(call: Call) -> Response:
+    """GET of all versions, or of the code with a given hash, whatever its name."""
+    name, sha256 = call.names["name"], call.request.asked("hash")
+    if call.kind == "code" and sha256:
+        with call.store.look() as db:
+            address = rows.find_code(db, call.world.workspace, sha256)
+        found = [each for each in (address and call.peek(address),) if each]
+        return reply({"value": [views.resource(call, each) for each in found]})
+    page = listing.versions(call, name)
+    return listing.answer(call, page, (views.resource(call, each) for each in page.items))
+
+
+def write_version(call: Call) -> Response:
+    """PUT: create a version, or change what may change of it."""
+    created = call.peek(call.address) is None
+    number = service.put(call.place, call.address, call.data)
+    return operations.written(call, number, created=created)
+
+
+def delete_version(call: Call) -> Response:
+    """DELETE of one version."""
+    return operations.deleted(call, service.delete(call.place, call.address))
+
+
+def show_container(call: Call) -> Response:
+    """GET of what all versions have in common."""
+    found = _container(call)
+    if found is None:
+        raise missing(call.address)
+    return reply(_body(call, found))
+
+
+def show_containers(call: Call) -> Response:
+    """GET of all containers, the archived ones only where `listViewType` asks for them."""
+    wanted = call.request.asked("listViewType", "ActiveOnly").casefold()
+    page = listing.names(call)
+    first, last = (page.items[0], page.items[-1]) if page.items else ("", "")
+    bodies = (_body(call, each) for each in _containers(call, first, last))
+    archived = {"activeonly": False, "archivedonly": True}.get(wanted)
+    kept = (
+        each for each in bodies if archived in (None, each["properties"].get("isArchived", False))
+    )
+    return listing.answer(call, page, kept)
+
+
+def write_container(call: Call) -> Response:
+    """PUT: describe or archive an asset as a whole; it exists once it has a version.
+
+    Raises:
+        ArmError: 404, it has none.
+    """
+    found = _container(call)
+    if found is None:
+        raise missing(call.address)
+    said = call.data.get("properties") or {}
+    note = {name: said[name] for name in _MAY_SAY if said.get(name) is not None}
+    call.shelf.put(Sort.CONTAINER, _id(call, found.name), note)
+    return reply(_body(call, found))
+
+
+def refuse(call: Call) -> Response:
+    """DELETE of a container: the service deletes versions only."""
+    text = f"A {call.kind} cannot be deleted as a whole: delete its versions, or archive it."
+    raise ArmError(405, "MethodNotAllowed", text)
+
+
+def _container(call: Call) -> Container | None:
+    name = call.names["name"].lower()
+    return next(_containers(call, name, name), None)
+
+
+def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
+    """The containers of the kind from one name (in lower case) to another, by name."""
+    within = rows.holder(Address(call.kind, ""))
+    with call.store.look() as db:
+        found = db.execute(
+            "SELECT name, version, json_extract(body, '$.systemData') FROM resources"
+            " WHERE workspace = ? AND kind = ? AND holder = ? AND lower(name) BETWEEN ? AND ?"
+            " ORDER BY lower(name), id",
+            (call.world.workspace, call.kind, within, first, last),
+        ).fetchall()
+    held: dict[str, Container] = {}
+    for spelt, version, stamp in found:
+        container = held.setdefault(spelt.lower(), Container(spelt, [], []))
+        container.versions.append(version)
+        container.stamps.append(stamp)
+    yield from held.values()
+
+
+def _body(call: Call, container: Container) -> dict[str, Data]:
+    item = call.shelf.find(Sort.CONTAINER, _id(call, container.name))
+    said = item.note if item else {}
+    numbers = [int(each) for each in container.versions if each.isascii() and each.isdecimal()]
+    own = {
+        "latestVersion": container.versions[-1],
+        "nextVersion": str(max(numbers) + 1) if numbers else "1",
+        "provisioningState": "Succeeded",
+    }
+    plain: dict[str, Data] = {"tags": {}, "properties": {}, "isArchived": False}
+    return {
+        "id": _id(call, container.name),
+        "name": container.name,
+        "type": f"{PROVIDER}/workspaces/{COLLECTIONS[call.kind][0]}",
+        "systemData": json.loads(container.stamps[-1] or "{}"),
+        "properties": {**plain, **said, **own},
+    }
+
+
+def _id(call: Call, name: str) -> str:
+    return Address(call.kind, name).id(call.scope)

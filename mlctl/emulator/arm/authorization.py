@@ -1,0 +1,130 @@
+"""What stands before every resource: locks and permissions, and the metrics beside it."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from mlctl.emulator.http.messages import ArmError, Response, missing, reply
+from mlctl.emulator.requests.call import Call
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import locks
+from mlctl.simulator.control_plane.locks import Level, Lock, Verb
+from mlctl.simulator.control_plane.state import clock
+
+_LOCKS = locks.PROVIDER + "/"
+_METRICS = "/providers/Microsoft.Insights/metrics/"
+_NAMESPACE = "Microsoft.MachineLearningServices/workspaces"
+
+
+def refuse(call: Call, path: str) -> None:
+    """Hold a write to the locks on what it writes, and above that.
+
+    Raises:
+        Refusal: 409, there is such a lock.
+    """
+    method = call.request.method
+    scope = "".join("/" + unquote(part) for part in path.split("/") if part)
+    if method in ("PUT", "PATCH", "POST", "DELETE") and _LOCKS.casefold() not in scope.casefold():
+        with call.store.look() as db:
+            locks.refuse(db, scope, Verb.DELETE if method == "DELETE" else Verb.WRITE)
+
+
+def put_lock(call: Call) -> Response:
+    """PUT of a lock on a subscription, a resource group or a resource.
+
+    Raises:
+        ArmError: 400, its level is none.
+    """
+    properties = call.data.get("properties") or {}
+    levels = {each.value.casefold(): each for each in Level}
+    level = levels.get(str(properties.get("level")).casefold())
+    if level is None:
+        text = f"`{properties.get('level')}` is no level of a lock: it is CanNotDelete or ReadOnly."
+        raise ArmError(400, "InvalidLockLevel", text, target="properties.level")
+    with call.store.change() as db:
+        old = locks.find(db, _scope(call), call.names["name"])
+        notes = str(properties.get("notes") or "")
+        new = locks.put(db, Lock(_scope(call), call.names["name"], level, notes))
+    return reply(_shown(new), 200 if old else 201)
+
+
+def show_lock(call: Call) -> Response:
+    """GET of a lock."""
+    found = _find(call)
+    if found is None:
+        raise missing(f"Microsoft.Authorization/locks/{call.names['name']}", _scope(call) or "/")
+    return reply(_shown(found))
+
+
+def show_locks(call: Call) -> Response:
+    """GET of the locks on a scope: those above it, its own, and those beneath."""
+    scope = _scope(call)
+    with call.store.look() as db:
+        found = [
+            each
+            for each in locks.every(db)
+            if each.holds(scope) or Lock(scope, "").holds(each.scope)
+        ]
+    return reply({"value": [_shown(each) for each in found]})
+
+
+def drop_lock(call: Call) -> Response:
+    """DELETE of a lock."""
+    found = _find(call)
+    if found is None:
+        return Response(204)
+    with call.store.change() as db:
+        locks.drop(db, found)
+    return Response(200)
+
+
+def permissions(_: Call) -> Response:
+    """GET of what the caller may do: everything."""
+    everything = {"actions": ["*"], "notActions": [], "dataActions": ["*"], "notDataActions": []}
+    return reply({"value": [everything]})
+
+
+def metrics(call: Call) -> Response:
+    """GET of Azure Monitor's metrics of a workspace: the names asked for, each without a series."""
+    scope = _scope(call) if "scope" in call.names else call.scope.id
+    asked = call.request.asked("metricnames", "Preempted Nodes,Preempted Cores")
+    now = clock.iso(call.world.now) if "workspace" in call.names else clock.iso(0.0)
+    value = [
+        {
+            "id": f"{scope}{_METRICS}{name.strip()}",
+            "type": "Microsoft.Insights/metrics",
+            "name": {"value": name.strip(), "localizedValue": name.strip()},
+            "unit": "Count",
+            "timeseries": [],
+            "errorCode": "Success",
+        }
+        for name in asked.split(",")
+        if name.strip()
+    ]
+    return reply(
+        {
+            "cost": 0,
+            "timespan": call.request.asked("timespan", f"{now}/{now}"),
+            "interval": call.request.asked("interval", "PT1M"),
+            "value": value,
+            "namespace": call.request.asked("metricnamespace", _NAMESPACE),
+        }
+    )
+
+
+def _scope(call: Call) -> str:
+    return "/" + call.names["scope"] if call.names["scope"] else ""
+
+
+def _find(call: Call) -> Lock | None:
+    with call.store.look() as db:
+        return locks.find(db, _scope(call), call.names["name"])
+
+
+def _shown(lock: Lock) -> Data:
+    return {
+        "id": lock.id,
+        "name": lock.name,
+        "type": "Microsoft.Authorization/locks",
+        "properties": {"level": lock.level.value, "notes": lock.notes},
+    }

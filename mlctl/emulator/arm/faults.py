@@ -1,0 +1,99 @@
+"""Trouble on the wire, as it strikes requests and answers; `cloud.wire` is what can be ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+from mlctl import catalog
+from mlctl.backends.local.backend import LOCATION
+from mlctl.emulator.http.messages import LOST, ArmError, Request, Response, reply
+from mlctl.emulator.requests.call import Call
+from mlctl.simulator.control_plane import control, faults
+from mlctl.simulator.control_plane.http_faults import (
+    RetryAfter,
+    Style,
+    Trouble,
+    WireFault,
+)
+from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.state.store import Store
+
+
+def meet(store: Store, request: Request) -> Sequence[WireFault]:
+    """Count a request for every fault that it matches; those that strike it."""
+    with store.look() as db:
+        if not faults.are_planted(db):
+            return ()
+    with store.change() as db:
+        return faults.meet(db, request.method, request.path)
+
+
+def refuse(struck: Sequence[WireFault], now: float) -> None:
+    """What keeps a request from being carried out.
+
+    Raises:
+        ArmError: a fault refuses it, or hangs up.
+    """
+    for each in struck:
+        if each.trouble is Trouble.REFUSE:
+            raise ArmError(each.status, each.reason, each.message, headers=_retry(each, now))
+        if each.trouble is Trouble.HANG_UP:
+            raise ArmError(503, "ConnectionLost", each.message, cut=LOST)
+
+
+def style(struck: Sequence[WireFault], usual: Style) -> Style:
+    """The style of long-running operations that this request gets."""
+    return next((each.style for each in struck if each.trouble is Trouble.STYLE), usual)
+
+
+def spoil(response: Response, struck: Sequence[WireFault]) -> Response:
+    """What becomes of an answer on its way."""
+    for each in struck:
+        if each.trouble is Trouble.SLOW:
+            response = replace(response, wait=response.wait + each.seconds)
+        if each.trouble is Trouble.TRUNCATE and len(response.body) > each.bytes:
+            response = replace(response, cut=each.bytes)
+    return response
+
+
+def show(call: Call) -> Response:
+    """GET /mlctl/faults: the cloud's and the wire's, and how many calls each has seen."""
+    return reply({"value": [each.plain() for each in control.status(_place(call)).faults]})
+
+
+def add(call: Call) -> Response:
+    """POST /mlctl/faults: the fields of a `WireFault`, or of a `Fault` of the cloud.
+
+    Raises:
+        ArmError: 400, it is neither.
+    """
+    try:
+        fault = faults.read(call.data)
+    except ValueError as error:
+        raise ArmError(400, "InvalidFault", f"This is no fault: {error}.") from None
+    return reply({"number": control.add_fault(_place(call), fault)}, 201)
+
+
+def clear(call: Call) -> Response:
+    """DELETE /mlctl/faults: all of them."""
+    return reply({"removed": control.clear_faults(_place(call))})
+
+
+def _place(call: Call) -> Place:
+    return Place(call.store, call.settings.home, LOCATION, catalog)
+
+
+def _retry(fault: WireFault, now: float) -> dict[str, str]:
+    match fault.retry_after:
+        case RetryAfter.NONE:
+            return {}
+        case RetryAfter.SECONDS:
+            return {"retry-after": f"{fault.seconds:g}"}
+        case RetryAfter.MILLISECONDS:
+            return {"x-ms-retry-after-ms": f"{fault.seconds * 1000:.0f}"}
+        case RetryAfter.DATE:
+            then = datetime.fromtimestamp(now, UTC) + timedelta(seconds=fault.seconds)
+            return {"retry-after": format_datetime(then, usegmt=True)}

@@ -1,0 +1,165 @@
+"""Jobs: invoked or created, listed, shown and cancelled; they run on the simulated cloud."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from mlctl.emulator.http import bodies
+from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.http.messages import missing as nothing
+from mlctl.emulator.requests import listing
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.requests.settings import VIRTUAL
+from mlctl.kinds.address import PROVIDER, Address
+from mlctl.pointer import Data, get
+from mlctl.simulator.control_plane.jobs import (
+    batch_jobs,
+    job_events,
+    records,
+    training_jobs,
+)
+from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
+from mlctl.simulator.control_plane.jobs.records import Known
+from mlctl.simulator.control_plane.jobs.training_jobs import Asked
+from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.errors import NOT_FOUND, Refusal, missing
+
+_DEPLOYMENT = "azureml-model-deployment"
+_POLL = 60.0  # virtual seconds that pass between two looks at a job where time is virtual
+
+
+def invoke(call: Call) -> Response:
+    """POST to a scoring URI: a job on the deployment that the header names, or the default one.
+
+    Raises:
+        Refusal: there is no such endpoint (404), or the job asks for what cannot be.
+        ArmError: 404, there is no such deployment; 400, none is named and none is the default.
+    """
+    endpoint = call.peek(Address("batch-endpoint", call.names["parent"]))
+    if endpoint is None:
+        raise missing(Address("batch-endpoint", call.names["parent"]))
+    default = get(endpoint.body, ("properties", "defaults", "deploymentName"))
+    wanted = call.request.header(_DEPLOYMENT) or default
+    if not wanted:
+        text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
+        raise ArmError(400, "NoDefaultDeployment", text)
+    if call.peek(Address("batch-deployment", wanted, endpoint.address.name)) is None:
+        text = f"There is no deployment `{wanted}` in endpoint `{endpoint.address.name}`."
+        raise ArmError(404, "DeploymentNotFound", text, target=wanted)
+    asked = bodies.read(call.request.body).get("properties") or {}
+    said = {**asked, "name": asked.get("jobName") or asked.get("name")}
+    made = batch_jobs.invoke(call.place, Invocation(endpoint.address.name, wanted, said))
+    return reply(_body(call, made), 201)
+
+
+def create(call: Call) -> Response:
+    """PUT of a command job; one that is there already stays what it is.
+
+    Raises:
+        Refusal: something that it names is not there (404), or it asks for what cannot be.
+        ArmError: 400, it is no command job.
+    """
+    name = call.names["name"]
+    there = _known(call, name)
+    if there is not None:
+        return reply(_body(call, there))
+    properties = call.data.get("properties") or {}
+    if properties.get("jobType") != "Command":
+        text = f"The emulator runs command jobs, not `{properties.get('jobType')}`."
+        raise ArmError(400, "UnsupportedJobType", text, target="jobType")
+    return reply(_body(call, training_jobs.create(call.place, Asked(name, properties))), 201)
+
+
+def show_all(call: Call) -> Response:
+    """GET of the jobs of an endpoint, of a deployment, or of the workspace, oldest first."""
+    page = listing.cut(call, sorted(_jobs(call), key=_key), _key)
+    return listing.answer(call, page, (_body(call, each) for each in page.items))
+
+
+def show(call: Call) -> Response:
+    """GET of one job; in virtual time, who looks waits for it."""
+    return reply(_body(call, look(call)))
+
+
+def cancel(call: Call) -> Response:
+    """POST of the wish to cancel a job; one that has ended stays what it is."""
+    known = found(call)
+    if known.view.ended is None:
+        records.cancel(call.place, known.row.name)
+    return Response(200)
+
+
+def look(call: Call) -> Known:
+    """The job that the path names; in virtual time some of it passes, until the job has ended.
+
+    Raises:
+        ArmError: 404, there is none.
+    """
+    known = found(call)
+    if call.settings.pace is not VIRTUAL or known.view.ended is not None:
+        return known
+    deque(job_events.follow(call.place, known.row.name, _POLL, detail=False), maxlen=0)
+    return found(call)
+
+
+def found(call: Call) -> Known:
+    """The job that the path names.
+
+    Raises:
+        ArmError: 404, there is none.
+    """
+    return named(call, call.names["name"])
+
+
+def named(call: Call, name: str) -> Known:
+    """A job.
+
+    Raises:
+        ArmError: 404, there is none.
+    """
+    known = _known(call, name)
+    if known is None:
+        what = f"{PROVIDER}/workspaces/jobs/{name}"
+        raise nothing(what, f"workspace '{call.scope.workspace}'")
+    return known
+
+
+def _known(call: Call, name: str) -> Known | None:
+    try:
+        return records.find(call.place, name)
+    except Refusal as refusal:
+        if refusal.status != NOT_FOUND:
+            raise
+        return None
+
+
+def _jobs(call: Call) -> list[Known]:
+    endpoint, deployment = call.names.get("parent"), call.names.get("deployment")
+    there = [Address("batch-endpoint", endpoint)] if endpoint else []
+    there += [Address("batch-deployment", deployment, endpoint)] if deployment else []
+    if any(call.peek(each) is None for each in there):
+        return []
+    return records.list_(call.place, endpoint, deployment)
+
+
+def _key(job: Known) -> str:
+    return f"{clock.iso(job.row.created)} {job.row.name.casefold()}"
+
+
+def _body(call: Call, job: Known) -> dict[str, Data]:
+    """ARM's body; what only the simulated cloud knows stays out of it."""
+    body, row = job.body(call.scope), job.row
+    properties = {key: held for key, held in body["properties"].items() if key not in _OURS}
+    properties["provisioningState"] = "Succeeded"
+    studio = {"jobServiceType": "Studio", "endpoint": f"{call.request.base}{body['id']}"}
+    properties = {"properties": {}, **properties, "services": {"Studio": studio}}
+    if row.endpoint is None or row.deployment is None:
+        return {**body, "properties": properties}
+    deployment = Address("batch-deployment", row.deployment, row.endpoint)
+    properties["deploymentId"] = deployment.id(call.scope)
+    kind = f"{PROVIDER}/workspaces/batchEndpoints/jobs"
+    properties["jobType"] = "Pipeline"  # what the service makes of a batch job
+    return {**body, "type": kind, "properties": properties}
+
+
+_OURS = ("run", "checkpointEvery")

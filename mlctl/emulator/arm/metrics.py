@@ -1,0 +1,99 @@
+"""The metrics of clusters as Azure Monitor answers (Metrics - List, 2018-01-01)."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from mlctl.backends.ports.metrics import Interval, Series
+from mlctl.emulator.arm import authorization
+from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.requests.call import Call
+from mlctl.kinds.address import Address
+from mlctl.kinds.codec import iso, seconds
+from mlctl.pointer import Data
+
+_CLUSTER = re.compile(r"\s*ClusterName\s+eq\s+'((?:[^']|'')+)'\s*", re.IGNORECASE)
+_AGGREGATIONS = ("total", "average", "minimum", "maximum")
+
+
+def show(call: Call) -> Response:
+    """GET of metrics of one cluster; of the workspace as a whole there are none.
+
+    Of a time span its length counts, back from now: the emulator's time is its own. Without one it
+    is the last hour, as the service has it.
+
+    Raises:
+        Refusal: there is no such cluster (404) or metric.
+        ArmError: 400, the filter is of something else, or a span or interval is none.
+    """
+    asked = call.request.asked
+    if not asked("$filter"):
+        return authorization.metrics(call)
+    named = _CLUSTER.fullmatch(asked("$filter"))
+    if named is None:
+        text = "The emulator knows one filter: ClusterName eq 'NAME'."
+        raise ArmError(400, "BadRequest", text, target="$filter")
+    cluster = Address("compute", named[1].replace("''", "'"))
+    names = [one for one in asked("metricnames", "Preempted Nodes").split(",") if one]
+    interval = _length(asked("interval", "PT1M"), "interval")
+    span = _span(asked("timespan"))
+    found = call.local.metrics(cluster, names, interval=interval, span=span)
+    wanted = {one.strip().casefold() for one in asked("aggregation", "Total").split(",")}
+    kept = [one for one in _AGGREGATIONS if one in wanted]
+    return reply(
+        {
+            "cost": 0,
+            "timespan": asked("timespan"),
+            "interval": iso(interval),
+            "namespace": "Microsoft.MachineLearningServices/workspaces",
+            "resourceregion": call.world.location,
+            "value": [_metric(call, one, kept, cluster) for one in found],
+        }
+    )
+
+
+def _metric(call: Call, one: Series, kept: list[str], cluster: Address) -> Data:
+    name = {"value": "clustername", "localizedValue": "clustername"}
+    return {
+        "id": f"{call.scope.id}/providers/Microsoft.Insights/metrics/{one.name}",
+        "type": "Microsoft.Insights/metrics",
+        "name": {"value": one.name, "localizedValue": one.name},
+        "unit": "Count",
+        "errorCode": "Success",
+        "timeseries": [
+            {
+                "metadatavalues": [{"name": name, "value": cluster.name}],
+                "data": [_point(each, kept) for each in one.intervals],
+            }
+        ],
+    }
+
+
+def _point(each: Interval, kept: list[str]) -> Data:
+    numbers = {
+        "total": each.total,
+        "average": each.average,
+        "minimum": each.minimum,
+        "maximum": each.maximum,
+    }
+    return {"timeStamp": each.start, **{name: numbers[name] for name in kept}}
+
+
+def _span(text: str) -> float:
+    """The seconds of `START/END`; an hour where nothing is said."""
+    if not text:
+        return 3600.0
+    begun, _, ended = text.partition("/")
+    try:
+        length = datetime.fromisoformat(ended) - datetime.fromisoformat(begun)
+    except ValueError:
+        raise ArmError(400, "BadRequest", f"`{text}` is no time span.", target="timespan") from None
+    return max(length.total_seconds(), 0.0)
+
+
+def _length(text: str, what: str) -> float:
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise ArmError(400, "BadRequest", f"{error}.", target=what) from None

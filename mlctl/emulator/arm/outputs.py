@@ -1,0 +1,69 @@
+"""What jobs leave behind, as `MLClient.jobs.download` looks for it: run data, then blobs.
+
+The paths and fields are those of azure-ai-ml 1.35.2's clients of the run history and of the data
+plane; where artifacts lie (`workspaceartifactstore`, `ExperimentRun/dcid.RUN/`) is the SDK's too.
+"""
+
+from __future__ import annotations
+
+from mlctl.emulator.arm import jobs
+from mlctl.emulator.http import bodies
+from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.storage import blobs, uploads
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.jobs import artifacts
+from mlctl.simulator.control_plane.jobs.records import Known
+
+_LEFT = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that is for them
+_NAMED = "azureml/{run}"  # of the named outputs, in the default store
+
+
+def run_data(call: Call) -> Response:
+    """POST of whose data are wanted; the files of the run are blobs from then on.
+
+    Raises:
+        ArmError: 404, there is no such run.
+    """
+    name = str(bodies.read(call.request.body).get("runId") or "")
+    known = jobs.named(call, name)
+    outputs = {
+        each: {"assetId": f"{known.row.name}/{each}", "type": "uri_folder"}
+        for each in _laid_out(call, known)
+    }
+    status = known.view.status.value
+    return reply({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
+
+
+def resolved(call: Call) -> Response:
+    """POST of the ids of outputs: where they lie."""
+    wanted = bodies.read(call.request.body).get("values") or []
+    return reply({"values": {each: {"uri": _uri(call, str(each))} for each in wanted}})
+
+
+def _laid_out(call: Call, known: Known) -> list[str]:
+    """Make blobs of all that a job leaves behind; the names of its named outputs."""
+    names: dict[str, None] = {}
+    for path, text in artifacts.of(known):
+        of_all, *rest = path.parts
+        if of_all == artifacts.OUTPUTS:
+            names[rest[0]] = None
+        store, folder = (
+            (uploads.ARTIFACTS, _LEFT)
+            if of_all == artifacts.ARTIFACTS
+            else (uploads.DEFAULT, _NAMED)
+        )
+        where = "/".join([folder.format(run=known.row.name), *rest])
+        blobs.lay(call, uploads.container(call, store), where, text.encode())
+    return list(names)
+
+
+def _uri(call: Call, asset: str) -> Data:
+    run, _, output = asset.partition("/")
+    scope = call.scope
+    workspace = (
+        f"subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
+        f"/workspaces/{scope.workspace}"
+    )
+    folder = f"{_NAMED.format(run=run)}/{output}/"
+    return f"azureml://{workspace}/datastores/{uploads.DEFAULT}/paths/{folder}"

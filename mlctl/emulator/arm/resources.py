@@ -1,0 +1,121 @@
+"""Clusters, batch endpoints and batch deployments: read, list, write, patch, delete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from mlctl import pointer
+from mlctl.emulator.arm import operations
+from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.requests import listing, views
+from mlctl.emulator.requests.call import Call
+from mlctl.pointer import Data, Pointer
+from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.errors import missing
+
+_SCALE = ("properties", "properties", "scaleSettings")
+# What a PATCH may name, by kind (the swagger's ClusterUpdateParameters and Partial... types).
+_PATCHABLE: dict[str, tuple[Pointer, ...]] = {
+    "compute": (_SCALE,),
+    "batch-endpoint": (("tags",), ("identity",)),
+    "batch-deployment": (("tags",), ("properties", "description")),
+}
+
+
+def show(call: Call) -> Response:
+    """GET of one resource. Who sees it in motion lets time pass: the next one sees it done."""
+    found = service.read(call.place, [call.address]).get(call.address)
+    if found is None:
+        raise missing(call.address)
+    if found.operation is None:
+        return reply(views.resource(call, found))
+    response = reply(views.resource(call, found), headers=operations.hint(call, found.operation))
+    call.finish(found.operation)
+    return response
+
+
+def show_all(call: Call) -> Response:
+    """GET of a collection, paged."""
+    page = listing.resources(call, call.names.get("parent"))
+    return listing.answer(call, page, (views.resource(call, each) for each in page.items))
+
+
+def write(call: Call) -> Response:
+    """PUT: create or overwrite."""
+    return _put(call, call.data, call.peek(call.address))
+
+
+def patch(call: Call) -> Response:
+    """PATCH of the few things that a patch may name; everything else is refused.
+
+    Raises:
+        ArmError: 400, the body names something else.
+        Refusal: there is nothing to patch (404).
+    """
+    found = call.peek(call.address)
+    if found is None:
+        raise missing(call.address)
+    allowed = _PATCHABLE[call.kind]
+    extra = sorted(set(_leaves(call.data, allowed)))
+    if extra:
+        text = f"A PATCH cannot change `{extra[0]}`; it can change {_spelt(allowed)}. Use PUT."
+        raise ArmError(400, "BadArgument", text, target=extra[0])
+    body: dict[str, Data] = json.loads(json.dumps(found.body))
+    for at in allowed:
+        wanted = pointer.get(call.data, at)
+        if wanted is not None:
+            held = pointer.get(body, at)
+            merge = isinstance(wanted, dict) and isinstance(held, dict) and at == _SCALE
+            pointer.put(body, at, {**held, **wanted} if merge else wanted)
+    return _put(call, body, found)
+
+
+def delete(call: Call) -> Response:
+    """DELETE, of a compute with `underlyingResourceAction`, which is required of Azure's callers.
+
+    `Detach` leaves nothing behind here, as `Delete` does.
+    """
+    action = call.request.asked("underlyingResourceAction", "Delete")
+    if action.casefold() not in ("delete", "detach"):
+        text = f"`{action}` is no underlyingResourceAction: it is Delete or Detach."
+        raise ArmError(400, "BadArgument", text, target="underlyingResourceAction")
+    return operations.deleted(call, service.delete(call.place, call.address))
+
+
+def nodes(call: Call) -> Response:
+    """POST listNodes: under `nodes`, on a single page, as the SDK cannot follow a second one."""
+    found = [
+        {
+            "nodeId": node.id,
+            "privateIpAddress": node.private_ip,
+            "publicIpAddress": node.public_ip,
+            "port": node.port,
+            "nodeState": node.state,
+            "runId": node.job,
+        }
+        for node in call.local.nodes(call.address)
+    ]
+    return reply({"nodes": found})
+
+
+def _put(call: Call, body: dict[str, Data], old: Found | None) -> Response:
+    number = service.put(call.place, call.address, body)
+    return operations.written(call, number, created=old is None)
+
+
+def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterable[str]:
+    """What a body names that is not allowed."""
+    if at in allowed or data is None:
+        return
+    inside = any(one[: len(at)] == at for one in allowed)
+    if inside and isinstance(data, dict):
+        for key, held in data.items():
+            yield from _leaves(held, allowed, (*at, key))
+    else:
+        yield pointer.dotted(at)
+
+
+def _spelt(pointers: Iterable[Pointer]) -> str:
+    return " and ".join(f"`{pointer.dotted(at)}`" for at in pointers)

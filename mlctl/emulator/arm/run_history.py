@@ -1,0 +1,88 @@
+"""The run history of jobs: how a run goes, and its logs, as `MLClient.jobs.stream` asks for them.
+
+The paths and fields are those of azure-ai-ml 1.35.2's client of the run history service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.emulator.arm import jobs
+from mlctl.emulator.http.messages import ArmError, Response, missing, reply
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.storage import blobs
+from mlctl.emulator.storage.blobs import BlobError
+from mlctl.kinds.address import PROVIDER
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.jobs import artifacts
+from mlctl.simulator.control_plane.jobs.records import Known
+from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.engine.jobs import Status
+
+ROOT = "/history/v1.0"
+_SCORING = "logs/azureml/executionlogs.txt"  # where the SDK looks for the log of a pipeline job
+_OVERVIEW = "logs/job_progress_overview.txt"
+
+
+def details(call: Call) -> Response:
+    """GET of the details of a run; in virtual time, who looks waits for it.
+
+    Raises:
+        ArmError: 404, there is no such run.
+    """
+    known = jobs.look(call)
+    name, view = known.row.name, known.view
+    body: dict[str, Data] = {
+        "runId": name,
+        "target": known.row.note.get("compute"),
+        "status": view.status.value,
+        "createdTimeUtc": clock.iso(known.row.created),
+        "properties": {},
+        "logFiles": {path: _url(call, name, path) for path, _ in _logs(known)},
+        "warnings": [{"source": "mlctl", "message": one} for one in _warnings(known)],
+    }
+    if view.status is Status.FAILED:
+        body["error"] = {"error": {"code": "UserError", "message": view.reason}}
+    return reply(body)
+
+
+def log(call: Call) -> Response:
+    """GET of a log by the signed URL that the details have.
+
+    Raises:
+        ArmError: 403, there is no signature; 404, there is no such log.
+    """
+    try:
+        blobs.admit(call)
+    except BlobError as error:
+        raise ArmError(error.status, error.code, error.message) from None
+    texts = dict(_logs(jobs.found(call)))
+    asked = call.names["log"]
+    if asked not in texts:
+        raise missing(f"{PROVIDER}/workspaces/jobs/logs/{asked}", f"job '{call.names['name']}'")
+    return Response(200, {"content-type": "text/plain; charset=utf-8"}, texts[asked].encode())
+
+
+def _logs(known: Known) -> Iterator[tuple[str, str]]:
+    """The logs that there are by now, under the names by which the SDK knows what to print."""
+    for path, text in artifacts.of(known):
+        name = path.relative_to(path.parts[0]).as_posix()
+        if path.parts[0] != artifacts.ARTIFACTS or known.view.started is None:
+            continue
+        if name.startswith("user_logs/"):
+            yield name, text
+        if name == _OVERVIEW:
+            yield _SCORING, text
+
+
+def _warnings(known: Known) -> Iterator[str]:
+    view = known.view
+    if view.warning:
+        yield view.warning
+    if view.reason and view.status is Status.CANCELED:
+        yield view.reason
+
+
+def _url(call: Call, name: str, path: str) -> str:
+    where = f"{ROOT}{call.scope.id}/runs/{name}/logs/{path}"
+    return f"{call.request.base}{where}?{blobs.sas(call.settings)}"

@@ -1,0 +1,241 @@
+"""What is above the resources: tenants, subscriptions, resource groups, providers, workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import NAMESPACE_URL, uuid5
+
+from mlctl import catalog
+from mlctl.backends.local.backend import LOCATION
+from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.requests import listing
+from mlctl.emulator.requests.call import Call, same
+from mlctl.kinds.address import PROVIDER, Scope
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state.rows import NOWHERE
+
+TENANT = str(uuid5(NAMESPACE_URL, "mlctl/tenant"))
+# The versions that azure-ai-ml 1.35.2 asks for; any other is answered as well.
+VERSIONS = (
+    "2024-10-01-preview",
+    "2024-04-01",
+    "2024-01-01-preview",
+    "2023-10-01",
+    "2023-08-01-preview",
+    "2023-04-01",
+    "2023-04-01-preview",
+    "2023-02-01-preview",
+)
+_TYPES = {
+    PROVIDER: (
+        "workspaces",
+        "workspaces/computes",
+        "workspaces/batchEndpoints",
+        "workspaces/batchEndpoints/deployments",
+        "workspaces/models",
+        "workspaces/models/versions",
+        "workspaces/environments",
+        "workspaces/environments/versions",
+        "workspaces/components",
+        "workspaces/components/versions",
+        "workspaces/codes",
+        "workspaces/codes/versions",
+        "workspaces/datastores",
+        "workspaces/jobs",
+        "locations/usages",
+        "locations/vmSizes",
+    ),
+    "Microsoft.Authorization": ("locks", "permissions"),
+    "Microsoft.Insights": ("metrics",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace and its region."""
+
+    scope: Scope
+    location: str
+
+
+def show(call: Call) -> Response:
+    """GET of a workspace: any name is one, unless the emulator is strict."""
+    return reply(_workspace(call, Workspace(call.scope, call.world.location)))
+
+
+def show_all(call: Call) -> Response:
+    """GET of the workspaces of a subscription, or of a resource group of it."""
+    found = sorted(_known(call), key=_key)
+    page = listing.cut(call, found, _key)
+    return listing.answer(call, page, (_workspace(call, each) for each in page.items))
+
+
+def make(call: Call) -> Response:
+    """PUT: a workspace; an existing one stays what it is.
+
+    Raises:
+        ArmError: 400, there is no such region.
+    """
+    names = call.names
+    asked = Scope(names["subscription"], names["group"], names["workspace"])
+    location = part.region(call.data.get("location") or LOCATION)
+    if location not in catalog.regions():
+        text = f"The provided location '{location}' is not available."
+        raise ArmError(400, "LocationNotAvailableForResourceType", text, target="location")
+    with call.store.change() as db:
+        made = rows.world(db, asked, location).workspace == NOWHERE
+        if made:
+            rows.make_workspace(db, asked, location)
+        world = rows.world(db, asked, location)
+    body = _workspace(call, Workspace(world.scope, world.location))
+    return reply(body, 201 if made else 200)
+
+
+def discovery(call: Call) -> Response:
+    """GET of a workspace's discoveryUrl: the base URLs of its data plane, all ours."""
+    names = ("api", "experimentation", "history", "modelmanagement", "pipelines", "studio")
+    return reply(dict.fromkeys(names, call.request.base))
+
+
+def tenants(_: Call) -> Response:
+    """GET of the tenants: one."""
+    tenant = {"id": f"/tenants/{TENANT}", "tenantId": TENANT, "displayName": "mlctl emulator"}
+    return reply({"value": [{**tenant, "tenantCategory": "Home", "countryCode": "US"}]})
+
+
+def subscriptions(call: Call) -> Response:
+    """GET of the subscriptions in use."""
+    ids = {each.scope.subscription.casefold(): each.scope.subscription for each in _all(call)}
+    return reply({"value": [_subscription(each) for _, each in sorted(ids.items())]})
+
+
+def subscription(call: Call) -> Response:
+    """GET of one subscription."""
+    wanted = call.names["subscription"]
+    known = {each.scope.subscription.casefold(): each.scope.subscription for each in _all(call)}
+    if call.settings.strict and wanted.casefold() not in known:
+        text = f"The subscription '{wanted}' could not be found."
+        raise ArmError(404, "SubscriptionNotFound", text)
+    return reply(_subscription(known.get(wanted.casefold(), wanted)))
+
+
+def groups(call: Call) -> Response:
+    """GET of the resource groups in use."""
+    found = {each.scope.resource_group.casefold(): each for each in reversed([*_known(call)])}
+    return reply({"value": [_group(found[name]) for name in sorted(found)]})
+
+
+def group(call: Call) -> Response:
+    """GET of one resource group."""
+    found = next(_known(call), None)
+    if found is None and call.settings.strict:
+        text = f"Resource group '{call.names['group']}' could not be found."
+        raise ArmError(404, "ResourceGroupNotFound", text)
+    names = call.names
+    unused = Workspace(Scope(names["subscription"], names["group"], ""), LOCATION)
+    return reply(_group(found or unused))
+
+
+def providers(call: Call) -> Response:
+    """GET of the resource providers: `az resource` reads api-versions off them."""
+    return reply({"value": [_provider(call, name) for name in _TYPES]})
+
+
+def provider(call: Call) -> Response:
+    """GET of one resource provider, or POST to register it, as it always is."""
+    wanted = call.names["namespace"].casefold()
+    name = next((each for each in _TYPES if each.casefold() == wanted), None)
+    if name is None:
+        text = f"The resource namespace '{call.names['namespace']}' is invalid."
+        raise ArmError(404, "InvalidResourceNamespace", text)
+    return reply(_provider(call, name))
+
+
+def _all(call: Call) -> Iterator[Workspace]:
+    """The workspaces that were made, and the one that exists from the start."""
+    home = call.settings.home
+    with call.store.look() as db:
+        found = [Workspace(scope, location) for scope, location, _ in rows.workspaces(db)]
+    if not any(same(each.scope, home) for each in found):
+        yield Workspace(home, LOCATION)
+    yield from found
+
+
+def _known(call: Call) -> Iterator[Workspace]:
+    """Those in the subscription, and the resource group, that the path names."""
+    names = {key: held.casefold() for key, held in call.names.items()}
+    for each in _all(call):
+        in_group = names.get("group") in (None, each.scope.resource_group.casefold())
+        if in_group and each.scope.subscription.casefold() == names["subscription"]:
+            yield each
+
+
+def _key(workspace: Workspace) -> str:
+    return str(workspace.scope).casefold()
+
+
+def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
+    scope = workspace.scope
+    name = str(uuid5(NAMESPACE_URL, f"{scope.id.casefold()}/workspace"))
+    moment = clock.iso(0.0)
+    return {
+        "id": scope.id,
+        "name": scope.workspace,
+        "type": f"{PROVIDER}/workspaces",
+        "location": workspace.location,
+        "tags": {},
+        "kind": "Default",
+        "sku": {"name": "Basic", "tier": "Basic"},
+        "identity": {"type": "SystemAssigned", "principalId": name, "tenantId": TENANT},
+        "systemData": {"createdAt": moment, "lastModifiedAt": moment},
+        "properties": {
+            "workspaceId": name,
+            "friendlyName": scope.workspace,
+            "description": "",
+            "provisioningState": "Succeeded",
+            "publicNetworkAccess": "Enabled",
+            "discoveryUrl": f"{call.request.base}/discovery/workspaces/{name}",
+            "mlFlowTrackingUri": call.request.base.replace("http", "azureml", 1) + scope.id,
+        },
+    }
+
+
+def _subscription(name: str) -> Data:
+    return {
+        "id": f"/subscriptions/{name}",
+        "subscriptionId": name,
+        "tenantId": TENANT,
+        "displayName": "mlctl emulator",
+        "state": "Enabled",
+        "subscriptionPolicies": {"quotaId": "Internal_2014-09-01", "spendingLimit": "Off"},
+        "authorizationSource": "RoleBased",
+        "managedByTenants": [],
+    }
+
+
+def _group(workspace: Workspace) -> Data:
+    scope = workspace.scope
+    return {
+        "id": f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}",
+        "name": scope.resource_group,
+        "type": "Microsoft.Resources/resourceGroups",
+        "location": workspace.location,
+        "properties": {"provisioningState": "Succeeded"},
+    }
+
+
+def _provider(call: Call, name: str) -> Data:
+    types = [
+        {"resourceType": each, "locations": [], "apiVersions": list(VERSIONS)}
+        for each in _TYPES[name]
+    ]
+    return {
+        "id": f"/subscriptions/{call.names['subscription']}/providers/{name}",
+        "namespace": name,
+        "registrationState": "Registered",
+        "registrationPolicy": "RegistrationRequired",
+        "resourceTypes": types,
+    }

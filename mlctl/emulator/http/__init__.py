@@ -1,0 +1,1 @@
+"""HTTP: messages, the server, TLS, and who may connect."""

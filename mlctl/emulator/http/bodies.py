@@ -1,0 +1,34 @@
+"""Bytes to JSON objects; what is in them is judged by the cloud."""
+
+from __future__ import annotations
+
+import json
+
+from mlctl.emulator.http.messages import ArmError
+from mlctl.pointer import Data
+
+
+def read(body: bytes) -> dict[str, Data]:
+    """The JSON object in a request body, whose `properties` are one too; no body is an empty one.
+
+    Raises:
+        ArmError: 400, it is something else, or holds what JSON or UTF-8 cannot.
+    """
+    if not body.strip():
+        return {}
+    try:
+        data = json.loads(body.decode())
+        # What JSON cannot hold (NaN), and what UTF-8 cannot (a lone surrogate), fails here.
+        json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(str(error) or type(error).__name__) from None
+    if not isinstance(data, dict):
+        raise _unreadable("an object was expected")
+    if not isinstance(data.get("properties") or {}, dict):
+        raise _unreadable("`properties` must be an object")
+    return data
+
+
+def _unreadable(why: str) -> ArmError:
+    text = f"The request content was invalid and could not be deserialized: '{why}'."
+    return ArmError(400, "InvalidRequestContent", text)

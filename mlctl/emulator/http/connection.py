@@ -1,0 +1,93 @@
+"""uvicorn's HTTP connection, and what it leaves out: ARM's error body, an end to half a request."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from mlctl.emulator.http.messages import ArmError, Response, refusal
+
+BREAK = "mlctl.break"  # in the scope of a request: how to break its connection
+PATIENCE = 30.0  # seconds that the head of a request, or more of its body, may take
+
+
+def protocol(*arguments: Any, **named: Any) -> Any:
+    """A connection; uvicorn calls this as it calls its own classes."""
+    make: Any = AutoHTTPProtocol
+    made = make(*arguments, **named)
+    application, watch = made.app, _Watch(made)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await application({**scope, BREAK: made.transport.abort}, receive, send)
+
+    made.app = app
+    made.connection_made, made.data_received = watch.connection_made, watch.data_received
+    made.send_400_response = lambda text: _end(made.transport, ArmError(400, "BadRequest", text))
+    return made
+
+
+def late() -> Response:
+    """The answer to who began a request and does not go on; the connection ends with it."""
+    text = f"The request was not complete after {PATIENCE:.0f} seconds."
+    error = ArmError(408, "RequestTimeout", text, headers={"connection": "close"})
+    return refusal(error, "")
+
+
+class _Watch:
+    """Ends a connection whose next request does not get beyond its head."""
+
+    def __init__(self, made: Any) -> None:
+        self._made = made
+        self._begin, self._receive = made.connection_made, made.data_received
+        self._alarm: Any = None
+
+    def connection_made(self, transport: Any) -> None:
+        """The connection stands."""
+        self._begin(transport)
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        """Some of a request has come."""
+        if self._waits and self._alarm is None:
+            self._expect()
+        self._receive(data)
+        if not self._waits and self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    @property
+    def _waits(self) -> bool:
+        """Whether there is no request that is being answered."""
+        cycle = self._made.cycle
+        return cycle is None or bool(cycle.response_complete)
+
+    def _expect(self) -> None:
+        self._alarm = self._made.loop.call_later(PATIENCE, self._give_up)
+
+    def _give_up(self) -> None:
+        self._alarm = None
+        if self._waits:
+            _write(self._made.transport, late())
+
+
+def _end(transport: Any, error: ArmError) -> None:
+    _write(transport, refusal(error, ""))
+
+
+def _write(transport: Any, response: Response) -> None:
+    """Send a response past uvicorn, which knows of no request, and close."""
+    if transport.is_closing():
+        return
+    headers = {
+        **response.headers,
+        "content-length": str(len(response.body)),
+        "connection": "close",
+    }
+    lines = [
+        f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
+        *(f"{name}: {held}" for name, held in headers.items()),
+    ]
+    transport.write("\r\n".join([*lines, "", ""]).encode("latin-1") + response.body)
+    transport.close()

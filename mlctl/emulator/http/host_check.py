@@ -1,0 +1,54 @@
+"""Which names a caller may call the emulator by: a web page must not reach it by a name of its own.
+
+A page on the caller's machine can have its own name lead to 127.0.0.1 (DNS rebinding), and would
+then speak to the emulator as its own origin. The browser still sends the page's name as the Host.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Collection
+from urllib.parse import urlsplit
+
+from mlctl.emulator.http.messages import ArmError, Request, Response, refusal
+from mlctl.emulator.http.secure_files import EVERYWHERE
+
+_LOOPBACK = "localhost"
+
+
+def admitting(
+    answer: Callable[[Request], Response], bound: str, more: Collection[str]
+) -> Callable[[Request], Response]:
+    """An answering function that refuses (421) requests for hosts that are not its own.
+
+    Its own are the address it is `bound` to (every address, where that is all interfaces),
+    loopback, and the names in `more`.
+    """
+    known = {each.casefold().strip("[]") for each in (bound, *more)}
+
+    def admitted(request: Request) -> Response:
+        host = _name(request.header("host"))
+        if host in known or _is_ours(host, anywhere=bound in EVERYWHERE):
+            return answer(request)
+        text = (
+            f"This emulator is not known as '{host}'. If it should be, start it with"
+            " --allow-host and that name."
+        )
+        return refusal(ArmError(421, "MisdirectedRequest", text), "")
+
+    return admitted
+
+
+def _name(header: str) -> str:
+    try:
+        return (urlsplit(f"//{header}").hostname or "").rstrip(".")
+    except ValueError:
+        return header[:80]
+
+
+def _is_ours(host: str, *, anywhere: bool) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == _LOOPBACK or host.endswith("." + _LOOPBACK)
+    return anywhere or address.is_loopback

@@ -1,0 +1,89 @@
+"""A record of every request and its answer, one JSON object a line, without secrets."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from threading import Lock
+
+from mlctl.emulator.http.messages import Request, Response
+from mlctl.pointer import Data
+
+_SECRET = re.compile(
+    r"password|secret|sas|sig$|signature|accesskey|accountkey|token|authorization|identity-header"
+    r"|sshpublickey|^key$",
+    re.IGNORECASE,
+)
+_OPEN = frozenset({"secretstype", "token_type", "$skiptoken"})
+_HIDDEN = "***"
+_LONGEST = 100_000  # bytes of a body that is written down
+
+
+class Recorder:
+    """Answers as `answer` does, and tells `write` a line about it."""
+
+    def __init__(
+        self,
+        answer: Callable[[Request], Response],
+        write: Callable[[str], object],
+        now: Callable[[], float],
+    ) -> None:
+        self._answer = answer
+        self._write = write
+        self._now = now
+        self._lock = Lock()
+
+    def __call__(self, request: Request) -> Response:
+        """The response to a request."""
+        began = self._now()
+        response = self._answer(request)
+        line = json.dumps(_line(request, response, self._now() - began), ensure_ascii=False)
+        with self._lock:
+            self._write(line + "\n")
+        return response
+
+
+def _line(request: Request, response: Response, seconds: float) -> Data:
+    return {
+        "method": request.method,
+        "path": request.path,
+        "query": _shown(dict(request.query)),
+        "headers": _shown(dict(request.headers)),
+        "body": _body(request.body),
+        "status": response.status,
+        "response_headers": _shown(dict(response.headers)),
+        "response": _body(response.body),
+        "cut": response.cut,
+        "milliseconds": round(seconds * 1000, 3),
+    }
+
+
+def _body(content: bytes) -> Data:
+    """JSON as data; of anything else only how long it is."""
+    if not content or len(content) > _LONGEST:
+        return {"bytes": len(content)} if content else None
+    try:
+        return _shown(json.loads(content))
+    except (ValueError, RecursionError):
+        return {"bytes": len(content)}
+
+
+def _shown(data: Data) -> Data:
+    """The same without what nobody else should read."""
+    match data:
+        case dict():
+            return {
+                key: _HIDDEN if _hides(key, held) else _shown(held) for key, held in data.items()
+            }
+        case list():
+            return [_shown(each) for each in data]
+        case str():
+            return re.sub(r"([?&]sig=)[^&]*", rf"\1{_HIDDEN}", data)
+        case _:
+            return data
+
+
+def _hides(key: str, value: Data) -> bool:
+    secret = _SECRET.search(key) and key.casefold() not in _OPEN
+    return bool(secret) and isinstance(value, str) and value != ""

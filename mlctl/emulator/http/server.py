@@ -1,0 +1,188 @@
+"""The socket in front of the emulator: an ASGI application for uvicorn, and uvicorn itself."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+import uvicorn
+
+from mlctl.emulator.http import connection
+from mlctl.emulator.http.messages import UNCUT, ArmError, Request, Response, refusal
+
+Answer: TypeAlias = Callable[[Request], Response]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+LARGEST_BODY = 16 * 2**20  # bytes; blobs may be larger
+LARGEST_BLOB = 256 * 2**20
+_BLOBS = "/blob/"
+_BACKLOG = 2048
+_IDLE_SECONDS = 75
+_GRACE_SECONDS = 1
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one.
+
+    Raises:
+        OSError: the address is taken, or not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio sends small packets at once (TCP_NODELAY) only then.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def serve(
+    answer: Answer,
+    listener: socket.socket,
+    tls: tuple[Path, Path] | None,
+    ready: Callable[[], None],
+) -> None:
+    """Serve until SIGINT or SIGTERM; `tls` is a certificate and its key, `ready` is told once.
+
+    What runs when the signal comes is finished; connections that idle are closed.
+    """
+    certificate, key = tls or (None, None)
+    protocol: Any = connection.protocol
+    config = uvicorn.Config(
+        Application(answer),
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    server: Any = uvicorn.Server(config)
+    begin = server.startup
+
+    async def startup(sockets: list[socket.socket] | None = None) -> None:
+        await begin(sockets)
+        ready()
+
+    server.startup = startup
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _ignored)  # uvicorn raises them again when it has ended
+    server.run([listener])
+
+
+def _ignored(*_: object) -> None: ...
+
+
+class Application:
+    """The ASGI side: reads a request, answers it, sends the response as it says.
+
+    The answer comes on the event loop itself: it takes a fraction of a millisecond, and the state
+    has one lock, so that threads would only wait for each other.
+    """
+
+    def __init__(self, answer: Answer, patience: float = connection.PATIENCE) -> None:
+        """`patience` is how many seconds a client may be silent in the middle of a request."""
+        self._answer = answer
+        self._patience = patience
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            return
+        request = _request(scope)
+        largest = LARGEST_BLOB if request.path.startswith(_BLOBS) else LARGEST_BODY
+        response = await self._answered(request, receive, largest)
+        if response.wait:
+            await asyncio.sleep(response.wait)
+        if request.method == "HEAD":
+            response = replace(response, headers=_lengthened(response), body=b"")
+        await _send(response, scope, send)
+
+    async def _answered(self, request: Request, receive: Receive, largest: int) -> Response:
+        if _asks_in_vain(request, largest):
+            return _too_large(largest, {"connection": "close"})
+        try:
+            body = await _body(receive, largest, self._patience)
+        except TimeoutError:
+            return connection.late()
+        return _too_large(largest) if body is None else self._answer(replace(request, body=body))
+
+
+def _asks_in_vain(request: Request, largest: int) -> bool:
+    """Whether the client waits to be told if it may send a body, and may not."""
+    length = request.header("content-length")
+    waits = request.header("expect").casefold() == "100-continue"
+    return waits and length.isdecimal() and int(length) > largest
+
+
+def _too_large(largest: int, headers: Mapping[str, str] | None = None) -> Response:
+    text = f"The request is larger than {largest // 2**20} MB."
+    return refusal(ArmError(413, "RequestEntityTooLarge", text, headers=headers), "")
+
+
+def _request(scope: Message) -> Request:
+    headers = {name.decode("latin-1"): held.decode("latin-1") for name, held in scope["headers"]}
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+    base = f"{scope['scheme']}://{headers.get('host', '')}"
+    return Request(scope["method"], path, dict(reversed(pairs)), headers, b"", base)
+
+
+async def _body(receive: Receive, largest: int, patience: float) -> bytes | None:
+    """The body; None when it is too large, read to its end all the same: who is still writing would
+    not read our answer.
+
+    Raises:
+        TimeoutError: the client is silent for longer than `patience`.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await asyncio.wait_for(receive(), patience)
+        if message["type"] == "http.disconnect":
+            return b"" if size <= largest else None
+        size += len(message.get("body", b""))
+        if size <= largest:
+            parts.append(message.get("body", b""))
+        else:
+            parts.clear()
+        if not message.get("more_body"):
+            return b"".join(parts) if size <= largest else None
+
+
+async def _send(response: Response, scope: Message, send: Send) -> None:
+    if response.cut is not UNCUT and response.cut < 0:
+        scope[connection.BREAK]()
+        return
+    headers = _lengthened(response)
+    start = [(name.encode("latin-1"), held.encode("latin-1")) for name, held in headers.items()]
+    await send({"type": "http.response.start", "status": response.status, "headers": start})
+    if response.cut is UNCUT:
+        await send({"type": "http.response.body", "body": response.body})
+    else:  # uvicorn closes the connection of an application that ends in the middle
+        part = response.body[: response.cut]
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+def _lengthened(response: Response) -> Mapping[str, str]:
+    if response.status in (204, 304):
+        return response.headers
+    return {"content-length": str(len(response.body)), **response.headers}

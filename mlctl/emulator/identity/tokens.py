@@ -1,0 +1,196 @@
+"""Who asks: the cloud's metadata, tokens, the endpoints that hand them out, and their check."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from urllib.parse import parse_qsl
+from uuid import NAMESPACE_URL, uuid5
+
+from mlctl.emulator.arm.workspaces import TENANT
+from mlctl.emulator.http.messages import ArmError, Request, Response, reply
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.requests.settings import Settings
+from mlctl.pointer import Data
+
+CLOUD = "EmulatorCloud"
+_LIFE = 24 * 3600  # seconds that a token lasts
+_USER = str(uuid5(NAMESPACE_URL, "mlctl/user"))
+_FIRST_OBJECT = "2022-09-01"  # older versions of the metadata are an array of clouds
+
+
+def check(request: Request, settings: Settings) -> None:
+    """Let in who bears the token, or one that it signed; without a token set, everybody.
+
+    Raises:
+        ArmError: 401.
+    """
+    if settings.token is None:
+        return
+    scheme, _, given = request.header("authorization").partition(" ")
+    if scheme.casefold() == "bearer" and _valid(given, settings):
+        return
+    what = "is missing" if not given else "is not one that this emulator gave out, or has expired"
+    text = f"Authentication failed. The access token {what}."
+    challenge = f'Bearer authorization_uri="{request.base}/{TENANT}", error="invalid_token"'
+    raise ArmError(401, "AuthenticationFailed", text, headers={"www-authenticate": challenge})
+
+
+def clouds(call: Call) -> Response:
+    """GET /metadata/endpoints: an object since 2022-09-01, before that an array."""
+    base = call.request.base
+    cloud: dict[str, Data] = {
+        "name": CLOUD,
+        "portal": base,
+        "authentication": {
+            "loginEndpoint": base,
+            "audiences": [base, base + "/"],
+            "tenant": TENANT,
+            "identityProvider": "AAD",
+        },
+        "resourceManager": base,
+        "graph": base,
+        "graphAudience": base,
+        "microsoftGraphResourceId": base + "/",
+        "batch": base,
+        "media": base,
+        "gallery": base,
+        "activeDirectoryDataLake": base,
+        "sqlManagement": base,
+        "vmImageAliasDoc": base,
+        "suffixes": {
+            "storage": "core.windows.net",
+            "keyVaultDns": "vault.azure.net",
+            "acrLoginServer": "azurecr.io",
+            "sqlServerHostname": "database.windows.net",
+            "azureDataLakeStoreFileSystem": "azuredatalakestore.net",
+            "azureDataLakeAnalyticsCatalogAndJob": "azuredatalakeanalytics.net",
+        },
+    }
+    single = call.request.asked("api-version") >= _FIRST_OBJECT
+    return reply(cloud if single else [cloud])
+
+
+def app_service(call: Call) -> Response:
+    """GET of a token as App Service's managed identity endpoint gives it: `expires_on` is a text.
+
+    Raises:
+        ArmError: 401, the secret header is missing or wrong.
+    """
+    secret = call.request.header("x-identity-header")
+    wanted = call.settings.token
+    if not secret or (wanted is not None and not _equal(secret, wanted)):
+        raise ArmError(401, "Unauthorized", "The header X-IDENTITY-HEADER is missing or wrong.")
+    return reply(_granted(call, call.request.asked("resource")))
+
+
+def imds(call: Call) -> Response:
+    """GET of a token as a virtual machine's metadata service gives it.
+
+    Raises:
+        ArmError: 400, the `Metadata` header is missing; 401, only who has the token gets one.
+    """
+    if call.request.header("metadata").casefold() != "true":
+        raise ArmError(400, "invalid_request", "Required metadata header not specified")
+    check(call.request, call.settings)
+    return reply(_granted(call, call.request.asked("resource")))
+
+
+def entra(call: Call) -> Response:
+    """POST of a client's credentials for a token (OAuth 2.0, v1 and v2).
+
+    Raises:
+        ArmError: 401, the client's secret is not the token.
+    """
+    form = dict(parse_qsl(call.request.body.decode(errors="replace")))
+    wanted = call.settings.token
+    if wanted is not None and not _equal(form.get("client_secret", ""), wanted):
+        raise ArmError(401, "invalid_client", "The client's secret is not the emulator's token.")
+    resource = form.get("resource") or form.get("scope", "").removesuffix("/.default")
+    granted = _granted(call, resource)
+    return reply({**granted, "expires_in": _LIFE, "ext_expires_in": _LIFE})
+
+
+def openid(call: Call) -> Response:
+    """GET of the OpenID configuration of a tenant."""
+    here = f"{call.request.base}/{call.names['tenant']}"
+    return reply(
+        {
+            "issuer": f"{call.request.base}/{TENANT}/v2.0",
+            "token_endpoint": f"{here}/oauth2/v2.0/token",
+            "authorization_endpoint": f"{here}/oauth2/v2.0/authorize",
+            "device_authorization_endpoint": f"{here}/oauth2/v2.0/devicecode",
+            "jwks_uri": f"{here}/discovery/v2.0/keys",
+            "tenant_region_scope": "WW",
+        }
+    )
+
+
+def instances(call: Call) -> Response:
+    """GET of the instance discovery: this authority, and no other."""
+    host = call.request.base.partition("://")[2]
+    aliases = {"preferred_network": host, "preferred_cache": host, "aliases": [host]}
+    openid_url = f"{call.request.base}/{TENANT}/v2.0/.well-known/openid-configuration"
+    return reply(
+        {"tenant_discovery_endpoint": openid_url, "api-version": "1.1", "metadata": [aliases]}
+    )
+
+
+def _granted(call: Call, resource: str) -> dict[str, Data]:
+    expires = int(call.settings.now()) + _LIFE
+    return {
+        "access_token": _token(call, resource, expires),
+        "expires_on": str(expires),
+        "resource": resource,
+        "token_type": "Bearer",
+        "client_id": _USER,
+    }
+
+
+def _token(call: Call, resource: str, expires: int) -> str:
+    """A JSON web token like the service's, signed with the emulator's token."""
+    began = expires - _LIFE
+    claims = {
+        "aud": resource,
+        "iss": f"https://sts.windows.net/{TENANT}/",
+        "iat": began,
+        "nbf": began,
+        "exp": expires,
+        "appid": _USER,
+        "oid": _USER,
+        "sub": _USER,
+        "tid": TENANT,
+        "idtyp": "app",
+        "ver": "1.0",
+        "xms_mirid": f"/subscriptions/{call.settings.home.subscription}/resourcegroups/mlctl/"
+        "providers/Microsoft.ManagedIdentity/userAssignedIdentities/emulator",
+    }
+    head = {"typ": "JWT", "alg": "HS256"}
+    signed = f"{_part(json.dumps(head).encode())}.{_part(json.dumps(claims).encode())}"
+    return f"{signed}.{_signature(signed, call.settings)}"
+
+
+def _valid(given: str, settings: Settings) -> bool:
+    if _equal(given, settings.token or ""):
+        return True
+    signed, _, signature = given.rpartition(".")
+    if not _equal(signature, _signature(signed, settings)):
+        return False
+    claims = json.loads(base64.urlsafe_b64decode(signed.partition(".")[2] + "=="))
+    return bool(claims["exp"] > settings.now())
+
+
+def _equal(one: str, other: str) -> bool:
+    """Compared in the same time, however much agrees."""
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def _signature(signed: str, settings: Settings) -> str:
+    key = (settings.token or CLOUD).encode()
+    return _part(hmac.new(key, signed.encode(), hashlib.sha256).digest())
+
+
+def _part(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")

@@ -1,0 +1,119 @@
+"""The note that a running emulator leaves for others: where it is, and how to be let in."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mlctl.emulator.http import secure_files
+from mlctl.emulator.identity.tokens import CLOUD
+from mlctl.kinds.address import Scope
+
+FILE = Path(".mlctl", "emulator.json")
+_SOON = 2.0  # seconds that a running emulator may take to let somebody in
+_MOST = 2**31  # of process ids
+# App Service's protocol needs a secret; where no token is set, any will do.
+_ANY_SECRET = "emulator"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An emulator: its URL, the authority of its certificate (None: plain HTTP), its home."""
+
+    url: str
+    ca_file: str | None
+    bundle: str | None
+    subscription: str
+    resource_group: str
+    workspace: str
+    token: str | None
+    pid: int
+
+    @property
+    def scope(self) -> Scope:
+        """The workspace that exists from the start."""
+        return Scope(self.subscription, self.resource_group, self.workspace)
+
+    def leave(self, file: Path) -> None:
+        """Leave the note where others look for it, readable by the user only.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        secure_files.write(file, json.dumps(asdict(self), indent=2).encode())
+
+    def forget(self, file: Path, before: Running | None = None) -> None:
+        """Take the note away, unless another emulator has left its own there.
+
+        The note of the one that ran `before` comes back, if it still does.
+        """
+        if _read(file) != self:
+            return
+        if before is not None and before.lives:
+            before.leave(file)
+        else:
+            file.unlink(missing_ok=True)
+
+    @property
+    def lives(self) -> bool:
+        """Whether its process is there, and somebody listens where it did."""
+        try:
+            os.kill(self.pid, 0)
+        except PermissionError:
+            pass
+        except OSError:
+            return False
+        where = urlsplit(self.url)
+        try:
+            socket.create_connection((where.hostname or "", where.port or 0), _SOON).close()
+        except OSError:
+            return False
+        return True
+
+
+def find(file: Path) -> Running | None:
+    """The emulator whose note is there, if it runs."""
+    running = _read(file)
+    return running if running is not None and running.lives else None
+
+
+def exports(running: Running, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The variables after which programs that know nothing of emulators talk to this one."""
+    url = running.url
+    yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
+    yield "AZUREML_CURRENT_CLOUD", CLOUD
+    yield "REGISTRY_DISCOVERY_ENDPOINT_URL", f"{url}/"
+    if running.bundle:
+        yield "REQUESTS_CA_BUNDLE", running.bundle
+        yield "SSL_CERT_FILE", running.bundle
+        yield "CURL_CA_BUNDLE", running.bundle
+    yield "IDENTITY_ENDPOINT", f"{url}/msi/token"
+    yield "IDENTITY_HEADER", running.token or _ANY_SECRET
+    yield "AZURE_SUBSCRIPTION_ID", running.subscription
+    yield "AZURE_DEFAULTS_GROUP", running.resource_group
+    yield "AZURE_DEFAULTS_WORKSPACE", running.workspace
+    host = url.partition("://")[2].rpartition(":")[0].strip("[]")
+    for name in ("NO_PROXY", "no_proxy"):
+        held = [each for each in environment.get(name, "").split(",") if each]
+        yield name, ",".join(dict.fromkeys([*held, host, "127.0.0.1", "localhost"]))
+
+
+def shell(pairs: Iterator[tuple[str, str]]) -> str:
+    """Lines that a POSIX shell evaluates."""
+    return "".join(f"export {name}={shlex.quote(held)}\n" for name, held in pairs)
+
+
+def _read(file: Path) -> Running | None:
+    """The note, unless it is none: anybody may have written it."""
+    try:
+        note = Running(**json.loads(file.read_text(encoding="utf-8")))
+        sound = type(note.pid) is int and 0 < note.pid < _MOST and urlsplit(note.url).port
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+    return note if sound else None

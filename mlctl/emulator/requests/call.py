@@ -1,0 +1,114 @@
+"""One request on its way to an answer: what it names, and what it may touch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import quote, urlencode
+from uuid import NAMESPACE_URL, uuid5
+
+from mlctl import catalog
+from mlctl.backends.local.backend import LOCATION, LocalBackend
+from mlctl.emulator.http import bodies
+from mlctl.emulator.http.messages import Request, missing
+from mlctl.emulator.requests.blob_store import Shelf
+from mlctl.emulator.requests.settings import VIRTUAL, Settings
+from mlctl.kinds.address import PROVIDER, Address, Scope
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane.http_faults import Style
+from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.rows import NOWHERE, World
+from mlctl.simulator.control_plane.state.store import Store
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request whose path was understood; `names` are the parts of it that name something."""
+
+    request: Request
+    kind: str
+    names: Mapping[str, str]
+    store: Store
+    shelf: Shelf
+    settings: Settings
+    style: Style
+
+    @property
+    def world(self) -> World:
+        """The cloud as seen from the workspace that the path names.
+
+        Raises:
+            ArmError: 404, there is no such workspace and none is made on first use.
+        """
+        names = self.names
+        asked = Scope(names["subscription"], names["group"], names["workspace"])
+        home = self.settings.home
+        at_home = same(asked, home)
+        with self.store.look() as db:
+            world = rows.world(db, home if at_home else asked, LOCATION)
+        if self.settings.strict and world.workspace == NOWHERE and not at_home:
+            raise missing(
+                f"{PROVIDER}/workspaces/{asked.workspace}",
+                f"resource group '{asked.resource_group}'",
+            )
+        return world
+
+    @property
+    def scope(self) -> Scope:
+        """The workspace, as it was first spelt."""
+        return self.world.scope
+
+    @property
+    def place(self) -> Place:
+        """Where the cloud's verbs work."""
+        return Place(self.store, self.world.scope, self.world.location, catalog)
+
+    @property
+    def local(self) -> LocalBackend:
+        """The workspace as a backend, for what it knows beside its resources."""
+        return LocalBackend(self.store, self.scope, location=self.world.location)
+
+    @property
+    def address(self) -> Address:
+        """The resource that the path names."""
+        names = self.names
+        return Address(self.kind, names["name"], names.get("parent"), names.get("version"))
+
+    @cached_property
+    def data(self) -> dict[str, Data]:
+        """The JSON object of the body.
+
+        Raises:
+            ArmError: 400, it is none.
+        """
+        return bodies.read(self.request.body)
+
+    def peek(self, address: Address) -> Found | None:
+        """A resource as it stands; unlike the verbs of the cloud, this meets no fault."""
+        with self.store.look() as db:
+            return rows.find(db, self.world.workspace, address)
+
+    def guid(self, purpose: str) -> str:
+        """An id that stays the same for this workspace of this cloud."""
+        scope = str(self.scope).casefold()
+        return str(uuid5(NAMESPACE_URL, f"{self.world.seed}/{scope}/{purpose}"))
+
+    def url(self, path: str, query: Mapping[str, str] | None = None) -> str:
+        """The absolute URL of a path of ours."""
+        pairs = {"api-version": self.request.asked("api-version"), **(query or {})}
+        asked = urlencode({key: held for key, held in pairs.items() if held}, quote_via=quote)
+        return f"{self.request.base}{quote(path)}{'?' if asked else ''}{asked}"
+
+    def finish(self, number: int | None) -> None:
+        """In virtual time, let it pass until an operation has ended; else it passes by itself."""
+        if number is not None and self.settings.pace is VIRTUAL:
+            service.finish(self.place, number)
+
+
+def same(one: Scope, other: Scope) -> bool:
+    """Whether two names mean one workspace."""
+    return str(one).casefold() == str(other).casefold()

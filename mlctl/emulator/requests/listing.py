@@ -1,0 +1,161 @@
+"""Lists: a page at a time, each page read off the state as it stands then.
+
+A page begins after the last item of the one before, by name or by age, so that nothing is listed
+twice and nothing is left out, whatever is written in between.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.requests.call import Call
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.context import Found
+
+Item = TypeVar("Item")
+_COLUMNS = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """Some items, and where the next page begins (None: this is the last one)."""
+
+    items: Sequence[Item]
+    after: Sequence[Data] | None
+
+
+def answer(call: Call, page: Page[Any], bodies: Iterable[Data]) -> Response:
+    """`{"value": [...]}`, with an absolute `nextLink` where there is more."""
+    body: dict[str, Data] = {"value": list(bodies)}
+    if page.after is not None:
+        token = base64.urlsafe_b64encode(json.dumps(page.after).encode()).decode()
+        kept = {k: v for k, v in call.request.query.items() if k.casefold() != "$skiptoken"}
+        top = _top(call)
+        if top is not None:
+            kept = {k: v for k, v in kept.items() if k.casefold() != "$top"}
+            kept["$top"] = str(top - len(page.items))
+        body["nextLink"] = call.url(call.request.path, {**kept, "$skipToken": token})
+    return reply(body)
+
+
+def cut(call: Call, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
+    """The page that the request asks for, of items in the order of their keys."""
+    after = _after(call, str)
+    rest = [each for each in items if after is None or [key(each)] > after]
+    return _page(call, rest, lambda each: [key(each)])
+
+
+def resources(call: Call, parent: str | None) -> Page[Found]:
+    """The resources of the call's kind (of one parent), by name.
+
+    Raises:
+        Refusal: there is no such parent (404), or a fault was set for the call.
+    """
+    name, number = _after(call, str, int) or ["", 0]
+    found = service.page(call.place, call.kind, parent, (name, number), _limit(call) + 1)
+    return _page(call, found, lambda each: [each.address.name.lower(), each.id])
+
+
+def names(call: Call) -> Page[str]:
+    """The names of the call's kind, each once, in lower case."""
+    (after,) = _after(call, str) or [""]
+    within = rows.holder(Address(call.kind, ""))
+    with call.store.look() as db:
+        found = db.execute(
+            "SELECT DISTINCT lower(name) FROM resources WHERE workspace = ? AND kind = ?"
+            " AND holder = ? AND lower(name) > ? ORDER BY lower(name) LIMIT ?",
+            (call.world.workspace, call.kind, within, after, _limit(call) + 1),
+        ).fetchall()
+    return _page(call, [name for (name,) in found], lambda each: [each])
+
+
+def versions(call: Call, name: str) -> Page[Found]:
+    """The versions of an asset: oldest first, or as `$orderBy=createdtime desc` says."""
+    newest_first = call.request.asked("$orderBy").casefold().replace("%20", " ").endswith(" desc")
+    sign, order = ("<", "DESC") if newest_first else (">", "ASC")
+    first = rows.key(Address(call.kind, name))
+    (after,) = _after(call, int) or [2**62 if newest_first else 0]
+    query = (  # each plus leads SQLite away from an index that has more to read
+        f"WHERE +workspace = ? AND key >= ? AND key < ? AND +id {sign} ?{_archived(call)}"
+        f" ORDER BY +id {order} LIMIT ?"
+    )
+    until = first[:-1] + ";"  # the character after `:`
+    found = _select(call, query, (first, until, after, _limit(call) + 1))
+    return _page(call, found, lambda each: [each.id])
+
+
+def _archived(call: Call) -> str:
+    """SQL for `listViewType`: the active ones unless it says otherwise."""
+    held = " AND json_extract(body, '$.properties.isArchived') IS "
+    match call.request.asked("listViewType", "All").casefold():
+        case "activeonly":
+            return held + "NOT 1"
+        case "archivedonly":
+            return held + "1"
+        case _:
+            return ""
+
+
+def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[Found]:
+    with call.store.look() as db:
+        workspace = call.world.workspace
+        read = db.execute(_COLUMNS + where, (workspace, *arguments)).fetchall()
+        found = [
+            Found(number, Address(kind, name, parent, version), state, operation, json.loads(text))
+            for number, kind, name, parent, version, state, operation, text in read
+        ]
+        service.show_nodes(call.place, db, workspace, found)
+    return found
+
+
+def _page(call: Call, rest: list[Item], key: Callable[[Item], Sequence[Data]]) -> Page[Item]:
+    """The first of `rest`, which may hold one item more than the page does."""
+    limit = _limit(call)
+    items = rest[:limit]
+    top = _top(call)
+    more = len(rest) > limit and (top is None or top > limit)
+    return Page(items, key(items[-1]) if more and items else None)
+
+
+def _limit(call: Call) -> int:
+    wanted = [_number(call, name) for name in ("$top", "count")]
+    return min(call.settings.page, *(each for each in wanted if each), call.settings.page)
+
+
+def _top(call: Call) -> int | None:
+    """How many items are wanted in all."""
+    return _number(call, "$top")
+
+
+def _number(call: Call, name: str) -> int | None:
+    text = call.request.asked(name)
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:10]) < 2**31):
+        told = f"`{name}` must be a whole number from 1, not `{text}`."
+        raise ArmError(400, "InvalidQueryParameterValue", told, target=name)
+    return int(text)
+
+
+def _after(call: Call, *shape: type) -> list[Data] | None:
+    """The key that the page begins after, as `answer` wrote it."""
+    token = call.request.asked("$skipToken")
+    if not token:
+        return None
+    try:
+        after = json.loads(base64.urlsafe_b64decode(token.encode()))
+    except (ValueError, binascii.Error, RecursionError):
+        after = None
+    if not isinstance(after, list) or [type(each) for each in after] != list(shape):
+        told = f"`{token}` is no $skipToken of this list."
+        raise ArmError(400, "InvalidQueryParameterValue", told, target="$skipToken")
+    return after

@@ -1,0 +1,21 @@
+"""Resources as they go over the wire."""
+
+from __future__ import annotations
+
+from mlctl.emulator.requests.call import Call
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.state.context import Found
+
+
+def resource(call: Call, found: Found) -> dict[str, Data]:
+    """The body of a resource, with what the SDK relies on, and an endpoint's URLs being ours."""
+    properties = found.body["properties"]
+    properties["provisioningState"] = found.state
+    if found.address.kind == "batch-endpoint":
+        # The SDK takes what stands before "/subscriptions/" for the service's base URL.
+        here = call.request.base + found.address.id(call.scope)
+        properties |= {"scoringUri": f"{here}/jobs", "swaggerUri": f"{here}/swagger.json"}
+    configured = properties.get("deploymentConfiguration")
+    if configured:
+        configured.setdefault("settings", {})  # the SDK breaks without (KeyError)
+    return found.body

@@ -1,0 +1,1 @@
+"""As much of Azure Storage as uploads and downloads need."""

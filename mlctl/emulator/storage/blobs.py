@@ -1,0 +1,274 @@
+"""The blob server behind uploads: as much of Azure Storage's REST API as the SDK's transfers need.
+
+`https://HOST/blob/{account}/{container}/{name}`; an account is a folder, `.blob.core.windows.net`
+at its end is dropped.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from urllib.parse import urlencode
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+from mlctl.emulator.http.messages import Response
+from mlctl.emulator.requests.blob_store import Item, Sort
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.requests.settings import Settings
+from mlctl.pointer import Data
+
+ROOT = "blob"
+_META = "x-ms-meta-"
+_DOMAIN = re.compile(r"\.(blob|file|dfs)\.[^/]*$")
+_PAGE = 5000
+
+
+class BlobError(Exception):
+    """A refusal in the words of Azure Storage, which are not ARM's."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+
+
+def sas(settings: Settings) -> str:
+    """A shared access signature for all that we store."""
+    signed = {"sv": "2022-11-02", "sr": "c", "sp": "racwdl", "se": "2099-12-31T00:00:00Z"}
+    return urlencode({**signed, "sig": _signature(settings)})
+
+
+def key(settings: Settings) -> str:
+    """An account key."""
+    return _signature(settings)
+
+
+def lay(call: Call, container: str, name: str, content: bytes) -> None:
+    """Put a blob into a container, which is named with its account before it."""
+    note = _note(call, content, "application/octet-stream", {})
+    call.shelf.put(Sort.BLOB, f"{container}/{name}", note, content)
+
+
+def answer(call: Call) -> Response:
+    """Any request for a container or a blob."""
+    try:
+        admit(call)
+        return _answered(call)
+    except BlobError as error:
+        return _refused(error)
+
+
+def admit(call: Call) -> None:
+    """Who has a signature or the token may come in; without a token set, everybody.
+
+    Raises:
+        BlobError: 403, the caller has neither.
+    """
+    token = call.settings.token
+    if token is None:
+        return
+    given = call.request.asked("sig")
+    bearer = call.request.header("authorization").partition(" ")[2]
+    for one, other in ((given, _signature(call.settings)), (bearer, token)):
+        if hmac.compare_digest(one.encode(), other.encode()):
+            return
+    raise BlobError(403, "AuthenticationFailed", "Server failed to authenticate the request.")
+
+
+def _refused(error: BlobError) -> Response:
+    body = (
+        '<?xml version="1.0" encoding="utf-8"?>'
+        f"<Error><Code>{error.code}</Code><Message>{escape(error.message)}</Message></Error>"
+    )
+    headers = {"content-type": "application/xml", "x-ms-error-code": error.code}
+    return Response(error.status, headers, body.encode())
+
+
+def _answered(call: Call) -> Response:
+    name, method = call.names.get("blob"), call.request.method
+    work = call.request.asked("comp").casefold()
+    if not name:
+        return _list(call) if (method, work) == ("GET", "list") else _container_done(call)
+    match method, work:
+        case "PUT", "":
+            return _put(call, call.request.body)
+        case "PUT", _ if work in _PUTS:
+            return _PUTS[work](call)
+        case "GET" | "HEAD", "" | "metadata":
+            return _show(call)
+        case "DELETE", "":
+            return _drop(call)
+        case _:
+            text = f"{method} with comp={work} is not something that this blob server does."
+            raise BlobError(405, "UnsupportedHttpVerb", text)
+
+
+def _container_done(call: Call) -> Response:
+    """Containers exist: making, asking for and deleting one change nothing."""
+    status = {"PUT": 201, "DELETE": 202}.get(call.request.method, 200)
+    return Response(status, _dated(call, call.settings.now()))
+
+
+def _put(call: Call, content: bytes) -> Response:
+    path = _path(call)
+    if call.request.header("if-none-match") == "*" and call.shelf.find(Sort.BLOB, path):
+        raise BlobError(409, "BlobAlreadyExists", "The specified blob already exists.")
+    sort = call.request.header("x-ms-blob-content-type")
+    sort = sort or call.request.header("content-type", "application/octet-stream")
+    note = _note(call, content, sort, _meta(call.request.headers))
+    call.shelf.put(Sort.BLOB, path, note, content)
+    return Response(201, {**_dated(call, note["modified"], note), "content-md5": note["md5"]})
+
+
+def _note(call: Call, content: bytes, sort: str, meta: Mapping[str, str]) -> dict[str, Data]:
+    return {
+        "size": len(content),
+        "modified": call.settings.now(),
+        "etag": f'"0x{hashlib.sha256(content).hexdigest()[:15].upper()}"',
+        "md5": base64.b64encode(hashlib.md5(content, usedforsecurity=False).digest()).decode(),
+        "type": sort,
+        "meta": dict(meta),
+    }
+
+
+def _put_block(call: Call) -> Response:
+    block = f"{_path(call)}\n{call.request.asked('blockid')}"
+    call.shelf.put(Sort.BLOCK, block, None, call.request.body)
+    return Response(201, _dated(call, call.settings.now()))
+
+
+def _put_blocks(call: Call) -> Response:
+    try:
+        wanted = [each.text or "" for each in ElementTree.fromstring(call.request.body)]  # noqa: S314
+    except ElementTree.ParseError as error:
+        raise BlobError(400, "InvalidXmlDocument", f"The block list is no XML: {error}.") from None
+    names = [f"{_path(call)}\n{each}" for each in wanted]
+    if any(call.shelf.find(Sort.BLOCK, name) is None for name in names):
+        raise BlobError(400, "InvalidBlockList", "The specified block list is invalid.")
+    response = _put(call, b"".join(call.shelf.content(Sort.BLOCK, name) for name in names))
+    for item in list(call.shelf.list(Sort.BLOCK, f"{_path(call)}\n")):
+        call.shelf.drop(Sort.BLOCK, item.name)
+    return response
+
+
+def _describe(call: Call) -> Response:
+    item = _found(call)
+    call.shelf.note(Sort.BLOB, item.name, {**item.note, "meta": _meta(call.request.headers)})
+    return Response(200, _dated(call, call.settings.now(), item.note))
+
+
+_PUTS = {"metadata": _describe, "block": _put_block, "blocklist": _put_blocks}
+
+
+def _show(call: Call) -> Response:
+    item = _found(call)
+    note = item.note
+    headers = {
+        **_dated(call, note["modified"], note),
+        "content-type": note["type"],
+        "content-length": str(note["size"]),
+        "x-ms-blob-type": "BlockBlob",
+        "accept-ranges": "bytes",
+        **{_META + name: held for name, held in note["meta"].items()},
+    }
+    if call.request.method == "HEAD":
+        return Response(200, headers)
+    content = call.shelf.content(Sort.BLOB, item.name)
+    return _ranged(call, Response(200, headers, content))
+
+
+def _ranged(call: Call, whole: Response) -> Response:
+    """The part of a blob that a `Range` header asks for."""
+    size = len(whole.body)
+    text = call.request.header("x-ms-range") or call.request.header("range")
+    match = re.fullmatch(r"bytes=(\d+)-(\d*)", text)
+    if not match:
+        return whole
+    first, last = int(match[1]), min(int(match[2] or size), size - 1)
+    if first >= size:
+        raise BlobError(416, "InvalidRange", "The range specified is invalid for this blob.")
+    part = whole.body[first : last + 1]
+    held = {"content-length": str(len(part)), "content-range": f"bytes {first}-{last}/{size}"}
+    return replace(whole, status=206, headers={**whole.headers, **held}, body=part)
+
+
+def _drop(call: Call) -> Response:
+    call.shelf.drop(Sort.BLOB, _found(call).name)
+    return Response(202)
+
+
+def _list(call: Call) -> Response:
+    """The blobs of a container, as XML; folders where a delimiter is given."""
+    root, asked = _container(call) + "/", call.request.asked
+    prefix, delimiter, marker = asked("prefix"), asked("delimiter"), asked("marker")
+    lines, folders = [], set()
+    for item in call.shelf.list(Sort.BLOB, root + prefix):
+        name = item.name.removeprefix(root)
+        head, found, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
+        if found:
+            folders.add(f"{prefix}{head}{delimiter}")
+        elif name > marker:
+            lines.append((name, item.note))
+    more = lines[_PAGE - 1][0] if len(lines) > _PAGE else ""
+    found_folders = (f"<BlobPrefix><Name>{escape(each)}</Name></BlobPrefix>" for each in folders)
+    body = (
+        '<?xml version="1.0" encoding="utf-8"?><EnumerationResults>'
+        f"<Prefix>{escape(prefix)}</Prefix><Blobs>"
+        f"{''.join(sorted(found_folders))}{''.join(_entry(*each) for each in lines[:_PAGE])}"
+        f"</Blobs><NextMarker>{escape(more)}</NextMarker></EnumerationResults>"
+    )
+    return Response(200, {"content-type": "application/xml"}, body.encode())
+
+
+def _entry(name: str, note: Mapping[str, Data]) -> str:
+    meta = "".join(f"<{key}>{escape(held)}</{key}>" for key, held in note["meta"].items())
+    return (
+        f"<Blob><Name>{escape(name)}</Name><Properties>"
+        f"<Last-Modified>{_date(note['modified'])}</Last-Modified><Etag>{escape(note['etag'])}</Etag>"
+        f"<Content-Length>{note['size']}</Content-Length><BlobType>BlockBlob</BlobType>"
+        f"<Content-Type>{escape(note['type'])}</Content-Type></Properties>"
+        f"<Metadata>{meta}</Metadata></Blob>"
+    )
+
+
+def _container(call: Call) -> str:
+    account = _DOMAIN.sub("", call.names["account"])
+    return f"{account}/{call.names['container']}"
+
+
+def _path(call: Call) -> str:
+    return f"{_container(call)}/{call.names['blob']}"
+
+
+def _found(call: Call) -> Item:
+    item = call.shelf.find(Sort.BLOB, _path(call))
+    if item is None:
+        raise BlobError(404, "BlobNotFound", "The specified blob does not exist.")
+    return item
+
+
+def _meta(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name[len(_META) :]: held for name, held in headers.items() if name.startswith(_META)}
+
+
+def _dated(call: Call, moment: float, note: Mapping[str, Data] | None = None) -> dict[str, str]:
+    etag = note["etag"] if note else '"0x0"'
+    headers = {"etag": str(etag), "last-modified": _date(moment)}
+    return {**headers, "x-ms-version": call.request.header("x-ms-version", "2022-11-02")}
+
+
+def _date(moment: float) -> str:
+    return format_datetime(datetime.fromtimestamp(moment, UTC), usegmt=True)
+
+
+def _signature(settings: Settings) -> str:
+    secret = (settings.token or ROOT).encode()
+    return base64.b64encode(hmac.new(secret, b"storage", hashlib.sha256).digest()).decode()

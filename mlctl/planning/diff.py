@@ -1,0 +1,44 @@
+"""Where two sets of values mean different things: fields compared canonically, shown as written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mlctl.kinds import codec
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Field, Mutability
+from mlctl.planning.model import FieldChange
+from mlctl.pointer import Data, Pointer
+
+
+def differences(
+    fields: Iterable[Field],
+    wanted: Mapping[Pointer, Data],
+    had: Mapping[Pointer, Data],
+    scope: Scope,
+) -> list[FieldChange]:
+    """Where the wanted values mean something else than those that are there.
+
+    Both are in YAML's spelling. What is not wanted is not compared, and neither are secrets.
+    """
+    found: list[FieldChange] = []
+    for one in fields:
+        if one.at in wanted and one.compared:
+            found.extend(_difference(one, had.get(one.at), wanted[one.at], scope))
+    return found
+
+
+def _difference(one: Field, before: Data, after: Data, scope: Scope) -> Iterable[FieldChange]:
+    forces = one.mutability is Mutability.REPLACE
+    if one.codec == "map":
+        old, new = (codec.canonical(value, one, scope) for value in (before, after))
+        for key in sorted(old.keys() | new.keys()):
+            if old.get(key) != new.get(key) and not (one.additive and key not in new):
+                yield FieldChange((*one.at, key), old.get(key), new.get(key), forces)
+        return
+    if before is None:
+        changed = not codec.says_nothing(after, one)
+    else:
+        changed = codec.canonical(before, one, scope) != codec.canonical(after, one, scope)
+    if changed:
+        yield FieldChange(one.at, before, after, forces)

@@ -1,0 +1,275 @@
+"""The desired graph and the surveyed world to a plan: what would change, and why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from graphlib import TopologicalSorter
+
+from mlctl.backends.ports.backend import Live
+from mlctl.config.graph import Edge, Graph
+from mlctl.diagnostics import Diagnostic
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import COLLECTIONS, LATEST, Address, Scope, version_key
+from mlctl.kinds.field import Mutability
+from mlctl.kinds.kind import complete, decode, fingerprint, state
+from mlctl.kinds.resource import Resource
+from mlctl.planning.diff import differences
+from mlctl.planning.model import Action, Change, FieldChange, Plan
+from mlctl.planning.preflight import quota, references
+from mlctl.planning.refresh import Survey, named_by
+from mlctl.pointer import Data, Pointer
+
+
+def plan(
+    graph: Graph,
+    world: Survey,
+    *,
+    backend: str,
+    destroying: bool = False,
+    targets: Collection[Address] = (),
+) -> Plan:
+    """The plan that makes the world as the graph says, or that removes what the graph declares.
+
+    `targets` narrow it to some addresses and all that they need (destroying: all that needs them).
+    """
+    chosen = _chosen(graph, targets, destroying=destroying)
+    if destroying:
+        changes = list(_removed(chosen, world))
+        rejections = list(references.removals(changes, world))
+    else:
+        planner = _Planner(graph, world)
+        changes = planner.changes(chosen)
+        rejections = [*planner.rejections, *references.refusals(changes, world)]
+    changes.sort(key=lambda change: change.address)
+    read = _read(changes, world, graph)
+    waits = quota.waits(changes, world)
+    return Plan(backend, world.scope, tuple(changes), read, tuple(rejections), waits)
+
+
+def removal(
+    live: Live,
+    known: Mapping[Address, Live],
+    backend: str,
+    scope: Scope,
+    users: Mapping[Address, list[Address]],
+) -> Plan:
+    """The plan that deletes one live resource that no file declares, with all that is beneath."""
+    changes = [Change(live.address, Action.DELETE, live=live, reason="delete_by_request")]
+    changes += _beneath(changes, users)
+    rejections = references.removals(changes, Survey(scope, "", known, users=users))
+    kind = kind_of(live.address)
+    read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
+    return Plan(backend, scope, tuple(changes), read, tuple(rejections))
+
+
+def _chosen(graph: Graph, targets: Collection[Address], *, destroying: bool) -> list[Resource]:
+    """The resources to look at, each after those that it needs."""
+    wanted = _targeted(graph, targets, destroying=destroying) if targets else graph.resources
+    sorter: TopologicalSorter[Address] = TopologicalSorter()
+    for address in sorted(graph.resources):
+        needs = (edge.target for edge in graph.edges_of(address) if not edge.deferred)
+        sorter.add(address, *(one for target in needs for one in graph.declared(target)))
+    return [graph.resources[address] for address in sorter.static_order() if address in wanted]
+
+
+def _targeted(graph: Graph, targets: Collection[Address], *, destroying: bool) -> set[Address]:
+    chosen: set[Address] = set()
+    queue = [one for target in targets for one in graph.declared(target)]
+    while queue:
+        address = queue.pop()
+        if address in chosen:
+            continue
+        chosen.add(address)
+        if destroying:
+            queue += [one.source for one in graph.edges if address in graph.declared(one.target)]
+        else:
+            edges = graph.edges_of(address)
+            queue += [one for edge in edges for one in graph.declared(edge.target)]
+    return chosen
+
+
+def _removed(resources: Iterable[Resource], world: Survey) -> Iterable[Change]:
+    declared = {}
+    for resource in resources:
+        live = world.live.get(resource.address)
+        if live is not None and resource.owner is None:
+            reason = "delete_by_request"
+            change = Change(live.address, Action.DELETE, (), resource, {}, live, reason)
+            declared[change.address] = change
+    yield from declared.values()
+    for change in _beneath(declared.values(), world.users):
+        if change.address not in declared:
+            yield change
+
+
+def _beneath(changes: Iterable[Change], users: Mapping[Address, list[Address]]) -> list[Change]:
+    """What goes with a parent that is deleted, although no file says so."""
+    reason = "delete_because_no_resource_config"
+    return [
+        Change(one, Action.DELETE, reason=reason, because=change.address)
+        for change in changes
+        for one in users.get(change.address, ())
+        if one.up == change.address
+    ]
+
+
+def _read(changes: Iterable[Change], world: Survey, graph: Graph) -> dict[Address, str | None]:
+    """The fingerprints of what was looked at: the resources themselves, and what they name."""
+    live = {found.address: found for found in world.live.values()} | dict(world.live)
+    looked = set()
+    for change in changes:
+        if change.action is not Action.DELETE or change.live is not None:
+            looked.add(change.address)
+        if change.resource is not None:
+            edges = graph.edges_of(change.resource.address)
+            looked |= {
+                one.target for one in edges if one.target.version or not graph.declared(one.target)
+            }
+    return {
+        address: fingerprint(live[address].body, kind_of(address), world.scope)
+        if address in live
+        else None
+        for address in sorted(looked)
+    }
+
+
+class _Planner:
+    """Decides resource by resource, each after those that it needs."""
+
+    def __init__(self, graph: Graph, world: Survey) -> None:
+        self._graph = graph
+        self._world = world
+        self._decided: dict[Address, Change] = {}
+        self._replaced: set[Address] = set()
+        self.rejections: list[Diagnostic] = []
+
+    def changes(self, resources: Iterable[Resource]) -> list[Change]:
+        """The change of every resource, those with nothing to do included.
+
+        An endpoint that no file declares is among them where a deployment of it is made anew: it
+        may have to let go of it meanwhile.
+        """
+        for resource in resources:
+            change = self._decided[resource.address] = self._decide(resource)
+            if change.action is Action.REPLACE:
+                self._replaced.add(change.address)
+        parents = {one.up for one in self._replaced if one.up is not None} - self._decided.keys()
+        held = [Change(one, Action.NO_OP, live=self._world.live.get(one)) for one in parents]
+        return [*self._decided.values(), *held]
+
+    def _decide(self, resource: Resource) -> Change:
+        values, notes = self._resolved(resource)
+        live = self._same_content(resource) or self._world.live.get(resource.address)
+        wanted = complete(values, resource.form)
+        if live is None:
+            new = resource.kind.versioned and resource.address.version is None
+            address = resource.address.at("1") if new else resource.address
+            return _created(address, resource, wanted, notes)
+        had = decode(live.body, resource.form, self._world.scope, own=False)
+        fields = [
+            replace(one, note=notes.get(one.at, ""))
+            for one in differences(resource.form.fields, wanted, had, self._world.scope)
+        ]
+        fields += _repairs(live)
+        change = Change(live.address, Action.UPDATE, tuple(fields), resource, wanted, live)
+        self.rejections.extend(references.altered(change, resource))
+        return self._classified(change, resource, live, notes)
+
+    def _classified(
+        self, change: Change, resource: Resource, live: Live, notes: Mapping[Pointer, str]
+    ) -> Change:
+        if live.address.up in self._replaced:
+            above = live.address.up
+            reason = "replace_because_parent"
+            return replace(change, action=Action.REPLACE, reason=reason, because=above)
+        if not any(one.forces_replacement for one in change.fields):
+            return change if change.fields else replace(change, action=Action.NO_OP)
+        if not resource.kind.versioned:
+            reason = "replace_because_cannot_update"
+            return replace(change, action=Action.REPLACE, reason=reason)
+        if resource.address.version is not None:
+            self.rejections.append(references.immutable_version(change, resource))
+            return change
+        new = resource.address.at(_next(change.address.version))
+        return _created(new, resource, change.values, notes)
+
+    def _resolved(self, resource: Resource) -> tuple[dict[Pointer, Data], dict[Pointer, str]]:
+        """The values with every reference pinned, and a note where the file left it open."""
+        values, notes = dict(resource.values), dict[Pointer, str]()
+        for edge in self._graph.edges_of(resource.address):
+            found = self._found(edge)
+            if found is None:
+                self.rejections.append(references.missing(resource, edge))
+            elif edge.reference is not None and COLLECTIONS[found.kind][2]:
+                values[edge.at] = f"azureml:{found.name}:{found.version}"
+                if edge.reference.floating:
+                    notes[edge.at] = f"@{edge.reference.label or LATEST}"
+        return values, notes
+
+    def _found(self, edge: Edge) -> Address | None:
+        """The address that an edge leads to: declared and decided, else live; None: missing."""
+        target, live = edge.target, self._world.live.get(edge.target)
+        decided = [
+            self._decided[one] for one in self._graph.declared(target) if one in self._decided
+        ]
+        if edge.reference is not None and edge.reference.floating:
+            if edge.reference.label not in (None, LATEST):
+                return None  # the service knows no other label
+            new = [change.address for change in decided if change.action is Action.CREATE]
+            newest = max(new, key=lambda one: version_key(one.version), default=None)
+            return newest or (live.address if live else None)
+        if target in self._decided:
+            return self._decided[target].address
+        if target in self._graph.resources or live is not None:
+            return target
+        return next((one.address for one in decided if one.address == target), None)
+
+    def _same_content(self, resource: Resource) -> Live | None:
+        """For an inline asset: the one that its owner uses today, if the content is the same.
+
+        What the file calls by a name has that name; one with a version is that version.
+        """
+        owner = self._world.live.get(resource.owner) if resource.owner else None
+        said = (one for one in resource.form.fields if one.compared and one.at in resource.values)
+        if owner is None or not any(said):
+            return None
+        name = resource.text("name") or ""
+        if name and resource.get("version") is not None:
+            return None
+        wanted = complete(resource.values, resource.form)
+        for used in named_by(owner, self._world.scope):
+            live = self._world.live.get(used)
+            alike = not name or used.name.casefold() == name.casefold()
+            if live is not None and used.kind == resource.address.kind and alike:
+                had = decode(live.body, resource.form, self._world.scope, own=False)
+                if not differences(resource.form.fields, wanted, had, self._world.scope):
+                    return live
+        return None
+
+
+def _created(
+    address: Address,
+    resource: Resource,
+    values: Mapping[Pointer, Data],
+    notes: Mapping[Pointer, str],
+) -> Change:
+    """Every value as a change from nothing."""
+    fields = (
+        FieldChange(one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, ""))
+        for one in resource.form.fields
+        if one.at in values and one.mutability is not Mutability.READ_ONLY
+    )
+    return Change(address, Action.CREATE, tuple(fields), resource, values)
+
+
+def _repairs(live: Live) -> list[FieldChange]:
+    """A resource whose last operation failed is put again, even where all values are right."""
+    if state(live.body) not in ("failed", "canceled"):
+        return []
+    found = live.body["properties"]["provisioningState"]
+    return [FieldChange(("provisioning_state",), found, "Succeeded")]
+
+
+def _next(version: str | None) -> str:
+    return str(int(version) + 1) if version and version.isdecimal() else f"{version}-2"

@@ -1,0 +1,69 @@
+"""The limits of a Batch Pool account, found in the plan before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mlctl import pointer
+from mlctl.backends.ports.backend import Usage
+from mlctl.catalog import limits
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds.resource import Resource
+from mlctl.planning.model import Action, Change
+from mlctl.planning.refresh import Survey
+
+POOL_LIMIT = Rule(
+    "MLC409",
+    "pool-limit-exceeded",
+    Severity.ERROR,
+    "more Batch Pools, or more VMs in one of them, than the account allows",
+    "Customer support sets for each Batch Pool account how many pools it may have, and how many"
+    " virtual machines each of them. A pool counts until it is deleted, with VMs or without.",
+    "Ask for fewer VMs, delete a pool that nobody uses, or have the limits raised: by customer"
+    " support then, by `mlctl local quota set --pools N --vms-per-pool N` here.",
+    "Azure Batch service for Machine Learning jobs",
+)
+
+POOLS = (limits.EVERYWHERE, "batch_pools")
+_VMS = (limits.EVERYWHERE, "vms_per_pool")
+_AT = ("vm_count",)
+
+
+def too_many(change: Change, resource: Resource, limit: Usage, more: int) -> Diagnostic:
+    """A pool beyond the number that the account may have."""
+    return Diagnostic(
+        POOL_LIMIT,
+        f"Batch Pools are limited to {limit.limit} in this account; it has {limit.used}, and this"
+        f" plan asks for {more} more",
+        resource.label(("name",)),
+        hint="delete a pool that nobody uses, or have the limit raised",
+        address=str(change.address),
+    )
+
+
+def too_large(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+    """Pools that ask for more VMs than the account allows; those that only shrink pass."""
+    region, name = _VMS
+    known = (one.limit for one in world.usage.get(region, ()) if one.family == name)
+    most = next(known, None)
+    for change in changes:
+        wanted = change.values.get(_AT) if change.address.kind == "batch-pool" else None
+        if most is None or not isinstance(wanted, int) or change.resource is None:
+            continue
+        if wanted > max(most, _had(change)):
+            yield Diagnostic(
+                POOL_LIMIT,
+                f"the VMs of a Batch Pool are limited to {most} in this account, and this one"
+                f" asks for {wanted}",
+                change.resource.label(_AT),
+                hint=f"write {most} or fewer, or have the limit raised",
+                address=str(change.address),
+            )
+
+
+def _had(change: Change) -> int:
+    """The VMs of the pool as it is; none where it is made anew."""
+    if change.live is None or change.action is Action.REPLACE:
+        return 0
+    had = pointer.get(change.live.body, ("properties", "vmCount"), 0)
+    return had if isinstance(had, int) else 0

@@ -1,0 +1,148 @@
+"""Quotas that a plan would exceed, and who waits for whom where one is tight."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from mlctl import catalog
+from mlctl.backends.ports.backend import Usage
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address
+from mlctl.kinds.kind import decode
+from mlctl.kinds.resource import Resource
+from mlctl.planning.model import Action, Change
+from mlctl.planning.preflight import pools
+from mlctl.planning.refresh import Survey
+from mlctl.pointer import Data, Pointer
+
+QUOTA = Rule(
+    "MLC405",
+    "quota-exceeded",
+    Severity.ERROR,
+    "the clusters would need more cores than the quota has",
+    "Every cluster counts with `max_instances` times the cores of its size, whether its nodes run"
+    " or not. Dedicated cores are limited per VM family and in total, low-priority cores by one"
+    " number for all families.",
+    "Lower `max_instances`, delete clusters that nobody uses, or ask for more quota.",
+    "Manage and increase quotas; Create an Azure Machine Learning compute cluster, section Delete",
+)
+
+_Pool: TypeAlias = tuple[str, str]
+
+
+def exceeded(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+    """Each quota that the plan as a whole would exceed, at everything that asks for more."""
+    for pool, moves in _moves(changes, world).items():
+        limit, more = _limit(pool, world), sum(move.more for move in moves)
+        if limit is None or limit.limit is None or limit.used + more <= limit.limit:
+            continue
+        for change in (move.change for move in moves if move.asks):
+            if change.resource is not None:
+                if pool == pools.POOLS:
+                    yield pools.too_many(change, change.resource, limit, more)
+                else:
+                    yield _over(change, change.resource, pool, limit, more)
+
+
+def waits(changes: Sequence[Change], world: Survey) -> dict[Address, tuple[Address, ...]]:
+    """What must not grow before others have shrunk or gone, because a quota is tight."""
+    found: dict[Address, tuple[Address, ...]] = {}
+    for pool, moves in _moves(changes, world).items():
+        limit = _limit(pool, world)
+        if limit is None or limit.limit is None:
+            continue
+        growth = sum(move.more for move in moves if move.more > 0)
+        asking = [move.change.address for move in moves if move.asks]
+        freed = [move.change.address for move in moves if move.more < 0]
+        if limit.used + growth > limit.limit:
+            for address in asking:
+                others = (one for one in freed if one != address)
+                found[address] = (*found.get(address, ()), *others)
+    return {address: freed for address, freed in found.items() if freed}
+
+
+def _over(change: Change, resource: Resource, pool: _Pool, limit: Usage, more: int) -> Diagnostic:
+    region, family = pool
+    counted = family == "computes"
+    what = {
+        "computes": "computes",
+        "total": "dedicated cores",
+        "low_priority": "low-priority cores",
+    }.get(family, f"{family} cores")
+    asked = (
+        f"{limit.used} are taken and this plan asks for {more} more"
+        if more > 0
+        else f"{limit.used + more} would be taken once this is made"
+    )
+    return Diagnostic(
+        QUOTA,
+        f"{region} allows {limit.limit} {what}; {asked}",
+        resource.label(("name" if counted else "max_instances",)),
+        hint=("" if counted else "lower `max_instances`, ")
+        + "delete clusters that nobody uses, or ask for more quota",
+        address=str(change.address),
+    )
+
+
+def _limit(pool: _Pool, world: Survey) -> Usage | None:
+    region, family = pool
+    return next((one for one in world.usage.get(region, ()) if one.family == family), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """How much `more`, or less, of a quota a change takes.
+
+    It `asks` for it where it grows, and where it is made anew: what was given back is not kept.
+    """
+
+    change: Change
+    more: int
+    asks: bool
+
+
+def _moves(changes: Sequence[Change], world: Survey) -> dict[_Pool, list[_Move]]:
+    """What every change of a cluster or a Batch Pool means for each quota."""
+    found: dict[_Pool, list[_Move]] = defaultdict(list)
+    for change in changes:
+        if change.action is not Action.NO_OP and change.address.kind in ("compute", "batch-pool"):
+            had, wanted = _claims(change, world)
+            for pool in sorted(had.keys() | wanted.keys()):
+                more = wanted.get(pool, 0) - had.get(pool, 0)
+                made = change.action in (Action.CREATE, Action.REPLACE)
+                anew = made and wanted.get(pool, 0) > 0
+                if more or anew:
+                    found[pool].append(_Move(change, more, more > 0 or anew))
+    return found
+
+
+def _claims(change: Change, world: Survey) -> tuple[dict[_Pool, int], dict[_Pool, int]]:
+    """What a resource holds of the quotas, and what it would hold after the change."""
+    live = change.live or world.leaving.get(change.address)
+    if change.address.kind == "batch-pool":
+        return (
+            {pools.POOLS: 1} if live else {},
+            {pools.POOLS: 1} if change.action is not Action.DELETE else {},
+        )
+    form = kind_of(change.address).forms[0]
+    had = decode(live.body, form, world.scope, own=False) if live else {}
+    held = _cores(had, world.location) if live else {}
+    if change.action is Action.DELETE:
+        return held, {}
+    kept = had if change.live else {}
+    return held, _cores({**kept, **change.values}, world.location)
+
+
+def _cores(values: Mapping[Pointer, Data], location: str) -> dict[_Pool, int]:
+    """Cores by quota: one number for low priority, family and total for dedicated; one compute."""
+    region = str(values.get(("location",), location)).replace(" ", "").lower()
+    known, nodes = catalog.find_size(str(values.get(("size",)))), values.get(("max_instances",))
+    cores = known.vcpus * nodes if known and isinstance(nodes, int) else 0
+    if str(values.get(("tier",))).replace("_", "").casefold() == "lowpriority":
+        return {(region, "computes"): 1, (region, "low_priority"): cores}
+    family = {(region, known.family): cores} if known else {}
+    return {(region, "computes"): 1, (region, "total"): cores, **family}

@@ -1,0 +1,185 @@
+"""What the plan must know of the world, in as few reads as there are layers of names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mlctl import pointer
+from mlctl.backends.ports.backend import (
+    Backend,
+    Live,
+    SupportsCode,
+    SupportsComponents,
+    SupportsNames,
+    SupportsUsage,
+    Usage,
+)
+from mlctl.catalog import limits
+from mlctl.config.graph import Graph
+from mlctl.kinds import codec, kind_of
+from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds.field import Mutability
+from mlctl.kinds.kind import complete, decode, state
+from mlctl.kinds.resource import Resource
+from mlctl.planning.diff import differences
+
+_UNIQUE_IN_REGION = ("compute", "batch-endpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The world at one moment.
+
+    `live` is keyed by the address as asked; what is being deleted is in `leaving` instead. `users`
+    says which live deployments name an address, or lie beneath it; `usage` is by region; `taken`
+    says who else has a name that must be unique.
+    """
+
+    scope: Scope
+    location: str
+    live: Mapping[Address, Live]
+    usage: Mapping[str, list[Usage]] = field(default_factory=dict)
+    taken: Mapping[Address, str] = field(default_factory=dict)
+    users: Mapping[Address, list[Address]] = field(default_factory=dict)
+    leaving: Mapping[Address, Live] = field(default_factory=dict)
+
+
+def survey(graph: Graph, backend: Backend, *, destroying: bool = False) -> Survey:
+    """Read every declared resource, all that they name, and what could refuse them.
+
+    Who uses what is read only where something may be deleted: it takes a list of every endpoint.
+
+    Raises:
+        BackendError: the backend cannot be read.
+    """
+    wanted = set(graph.resources) | {edge.target for edge in graph.edges}
+    found = backend.read(wanted)
+    more = _assets_in_use(graph, found, backend.scope) - wanted
+    if more:
+        found |= backend.read(more)
+    found |= _code(graph, found, backend)
+    found |= _components(graph, found, backend)
+    leaving = {address: live for address, live in found.items() if state(live.body) == "deleting"}
+    live = {address: one for address, one in found.items() if address not in leaving}
+    deleting = destroying or _replaces(graph, live, backend.scope)
+    return Survey(
+        backend.scope,
+        backend.location,
+        live,
+        {} if destroying else _usage(graph, live, backend),
+        {} if destroying else _taken(graph, live, backend),
+        users(backend) if deleting else {},
+        leaving,
+    )
+
+
+def region(resource: Resource, live: Live | None, default: str) -> str:
+    """The region in ARM's spelling: as written, else as it is, else the workspace's."""
+    there = live.body.get("location") if live else None
+    return str(resource.values.get(("location",), there or default)).replace(" ", "").lower()
+
+
+def named_by(live: Live, scope: Scope) -> list[Address]:
+    """The addresses in this workspace that a live body names."""
+    found = []
+    for one in kind_of(live.address).form_of_body(live.body, scope).fields:
+        if one.refers_to:
+            said = codec.decode(pointer.get(live.body, one.wire), one, scope)
+            named = Reference.parse(str(said), one.refers_to)
+            if named and named.address and named.within(scope).scope is None:
+                found.append(named.address)
+    return found
+
+
+def users(backend: Backend) -> dict[Address, list[Address]]:
+    """Which live deployments name an address or, for an endpoint, lie beneath it."""
+    found: dict[Address, list[Address]] = defaultdict(list)
+    for deployment in backend.list("batch-deployment"):
+        if state(deployment.body) == "deleting":
+            continue
+        for used in (deployment.address.up, *named_by(deployment, backend.scope)):
+            if used is not None:
+                found[used].append(deployment.address)
+    return dict(found)
+
+
+def _assets_in_use(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> set[Address]:
+    """What the live owners of anonymous assets use today: the content may be there already."""
+    owners = {one.owner for one in graph.resources.values() if one.owner is not None}
+    return {used for owner in owners if owner in live for used in named_by(live[owner], scope)}
+
+
+def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, Live]:
+    """Code that somebody uploaded under another name: the same content need not go up twice."""
+    if not isinstance(backend, SupportsCode):
+        return {}
+    known: dict[Address, Address] = {}
+    for address, resource in graph.resources.items():
+        if address.kind == "code" and address not in live:
+            there = backend.find_code(str(resource.values["hash",]))
+            if there is not None:
+                known[address] = there
+    found = backend.read(known.values()) if known else {}
+    return {address: found[there] for address, there in known.items() if there in found}
+
+
+def _components(
+    graph: Graph, live: Mapping[Address, Live], backend: Backend
+) -> dict[Address, Live]:
+    """Components that somebody else made of a file, and that a deployment of it uses today.
+
+    To ask is slow, so what the deployment has from us, or no deployment has, is not asked for.
+    """
+    if not isinstance(backend, SupportsComponents):
+        return {}
+    found: dict[Address, Live] = {}
+    for address, resource in graph.resources.items():
+        owner = live.get(resource.owner) if address.kind == "component" and resource.owner else None
+        used = named_by(owner, backend.scope) if owner else []
+        others = {one for one in used if one.kind == "component" and one in live} - {address}
+        if (
+            others
+            and resource.uploads
+            and (there := backend.find_component(resource.uploads[0].path)) in others
+        ):
+            found[address] = live[there]
+    return found
+
+
+def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
+    """Whether an endpoint will be deleted, with its deployments, and made anew."""
+    for address, resource in graph.resources.items():
+        if address.kind == "batch-endpoint" and address in live:
+            fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]
+            had = decode(live[address].body, resource.form, scope, own=False)
+            if differences(fixed, complete(resource.values, resource.form), had, scope):
+                return True
+    return False
+
+
+def _usage(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[str, list[Usage]]:
+    if not isinstance(backend, SupportsUsage):
+        return {}
+    regions = {
+        region(one, live.get(one.address), backend.location)
+        for one in graph.resources.values()
+        if one.address.kind == "compute"
+    }
+    if any(one.address.kind == "batch-pool" for one in graph.resources.values()):
+        regions.add(limits.EVERYWHERE)
+    return {name: backend.usage(name) for name in sorted(regions)}
+
+
+def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, str]:
+    if not isinstance(backend, SupportsNames):
+        return {}
+    found = {}
+    for one in graph.resources.values():
+        there = live.get(one.address)
+        wanted = region(one, there, backend.location)
+        moves = there is None or region(one, None, backend.location) != there.body.get("location")
+        if one.address.kind in _UNIQUE_IN_REGION and moves:
+            found[one.address] = backend.taken(one.address, wanted)
+    return {address: who for address, who in found.items() if who is not None}

@@ -1,0 +1,61 @@
+"""What a doctor found: a line for each thing that was looked at, or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from mlctl.backends.ports.health import Check, Verdict
+from mlctl.render.advice import advice
+from mlctl.render.terminal import clean
+from mlctl.render.tree import Ink, Paper
+
+FORMAT_VERSION = "1.0"
+_SIGNS = {
+    Verdict.OK: ("✓", Ink.ADDED),
+    Verdict.WARNING: ("!", Ink.CHANGED),
+    Verdict.FAILED: ("✗", Ink.ALARM),
+    Verdict.SKIPPED: ("-", Ink.DIM),
+}
+_WIDTH = 12  # of the names
+
+
+def line(check: Check, *, color: bool = False) -> str:
+    """One check, and beneath it what to do."""
+    sign, ink = _SIGNS[check.verdict]
+    paper = Paper(color)
+    text = f"{paper.ink(sign, ink)} {check.name:{_WIDTH}} {clean(check.found)}"
+    told = what_to_do(check)
+    return f"{text}\n  {'':{_WIDTH}} hint: {clean(told)}" if told else text
+
+
+def summary(checks: Sequence[Check]) -> str:
+    """The last line."""
+    failed = sum(one.verdict is Verdict.FAILED for one in checks)
+    warned = sum(one.verdict is Verdict.WARNING for one in checks)
+    if not failed and not warned:
+        return "Everything is in order."
+    counts = ((failed, "thing is wrong", "things are wrong"), (warned, "warning", "warnings"))
+    told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
+    return ", ".join(told) + "."
+
+
+def document(checks: Sequence[Check]) -> str:
+    """All of it as JSON."""
+    found = [
+        {
+            "name": one.name,
+            "verdict": one.verdict.value,
+            "found": one.found,
+            "advice": what_to_do(one),
+        }
+        for one in checks
+    ]
+    healthy = all(one.verdict is not Verdict.FAILED for one in checks)
+    told = {"format_version": FORMAT_VERSION, "healthy": healthy, "checks": found}
+    return json.dumps(told, indent=2, ensure_ascii=False)
+
+
+def what_to_do(check: Check) -> str | None:
+    """Its own advice, or that on the refusal behind it."""
+    return check.advice or (advice(check.error) if check.error else None)

@@ -1,0 +1,172 @@
+"""Yes or no by a schema, and quickly: most documents are valid, and need no library to say so.
+
+A schema becomes a function, once. It agrees with `jsonschema` on every value (a property says so);
+where a schema uses a keyword that is not known here there is no function, and the library decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from mlctl.pointer import Data
+from mlctl.schema.text import is_a
+
+Check: TypeAlias = Callable[[Data], bool]
+
+# What describes and does not decide.
+_SILENT = frozenset(
+    {
+        *("$schema", "$id", "$defs", "title", "description", "default", "examples"),
+        *("readOnly", "writeOnly", "then", "else"),
+    }
+)
+
+
+class Unknown(Exception):
+    """A keyword that only the library knows."""
+
+
+def compiled(schema: Mapping[str, Data]) -> Check | None:
+    """Whether a value is valid, as a function; None where the library must decide."""
+    try:
+        return _all(schema)
+    except Unknown:
+        return None
+
+
+def _all(schema: Mapping[str, Data]) -> Check:
+    checks = tuple(_checks(schema))
+    if len(checks) == 1:
+        return checks[0]
+    return lambda value: all(check(value) for check in checks)
+
+
+def _checks(schema: Mapping[str, Data]) -> Iterator[Check]:
+    for keyword, wants in schema.items():
+        if keyword in _SILENT or keyword.startswith("x-"):
+            continue
+        check = _of_value(keyword, wants) or _of_parts(keyword, wants, schema)
+        if check is None:
+            raise Unknown(keyword)
+        yield check
+
+
+def _of_value(keyword: str, wants: Any) -> Check | None:  # noqa: PLR0911  # a table of keywords
+    """What a keyword asks of a value, or of an object's keys or a list's length."""
+    match keyword:
+        case "type":
+            return _typed([wants] if isinstance(wants, str) else wants)
+        case "enum" if all(isinstance(one, str) for one in wants):
+            return _among(frozenset(wants))
+        case "pattern" | "minLength" | "maxLength":
+            return _text(keyword, wants)
+        case "minimum" | "maximum":
+            return _bounded(keyword, wants)
+        case "required":
+            return _having(wants)
+        case "minItems":
+            return _long(wants)
+        case _:
+            return None
+
+
+def _of_parts(  # noqa: PLR0911  # a table of keywords
+    keyword: str, wants: Any, schema: Mapping[str, Data]
+) -> Check | None:
+    """What a keyword asks by schemas within the schema."""
+    known = frozenset(schema.get("properties", {}))
+    match keyword:
+        case "properties":
+            return _with(wants)
+        case "additionalProperties":
+            return _without_others(known) if wants is False else _others(known, _all(wants))
+        case "items" if isinstance(wants, Mapping):
+            return _each(_all(wants))
+        case "anyOf" | "allOf":
+            return _joined(any if keyword == "anyOf" else all, [_all(one) for one in wants])
+        case "not":
+            return _not(_all(wants))
+        case "if":
+            return _branch(wants, schema.get("then", {}), schema.get("else", {}))
+        case _:
+            return None
+
+
+def _typed(types: list[str]) -> Check:
+    if types == ["string"]:
+        return lambda value: isinstance(value, str)
+    if types == ["object"]:
+        return lambda value: isinstance(value, dict)
+    return lambda value: any(is_a(value, one) for one in types)
+
+
+def _among(words: frozenset[str]) -> Check:
+    return lambda value: isinstance(value, str) and value in words
+
+
+def _text(keyword: str, wants: Any) -> Check:
+    match keyword:
+        case "minLength":
+            return lambda value: not isinstance(value, str) or len(value) >= wants
+        case "maxLength":
+            return lambda value: not isinstance(value, str) or len(value) <= wants
+        case _:
+            search, ends = re.compile(wants).search, wants.endswith("$")
+            return lambda value: (
+                not isinstance(value, str)
+                or (search(value) is not None and not (ends and value.endswith("\n")))
+            )
+
+
+def _bounded(keyword: str, bound: float) -> Check:
+    if keyword == "minimum":
+        return lambda value: not is_a(value, "number") or value >= bound
+    return lambda value: not is_a(value, "number") or value <= bound
+
+
+def _having(names: list[str]) -> Check:
+    return lambda value: not isinstance(value, dict) or all(name in value for name in names)
+
+
+def _with(properties: Mapping[str, Mapping[str, Data]]) -> Check:
+    checks = {name: _all(inner) for name, inner in properties.items()}
+    return lambda value: (
+        not isinstance(value, dict)
+        or all(checks[name](inner) for name, inner in value.items() if name in checks)
+    )
+
+
+def _without_others(known: frozenset[str]) -> Check:
+    return lambda value: not isinstance(value, dict) or value.keys() <= known
+
+
+def _others(known: frozenset[str], check: Check) -> Check:
+    return lambda value: (
+        not isinstance(value, dict)
+        or all(check(inner) for name, inner in value.items() if name not in known)
+    )
+
+
+def _each(check: Check) -> Check:
+    return lambda value: not isinstance(value, list) or all(map(check, value))
+
+
+def _long(least: int) -> Check:
+    return lambda value: not isinstance(value, list) or len(value) >= least
+
+
+def _joined(rule: Callable[[Iterator[bool]], bool], checks: list[Check]) -> Check:
+    return lambda value: rule(check(value) for check in checks)
+
+
+def _not(check: Check) -> Check:
+    return lambda value: not check(value)
+
+
+def _branch(
+    condition: Mapping[str, Data], then: Mapping[str, Data], other: Mapping[str, Data]
+) -> Check:
+    test, met, unmet = _all(condition), _all(then), _all(other)
+    return lambda value: met(value) if test(value) else unmet(value)

@@ -1,0 +1,66 @@
+"""One thing that a schema refuses, with all that is needed to put it into words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlctl import pointer
+from mlctl.diagnostics import Diagnostic, Label, Rule
+from mlctl.pointer import Data, Pointer
+from mlctl.schema import text
+from mlctl.source import Document
+
+Schema = Mapping[str, Data]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`value` at `at` does not meet the keyword of `schema` that asks for `wants`.
+
+    `form` is the schema of the whole document (of the form that its `type` chooses), `others` are
+    the forms that it does not have, `outer` is the `anyOf` that `schema` is a branch of.
+    """
+
+    document: Document
+    form: Schema
+    others: tuple[Schema, ...]
+    at: Pointer
+    schema: Schema
+    value: Any
+    wants: Any
+    outer: Schema
+
+    @property
+    def name(self) -> str:
+        """The field as people say it: `` `settings.timeout` ``."""
+        return f"`{pointer.dotted(self.at)}`" if self.at else "the document"
+
+    @property
+    def secret(self) -> bool:
+        """Whether the value must not be shown, nor the line that it stands in."""
+        return bool(self.schema.get("x-ms-secret"))
+
+    @property
+    def shown(self) -> str:
+        """The value in short."""
+        return "this value" if self.secret else text.shown(self.value)
+
+    def say(
+        self,
+        rule: Rule,
+        message: str,
+        hint: str | None = None,
+        *,
+        key: str | None = None,
+        related: tuple[Label, ...] = (),
+    ) -> Diagnostic:
+        """A diagnostic at the value, or at its key `key`; for a secret, at the key above it."""
+        if key is not None:
+            primary = self.document.label((*self.at, key), key=True)
+        elif self.secret:
+            primary = self.document.label(self.at[:-1], key=True)
+        else:
+            primary = self.document.label(self.at, key=self.value is None)
+        return Diagnostic(rule, message, primary, hint, related)

@@ -1,0 +1,115 @@
+"""What writes to clusters and pools order of the event engine, as it reads its commands.
+
+Nodes come when the operation has ended, and go when it begins. The engine itself is not needed to
+write an order down (`journal` carries them out), and loading it would take longer than the writing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from sqlite3 import Connection
+
+from mlctl.kinds.address import Address
+from mlctl.kinds.codec import seconds
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources.vm_sizes import size_of
+from mlctl.simulator.control_plane.state.context import Catalog
+
+Order = Mapping[str, Data]
+
+
+def name_of(workspace: int, name: str) -> str:
+    """What a cluster, pool or job of a workspace is called in the engine: `1/cpu`."""
+    return f"{workspace}/{name}"
+
+
+def plain(name: str) -> str:
+    """What a cluster, pool or job of the engine is called in its workspace."""
+    return name.partition("/")[2]
+
+
+def write(db: Connection, at: float, order: Order, *, quiet: bool = False) -> int:
+    """Write down what the engine is to do at a moment that has not passed; the order's number.
+
+    As long as all orders are `quiet`, nobody needs to look at the engine to show a cluster.
+    """
+    made = db.execute("INSERT INTO orders (at, command) VALUES (?, ?)", (at, _encode(order)))
+    if not quiet:
+        db.execute("UPDATE engine SET awake = 1 WHERE awake = 0")
+    return int(made.lastrowid or 0)
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def is_awake(db: Connection) -> bool:
+    """Whether there was an order that clusters may show something of."""
+    return bool(db.execute("SELECT awake FROM engine").fetchone()[0])
+
+
+def to_have(
+    workspace: int, address: Address, body: Mapping[str, Data], catalog: Catalog
+) -> Order | None:
+    """The order to have a cluster or pool as its body says; None for other kinds.
+
+    One of that name that is there already is resized.
+    """
+    name = name_of(workspace, address.name)
+    match address.kind:
+        case "compute":
+            return _cluster(name, body, catalog)
+        case "batch-pool":
+            spec = {"is": "PoolSpec", "name": name, "vms": body["properties"]["vmCount"]}
+            return {"is": "AddPool", "spec": spec}
+        case _:
+            return None
+
+
+def to_go(workspace: int, address: Address) -> Order | None:
+    """The order to have a cluster or pool no more; None for other kinds."""
+    what = {"compute": "DeleteCluster", "batch-pool": "DeletePool"}.get(address.kind)
+    return {"is": what, "name": name_of(workspace, address.name)} if what else None
+
+
+def to_stand(name: str, *, locked: bool) -> Order:
+    """The order that a cluster of the engine stands still, or no longer does."""
+    return {"is": "Lock", "name": name, "locked": locked}
+
+
+def held(order: Order) -> Iterator[Order]:
+    """What to order before a new cluster beneath a lock: it stands before it wants any node."""
+    if order["is"] == "AddCluster":
+        spec = order["spec"]
+        yield {**order, "spec": {**spec, "min_instances": 0}}
+        yield to_stand(spec["name"], locked=True)
+
+
+def is_quiet(order: Order) -> bool:
+    """Whether an order changes nothing that a cluster shows, where all before it were quiet."""
+    return order["is"] != "AddCluster" or not order["spec"]["min_instances"]
+
+
+def shrinks(order: Order, before: Order | None) -> bool:
+    """Whether a pool is to have fewer VMs: their bill ends when the resizing begins."""
+    if before is None or order["is"] != "AddPool":
+        return False
+    vms, had = int(order["spec"]["vms"]), int(before["spec"]["vms"])
+    return vms < had
+
+
+def _cluster(name: str, body: Mapping[str, Data], catalog: Catalog) -> Order:
+    """`price` is that of a dedicated node."""
+    inner = body["properties"]["properties"]
+    scale, size = inner["scaleSettings"], size_of(catalog, inner["vmSize"])
+    spec = {
+        "name": name,
+        "tier": "low_priority" if inner["vmPriority"] == "LowPriority" else "dedicated",
+        "min_instances": scale["minNodeCount"],
+        "max_instances": scale["maxNodeCount"],
+        "idle_s": seconds(scale["nodeIdleTimeBeforeScaleDown"]),
+        "cores": size.vcpus if size else 1,
+        "price": size.usd_per_hour if size else None,
+        "region": body["location"],
+    }
+    return {"is": "AddCluster", "spec": {"is": "ClusterSpec", **spec}}

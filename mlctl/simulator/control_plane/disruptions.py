@@ -1,0 +1,170 @@
+"""What people set about the nodes and jobs of a simulated cloud; everything counts from now on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import Field, fields, replace
+from enum import Enum
+from typing import Any
+
+from mlctl.kinds.address import Address
+from mlctl.simulator.control_plane import command_log, locks, replay
+from mlctl.simulator.control_plane.jobs import batch_jobs, workload
+from mlctl.simulator.control_plane.jobs.records import found, said
+from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.control_plane.locks import Lock
+from mlctl.simulator.control_plane.replay import Turn
+from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.rows import World
+from mlctl.simulator.engine import model
+from mlctl.simulator.engine.commands import (
+    Configure,
+    Preempt,
+    SetCapacity,
+    SetPreemption,
+)
+from mlctl.simulator.engine.model import Parameter, Settings, Tier
+from mlctl.simulator.engine.nodes import UP
+from mlctl.simulator.engine.processes import Capacity, Preemption
+
+
+def parameters(place: Place) -> list[Parameter]:
+    """Every setting as it is, with where its value comes from."""
+    with replay.look(place.store) as now:
+        return list(model.parameters(now.settings))
+
+
+def configure(place: Place, changes: Mapping[str, object]) -> None:
+    """Change settings by their names; text is read as what the setting takes.
+
+    Raises:
+        Refusal: there is no such setting, or a value makes no sense.
+    """
+    known = {slot.name: slot for slot in fields(Settings)}
+    for name in changes:
+        if name not in known:
+            raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
+    wanted: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
+    with _commanding(place) as (it, _):
+        replay.command(it, Configure(replace(it.world.settings, **wanted)))
+
+
+def set_preemption(place: Place, processes: tuple[Preemption, ...]) -> None:
+    """What takes low-priority nodes; nothing, where there are no processes.
+
+    Raises:
+        Refusal: a process makes no sense.
+    """
+    with _commanding(place) as (it, _):
+        replay.command(it, SetPreemption(processes))
+
+
+def set_capacity(place: Place, capacity: Capacity | None, tier: Tier | None) -> None:
+    """How many nodes every region has (of a tier, or of each); None: no limit.
+
+    Raises:
+        Refusal: it makes no sense.
+    """
+    with _commanding(place) as (it, _):
+        for each in [tier] if tier else list(Tier):
+            replay.command(it, SetCapacity(capacity, each))
+
+
+def preempt(place: Place, cluster: Address, count: int | None) -> int:
+    """Take nodes of a cluster away: the first `count` that are up, or all; how many went.
+
+    Raises:
+        Refusal: there is no such cluster (404), it is dedicated, or has not so many nodes.
+    """
+    with _commanding(place) as (it, world):
+        there = found(it.db, world, cluster)
+        batch_jobs.ensure(it, place, world, there)
+        name = command_log.name_of(world.workspace, there.address.name)
+        nodes = it.world.clusters[name].nodes
+        up = sorted(number for number, node in nodes.items() if node.state in UP)
+        if count is not None and count > len(up):
+            has = f"{len(up)} that could be lost" if up else "none that could be lost"
+            raise bad(f"Cluster `{there.address.name}` has not {count} nodes, but {has}.")
+        doomed = tuple(up if count is None else up[:count])
+        replay.command(it, Preempt(name, doomed))
+        return len(doomed)
+
+
+def lock(place: Place, names: Sequence[Address], *, locked: bool) -> list[Address]:
+    """Put a lock on clusters (all of the workspace, where none is named), or take it away; which.
+
+    Where none is named, the locks above the clusters go too; else these still hold them.
+
+    Raises:
+        Refusal: there is no such cluster (404).
+    """
+    with place.store.change() as db:
+        world = rows.world(db, place.scope, place.location)
+        every = rows.siblings(db, world.workspace, "compute", None)
+        chosen = [found(db, world, name) for name in names] or list(every)
+        for each in chosen:
+            scope = each.address.id(world.scope)
+            if locked:
+                locks.put(db, Lock(scope, _LOCAL))
+                continue
+            for one in locks.above(db, scope):
+                if not names or one.scope.casefold() == scope.casefold():
+                    locks.drop(db, one)
+        return [
+            each.address
+            for each in chosen
+            if bool(locks.above(db, each.address.id(world.scope))) is locked
+        ]
+
+
+_LOCAL = "local"  # the name of the locks that are set here
+
+
+def workloads(place: Place) -> dict[str, Load]:
+    """Every workload by its name."""
+    with place.store.look() as db:
+        return {name: workload.get(db, name) for name in workload.names(db)}
+
+
+def set_workload(place: Place, name: str, given: Load) -> Load:
+    """Say how long the jobs take that name this workload, over what it said before.
+
+    Raises:
+        Refusal: it makes no sense.
+    """
+    workload.check(given)
+    with place.store.change() as db:
+        made = given.over(workload.find(db, name) or workload.USUAL)
+        workload.save(db, name, made)
+        return made
+
+
+@contextmanager
+def _commanding(place: Place) -> Iterator[tuple[Turn, World]]:
+    with replay.turn(place.store) as it:
+        world = rows.world(it.db, place.scope, place.location)
+        with said(world.workspace):
+            yield it, world
+
+
+_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def _read(slot: Field[Any], value: object) -> object:
+    """Text to a value of the setting's type, which its default shows."""
+    text = str(value).casefold()
+    try:
+        match slot.default:
+            case bool():
+                return _TRUTHS[text]
+            case Enum() as usual:
+                return type(usual)(text)
+            case None if text in ("none", "null"):
+                return None
+            case _:
+                return float(text)
+    except (ValueError, KeyError):
+        raise bad(f"`{value}` is no value for `{slot.name}`, which is {slot.default}.") from None

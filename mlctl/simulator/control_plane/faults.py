@@ -1,0 +1,209 @@
+"""Trouble on order: which calls meet it, and what it is. Trouble on the wire is `wire`'s."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import Enum
+from fnmatch import fnmatchcase
+from sqlite3 import Connection
+from typing import Any, TypeAlias
+
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import http_faults
+from mlctl.simulator.control_plane.http_faults import RetryAfter, Style, WireFault
+from mlctl.simulator.control_plane.resources.operations import Failure
+from mlctl.simulator.control_plane.state.errors import Refusal
+
+
+class Trouble(Enum):
+    """What happens to a call."""
+
+    FAIL = "fail"  # refused, nothing done
+    THROTTLE = "throttle"  # 429 with Retry-After, nothing done
+    DELAY = "delay"  # takes `seconds` longer
+    DROP = "drop"  # done, but the answer is lost
+    FAIL_OPERATION = "fail-operation"  # accepted, then the long-running operation fails
+    IGNORE = "ignore"  # a changed create-only field is accepted and ignored
+
+
+VERBS = ("put", "get", "list", "delete")
+ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The `nth` matching call (counted from 1) meets trouble, and so do the next: `times` in all.
+
+    With `every`, it is each nth call instead. `times` None: no end. `verb` is one of `VERBS` or
+    `any`; `target` is an address, or a pattern over addresses (`compute/*`). `seconds` is the
+    delay, or the Retry-After of a throttled call.
+    """
+
+    trouble: Trouble
+    verb: str = ANY
+    target: str = "*"
+    nth: int = 1
+    times: int | None = 1
+    every: bool = False
+    seconds: float = 1.0
+    code: str = ""
+    status: int = 0
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what can never strike.
+
+        Raises:
+            ValueError: a count is below 1, or the verb is unknown.
+        """
+        http_faults.check(self.nth, self.times, self.seconds)
+        if self.verb not in (*VERBS, ANY):
+            raise ValueError(f"`{self.verb}` is no verb: it is one of {', '.join((*VERBS, ANY))}")
+
+    def matches(self, verb: str, addresses: Sequence[str]) -> bool:
+        """Whether a call counts for this fault; a target also means all that it begins."""
+        if self.verb not in (ANY, verb):
+            return False
+        target = self.target.casefold()
+        wanted = (target, f"{target}/*", f"{target}:*")
+        return any(fnmatchcase(each.casefold(), one) for each in addresses for one in wanted)
+
+    def strikes(self, seen: int) -> bool:
+        """Whether the matching call number `seen` (from 1) meets the trouble."""
+        return http_faults.strikes(seen, self.nth, self.times, every=self.every)
+
+    def failure(self) -> Failure:
+        """How the long-running operation of a `FAIL_OPERATION` ends."""
+        text = self.message or "The operation failed, because a fault was set for it."
+        return Failure(self.code or "OperationFailed", text)
+
+    def refusal(self) -> Refusal:
+        """What the caller is told."""
+        code, status, text = _WORDS[self.trouble]
+        return Refusal(
+            self.code or code,
+            self.message or text,
+            status=self.status or status,
+            retry_after=self.seconds if self.trouble is Trouble.THROTTLE else None,
+            lost=self.trouble is Trouble.DROP,
+        )
+
+
+_WORDS = {
+    Trouble.FAIL: ("InternalServerError", 500, "The request failed, because a fault was set."),
+    Trouble.THROTTLE: ("TooManyRequests", 429, "The request was throttled."),
+    Trouble.DROP: ("ConnectionLost", 504, "The connection was lost before an answer came."),
+}
+
+
+AnyFault: TypeAlias = Fault | WireFault
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A fault in the store: its number, and how many matching calls it has seen."""
+
+    number: int
+    fault: AnyFault
+    seen: int
+
+    def plain(self) -> dict[str, Data]:
+        """All of it as JSON data."""
+        return {"number": self.number, **plain(self.fault), "seen": self.seen}
+
+
+def plain(fault: AnyFault) -> dict[str, Data]:
+    """A fault as JSON data that `read` reads; the verb of a call is its `operation`."""
+    return {
+        _SPELT.get(name, name): held.value if isinstance(held, Enum) else held
+        for name, held in asdict(fault).items()
+    }
+
+
+def read(data: Mapping[str, Data]) -> AnyFault:
+    """The fault that JSON data tell of; `times` 0 and null are both "no end".
+
+    Raises:
+        ValueError: they tell of none; says why.
+    """
+    trouble = data.get("trouble")
+    of_wire = trouble in [each.value for each in http_faults.Trouble]
+    made = WireFault if of_wire else Fault
+    slots = {_SPELT.get(slot.name, slot.name): slot for slot in fields(made)}
+    if not of_wire and trouble not in [each.value for each in Trouble]:
+        known = ", ".join(each.value for each in (*Trouble, *http_faults.Trouble))
+        raise ValueError(f"`{trouble}` is no trouble: it is one of {known}")
+    given: dict[str, Any] = {}
+    for key, held in data.items():
+        slot = slots.get({"verb": "operation"}.get(key, key))
+        if slot is None:
+            raise ValueError(f"`{trouble}` takes no `{key}`; it takes {', '.join(slots)}")
+        given[slot.name] = _value(slot.name, slot.default, held)
+    kinds: type[Enum] = http_faults.Trouble if of_wire else Trouble
+    return made(**(given | {"trouble": kinds(trouble)}))
+
+
+_SPELT = {"verb": "operation"}
+_ENUMS: dict[str, type[Enum]] = {"retry_after": RetryAfter, "style": Style}
+
+
+def _value(name: str, usual: object, held: Data) -> object:
+    if name == "trouble":
+        return held
+    if name in _ENUMS:
+        return _ENUMS[name](held)
+    if name == "times" and held in (0, None) and held is not False:
+        return None
+    if type(held) is not type(usual) and not (type(usual) is float and type(held) is int):
+        raise ValueError(f"`{_SPELT.get(name, name)}` cannot be {held!r}")
+    return held
+
+
+def dump(fault: AnyFault) -> str:
+    """The fault as JSON text that `load` reads."""
+    return json.dumps(plain(fault))
+
+
+def load(text: str) -> AnyFault:
+    """The fault that `dump` wrote."""
+    return read(json.loads(text))
+
+
+def planted(db: Connection) -> list[Planted]:
+    """All faults, in the order in which they were added."""
+    return [
+        Planted(number, load(text), seen)
+        for number, text, seen in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")
+    ]
+
+
+def are_planted(db: Connection) -> bool:
+    """Whether there is any fault: mostly there is none, and nothing needs to be counted."""
+    return db.execute("SELECT 1 FROM faults LIMIT 1").fetchone() is not None
+
+
+def count(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[Fault, ...]:
+    """Count one call for every fault that it matches; those that strike now."""
+    return tuple(
+        each.fault
+        for each in planted(db)
+        if isinstance(each.fault, Fault) and each.fault.matches(verb, addresses)
+        if each.fault.strikes(_counted(db, each))
+    )
+
+
+def meet(db: Connection, method: str, path: str) -> tuple[WireFault, ...]:
+    """Count one request for every fault of the wire that it matches; those that strike it."""
+    return tuple(
+        each.fault
+        for each in planted(db)
+        if isinstance(each.fault, WireFault) and each.fault.matches(method, path)
+        if each.fault.strikes(_counted(db, each))
+    )
+
+
+def _counted(db: Connection, each: Planted) -> int:
+    db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (each.number,))
+    return each.seen + 1

@@ -1,0 +1,1 @@
+"""Jobs of a simulated workspace: asked for, run by the engine, shown."""

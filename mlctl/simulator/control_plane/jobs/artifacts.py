@@ -1,0 +1,67 @@
+"""What a job leaves behind: named outputs, files under `outputs`, and the service's own logs.
+
+"All the files that the job has produced up to that point in the `outputs` and `logs` folders will
+be saved"; "all AzureML-internal log files that the job produced in a previous run will be
+overwritten" (hi-ml, Using Cheap Low Priority VMs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from mlctl.simulator.control_plane.jobs.records import Known, Row
+from mlctl.simulator.engine.views import MiniBatches, Training
+
+ARTIFACTS, OUTPUTS = "artifacts", "named-outputs"
+
+
+def of(known: Known) -> Iterator[tuple[PurePosixPath, str]]:
+    """Every file, under `artifacts/` or `named-outputs/NAME/`, with its text."""
+    view = known.view
+    if view.mini_batches is not None:
+        yield from _scored(known, view.mini_batches)
+    elif view.training is not None:
+        yield from _trained(known, view.training)
+
+
+def _scored(known: Known, done: MiniBatches) -> Iterator[tuple[PurePosixPath, str]]:
+    lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(done))
+    yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
+    name = PurePosixPath(str(known.row.note.get("outputFileName", "predictions.csv"))).name
+    rows = (f"mini-batch {number},simulated\n" for number in range(done.completed))
+    yield PurePosixPath(OUTPUTS, "score", name or "predictions.csv"), "".join(rows)
+
+
+def _overview(done: MiniBatches) -> Iterator[tuple[str, int]]:
+    yield "in all", done.total
+    yield "completed", done.completed
+    yield "failed", done.failed
+    yield "attempted", done.attempts
+
+
+def _trained(known: Known, now: Training) -> Iterator[tuple[PurePosixPath, str]]:
+    place = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
+    for step in _checkpoints(known.row, now):
+        yield place / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
+    for step in now.partial:
+        yield place / f"step-{step:06}.ckpt.partial", "cut off by a preemption\n"
+    log = (f"{at:.0f} s: step {step}\n" for at, step in _last_run(now))
+    yield PurePosixPath(ARTIFACTS, "user_logs", "std_log.txt"), "".join(log)
+    for name in known.row.note.get("outputs") or {}:
+        yield PurePosixPath(OUTPUTS, PurePosixPath(str(name)).name, "output.txt"), "simulated\n"
+
+
+def _checkpoints(row: Row, now: Training) -> Iterator[int]:
+    every = row.note.get("checkpointEvery") or 0
+    return iter(range(every, now.saved + 1, every) if every else ())
+
+
+def _last_run(now: Training) -> list[tuple[float, int]]:
+    """The metrics since the last jump back."""
+    run: list[tuple[float, int]] = []
+    for at, step in now.metrics:
+        if run and step <= run[-1][1]:
+            run.clear()
+        run.append((at, step))
+    return run

@@ -1,0 +1,41 @@
+"""Jobs of the classic batch service: on a Batch Pool's VMs, or in the queue that all share."""
+
+from __future__ import annotations
+
+from mlctl.kinds.address import Address
+from mlctl.simulator.control_plane import command_log, replay
+from mlctl.simulator.control_plane.jobs import batch_jobs, records
+from mlctl.simulator.control_plane.jobs.records import Known, Row
+from mlctl.simulator.control_plane.service import Place, opened
+from mlctl.simulator.engine.commands import SetTenancy, SubmitPoolJob
+from mlctl.simulator.engine.model import Tenancy
+
+
+def submit(place: Place, pool: str | None, duration: float, name: str | None) -> Known:
+    """Submit a job that takes one VM for `duration` seconds.
+
+    Raises:
+        Refusal: there is no such pool (404), or it asks for what cannot be.
+    """
+    with replay.turn(place.store) as it:
+        world = opened(it.db, place)
+        name = name or records.new_name(it.db, world, "pooljob")
+        there, note = None, {}
+        if pool is not None:
+            found = records.found(it.db, world, Address("batch-pool", pool))
+            batch_jobs.ensure(it, place, world, found)
+            there = command_log.name_of(world.workspace, found.address.name)
+            note = {"poolName": found.address.name}
+        row = Row(name, "Pool", None, None, world.now, note)
+        command = SubmitPoolJob(command_log.name_of(world.workspace, name), duration, there)
+        return records.submit(it, world, row, command)
+
+
+def set_tenancy(place: Place, tenancy: Tenancy) -> None:
+    """How the shared queue behaves.
+
+    Raises:
+        Refusal: it makes no sense.
+    """
+    with replay.turn(place.store) as it, records.said(0):
+        replay.command(it, SetTenancy(tenancy))

@@ -1,0 +1,246 @@
+"""Jobs of a workspace: rows that say what was asked for, and the engine that says how it goes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from mlctl.kinds.address import PROVIDER, Address, Scope
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import command_log, replay
+from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.state import clock, rows
+from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.errors import (
+    CONFLICT,
+    NOT_FOUND,
+    Refusal,
+    bad,
+    conflict,
+)
+from mlctl.simulator.control_plane.state.rows import World
+from mlctl.simulator.engine import views
+from mlctl.simulator.engine.commands import CancelJob, Command, Refused
+from mlctl.simulator.engine.model import HOUR
+from mlctl.simulator.engine.state import World as Cloud
+from mlctl.simulator.engine.views import JobView
+
+_JOB = "SELECT name, kind, endpoint, deployment, created, note FROM jobs "
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A job as it was asked for; `kind` is ARM's job type, `note` what its body has besides."""
+
+    name: str
+    kind: str
+    endpoint: str | None
+    deployment: str | None
+    created: float
+    note: Mapping[str, Data]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A job: the row, and how it goes."""
+
+    row: Row
+    view: JobView
+
+    def body(self, scope: Scope) -> dict[str, Data]:
+        """ARM's JSON, with what the simulated cloud knows under `run`."""
+        row, view = self.row, self.view
+        note = dict(row.note)
+        told = {"notice": note.pop("notice")} if "notice" in note else {}
+        named = {"endpointName": row.endpoint, "deploymentName": row.deployment}
+        times = {
+            "startTime": None if view.started is None else clock.iso(view.started),
+            "endTime": None if view.ended is None else clock.iso(view.ended),
+        }
+        properties = {
+            "jobType": row.kind,
+            "status": view.status.value,
+            **note,
+            **{key: value for key, value in (named | times).items() if value is not None},
+            "run": measured(view) | told,
+        }
+        return {
+            "id": f"{scope.id}/jobs/{row.name}",
+            "name": row.name,
+            "type": f"{PROVIDER}/workspaces/jobs",
+            "systemData": {"createdAt": clock.iso(row.created), "createdByType": "User"},
+            "properties": properties,
+        }
+
+
+def find(place: Place, name: str) -> Known:
+    """A job as it stands.
+
+    Raises:
+        Refusal: there is none of that name (404).
+    """
+    with replay.look(place.store) as now, place.store.look() as db:
+        world = rows.world(db, place.scope, place.location)
+        return known(now, world.workspace, row_of(db, world, name))
+
+
+def list_(place: Place, endpoint: str | None = None, deployment: str | None = None) -> list[Known]:
+    """The jobs of the workspace (of an endpoint, of a deployment), the newest first.
+
+    Raises:
+        Refusal: there is no such endpoint or deployment (404).
+    """
+    with replay.look(place.store) as now, place.store.look() as db:
+        world = rows.world(db, place.scope, place.location)
+        if endpoint is not None:
+            found(db, world, Address("batch-endpoint", endpoint))
+            if deployment is not None:
+                found(db, world, Address("batch-deployment", deployment, endpoint))
+        query = _JOB + "WHERE workspace = ? AND endpoint IS coalesce(?, endpoint) COLLATE NOCASE"
+        query += " AND deployment IS coalesce(?, deployment) COLLATE NOCASE ORDER BY id DESC"
+        read = db.execute(query, (world.workspace, endpoint, deployment)).fetchall()
+        return [known(now, world.workspace, _row(each)) for each in read]
+
+
+def cancel(place: Place, name: str) -> Known:
+    """Cancel a job.
+
+    Raises:
+        Refusal: there is none of that name (404), or it has ended already (409).
+    """
+    with replay.turn(place.store) as it:
+        world = rows.world(it.db, place.scope, place.location)
+        row = row_of(it.db, world, name)
+        with said(world.workspace, CONFLICT):
+            replay.command(it, CancelJob(command_log.name_of(world.workspace, row.name)))
+        return known(it.world, world.workspace, row)
+
+
+def row_of(db: Connection, world: World, name: str) -> Row:
+    """What was asked for.
+
+    Raises:
+        Refusal: there is no job of that name (404).
+    """
+    key = (name.casefold(), world.workspace)
+    row = db.execute(_JOB + "WHERE key = ? AND workspace = ?", key).fetchone()
+    if row is None:
+        text = f"There is no job `{name}` in workspace {world.scope.workspace}."
+        raise Refusal("ResourceNotFound", text, status=NOT_FOUND)
+    return _row(row)
+
+
+def add(db: Connection, world: World, row: Row) -> None:
+    """Write a new job down.
+
+    Raises:
+        Refusal: the name is taken for ever (409), or is none.
+    """
+    if not _NAME.fullmatch(row.name):
+        rule = "1 to 255 letters, digits, `-` and `_`, starting with a letter or digit"
+        raise bad(f"The job name `{row.name}` is invalid: {rule}.", "InvalidJobName")
+    key = (row.name.casefold(), world.workspace)
+    if db.execute("SELECT 1 FROM jobs WHERE key = ? AND workspace = ?", key).fetchone():
+        text = f"A job `{row.name}` exists already; the name of a job is taken for ever."
+        raise conflict(text, "JobNameConflict")
+    spelt = (row.name, row.kind, row.endpoint, row.deployment, row.created, json.dumps(row.note))
+    db.execute(
+        "INSERT INTO jobs (key, workspace, name, kind, endpoint, deployment, created, note)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*key, *spelt),
+    )
+
+
+def submit(it: replay.Turn, world: World, row: Row, command: Command) -> Known:
+    """Write a new job down and have the engine take it.
+
+    Raises:
+        Refusal: the name is none or taken, or the engine does not take it.
+    """
+    add(it.db, world, row)
+    with said(world.workspace):
+        replay.command(it, command)
+    return known(it.world, world.workspace, row)
+
+
+def new_name(db: Connection, world: World, prefix: str) -> str:
+    """A name that no job has, the same for the same history."""
+    (count,) = db.execute("SELECT count(*) FROM jobs").fetchone()
+    return f"{prefix}-{uuid5(NAMESPACE_URL, f'{world.seed}/job/{count}')}"
+
+
+def found(db: Connection, world: World, address: Address) -> Found:
+    """A resource that a job needs.
+
+    Raises:
+        Refusal: there is none (404), or it is about to go.
+    """
+    there = rows.find(db, world.workspace, address)
+    if there is None or there.state == "Deleting":
+        text = f"There is no {address} in workspace {world.scope.workspace}."
+        raise Refusal("ResourceNotFound", text, status=NOT_FOUND)
+    return there
+
+
+@contextmanager
+def said(workspace: int, status: int = 400) -> Iterator[None]:
+    """The border where the engine's refusals become the service's, under their own names."""
+    try:
+        yield
+    except Refused as refused:
+        text = str(refused).replace(f"`{workspace}/", "`")
+        first = text.partition(" ")[0]
+        text = text + "." if "_" in first else f"{text[:1].upper()}{text[1:]}."  # `p_unusable`
+        code = "Conflict" if status == CONFLICT else "BadArgument"
+        raise Refusal(code, text, status=status) from None
+
+
+def measured(view: JobView) -> dict[str, Data]:
+    """The numbers of a job, as far as they are known; no price is no cost."""
+    return {
+        "makespan_s": rounded(view.makespan_s),
+        **_work(view),
+        "preempted_nodes": view.preempted_nodes,
+        "preempted_cores": view.preempted_cores,
+        "billed_node_s": rounded(view.billed_node_s),
+        "billed_node_h": rounded(view.billed_node_s / HOUR),
+        "cost": "unknown" if view.cost is None else rounded(view.cost),
+        "lost_node_s": rounded(view.lost_node_s),
+        "reason": view.reason or None,
+        "warning": view.warning,
+    }
+
+
+def _work(view: JobView) -> dict[str, Data]:
+    """What a job of its sort has to do, and how much of that is done."""
+    if view.mini_batches is not None:
+        done = view.mini_batches
+        counts = {"total": done.total, "completed": done.completed, "failed": done.failed}
+        return {"mini_batches": {**counts, "attempts": done.attempts}}
+    if view.training is not None:
+        now = view.training
+        steps = {"total": now.steps, "done": now.step, "saved": now.saved}
+        return {"steps": steps, "restarts": now.restarts, "metric_points": now.points}
+    return {}
+
+
+def rounded(number: float | None) -> float | None:
+    """To the microsecond: what sums of doubles leave beyond it means nothing."""
+    return None if number is None else round(number, 6)
+
+
+def known(now: Cloud, workspace: int, row: Row) -> Known:
+    """How a job goes."""
+    return Known(row, views.job(now, command_log.name_of(workspace, row.name)))
+
+
+def _row(read: tuple[Any, ...]) -> Row:
+    name, kind, endpoint, deployment, created, note = read
+    return Row(name, kind, endpoint, deployment, created, json.loads(note))

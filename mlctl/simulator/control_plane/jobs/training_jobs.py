@@ -1,0 +1,130 @@
+"""Training jobs: what a command job asks of the engine, and what it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mlctl.kinds.address import Address, Reference
+from mlctl.kinds.codec import seconds
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import command_log, replay
+from mlctl.simulator.control_plane.jobs import (
+    batch_jobs,
+    records,
+)
+from mlctl.simulator.control_plane.jobs import (
+    workload as work,
+)
+from mlctl.simulator.control_plane.jobs.records import Known, Row
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources.vm_sizes import size_of
+from mlctl.simulator.control_plane.service import Place, opened
+from mlctl.simulator.control_plane.state.context import Catalog
+from mlctl.simulator.control_plane.state.errors import Refusal, bad
+from mlctl.simulator.control_plane.state.rows import World
+from mlctl.simulator.engine.commands import SubmitTraining
+from mlctl.simulator.engine.model import (
+    LOW_PRIORITY_PRICE_RATIO,
+    ClusterSpec,
+    Tier,
+    TrainingSpec,
+)
+
+_SERVERLESS = "serverless"
+_USUAL_SIZE = "STANDARD_DS3_V2"  # A: the service chooses one by the quota that is left
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A command job: ARM's properties, and what is known of its work."""
+
+    name: str | None
+    properties: Mapping[str, Data]
+    load: Load = Load()
+    workload: str = DEFAULT
+
+
+def create(place: Place, asked: Asked) -> Known:
+    """Submit a training job.
+
+    Raises:
+        Refusal: something that it names is not there (404), or it asks for what cannot be.
+    """
+    work.check(asked.load)
+    with replay.turn(place.store) as it:
+        world = opened(it.db, place)
+        name = asked.name or records.new_name(it.db, world, "job")
+        _check_environment(it, world, asked.properties)
+        spec = _spec(it, place, world, command_log.name_of(world.workspace, name), asked)
+        note = {key: held for key, held in asked.properties.items() if key != "status"}
+        note.setdefault("displayName", name)
+        note["checkpointEvery"] = spec.checkpoint_every
+        row = Row(name, "Command", None, None, world.now, note)
+        return records.submit(it, world, row, SubmitTraining(spec))
+
+
+def _check_environment(it: replay.Turn, world: World, properties: Mapping[str, Data]) -> None:
+    text = str(properties.get("environmentId") or "")
+    named = Reference.parse(batch_jobs.written(text), "environment")
+    if named and named.address and named.within(world.scope).scope is None:
+        records.found(it.db, world, named.address)
+
+
+def _spec(it: replay.Turn, place: Place, world: World, name: str, asked: Asked) -> TrainingSpec:
+    given = asked.load.over(work.get(it.db, asked.workload))
+    properties = asked.properties
+    nodes = part.section(properties, "resources").get("instanceCount", 1)
+    timeout = part.section(properties, "limits").get("timeout")
+    address = _compute(world, properties)
+    own, cluster = None, ""
+    if address is None:
+        own = _serverless(name, properties, world, place.catalog)
+    else:
+        found = records.found(it.db, world, address)
+        batch_jobs.ensure(it, place, world, found)
+        cluster = command_log.name_of(world.workspace, found.address.name)
+    return TrainingSpec(
+        name,
+        given.steps or 0,
+        given.seconds_per_step or 0.0,
+        cluster,
+        own,
+        given.checkpoint_every or 0,
+        given.seconds_per_checkpoint or 0.0,
+        given.seconds_to_restore or 0.0,
+        part.whole(nodes, 1, "instanceCount", most=_MOST),
+        seconds(part.duration(timeout, "limits.timeout")) if timeout else None,
+    )
+
+
+def _compute(world: World, properties: Mapping[str, Data]) -> Address | None:
+    """The cluster that a job names; None for a serverless one."""
+    text = str(properties.get("computeId") or _SERVERLESS)
+    if text.rpartition("/")[2].casefold() == _SERVERLESS:
+        return None
+    named = Reference.parse(batch_jobs.written(text), "compute")
+    if named is None or named.address is None or named.within(world.scope).scope is not None:
+        raise Refusal("ComputeNotFound", f"`{text}` is no cluster of this workspace.", status=404)
+    return named.address
+
+
+def _serverless(
+    name: str, properties: Mapping[str, Data], world: World, catalog: Catalog
+) -> ClusterSpec:
+    """The nodes that a serverless job gets, for itself alone."""
+    spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
+    wanted = str(part.section(properties, "resources").get("instanceType") or _USUAL_SIZE)
+    size = size_of(catalog, wanted)
+    if size is None:
+        raise bad(f"The specified VM size {wanted} is not available.", "InvalidVMSize")
+    price = size.usd_per_hour
+    return ClusterSpec(
+        f"{name}-nodes",
+        Tier.LOW_PRIORITY if spot else Tier.DEDICATED,
+        cores=size.vcpus,
+        price=price * LOW_PRIORITY_PRICE_RATIO if spot and price is not None else price,
+        region=world.location,
+    )

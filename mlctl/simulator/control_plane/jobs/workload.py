@@ -1,0 +1,111 @@
+"""How much there is to do in a job, and how long it takes: what only a simulated cloud has to ask.
+
+Nothing here is published by the service: each figure of `USUAL` is an assumption, there so that a
+job can be invoked by az's flags alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from math import inf, isfinite
+from sqlite3 import Connection
+
+from mlctl.simulator.control_plane.state.errors import Refusal, bad
+
+DEFAULT = "default"  # the workload of jobs that name none
+_SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is known of a job's work; None is "not said".
+
+    Batch jobs: `files` in the input, and the time of each file, of each mini-batch, or `times` of
+    one mini-batch after the other; `cv` spreads them, `fail_probability` is of each attempt.
+    Training jobs: steps, their time, the steps between checkpoints, the time to write one and to go
+    on from one. Times are seconds.
+    """
+
+    files: int | None = None
+    seconds_per_file: float | None = None
+    seconds_per_mini_batch: float | None = None
+    times: tuple[float, ...] | None = None
+    cv: float | None = None
+    fail_probability: float | None = None
+    steps: int | None = None
+    seconds_per_step: float | None = None
+    checkpoint_every: int | None = None
+    seconds_per_checkpoint: float | None = None
+    seconds_to_restore: float | None = None
+
+    def over(self, other: Load) -> Load:
+        """This, and where it says nothing the other.
+
+        One that says anything about the time of a mini-batch says all about it.
+        """
+        said = {slot.name: getattr(self, slot.name) for slot in fields(self)}
+        given = {name: value for name, value in said.items() if value is not None}
+        if any(name in given for name in _SERVICE):
+            given = {**dict.fromkeys(_SERVICE), **given}
+        return replace(other, **given)
+
+
+USUAL = Load(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
+
+
+def check(load: Load) -> None:
+    """See that every figure makes sense.
+
+    Raises:
+        Refusal: one does not.
+    """
+    for slot in fields(load):
+        value = getattr(load, slot.name)
+        numbers = value if isinstance(value, tuple) else () if value is None else (value,)
+        most = 1 if slot.name == "fail_probability" else inf
+        if not all(isfinite(number) and 0 <= number <= most for number in numbers):
+            bounds = "not be negative" if most == inf else "be between 0 and 1"
+            raise bad(f"`{slot.name}` must {bounds}, not {value}.")
+
+
+def save(db: Connection, name: str, load: Load) -> None:
+    """Write a workload down, over what it was."""
+    said = {slot.name: getattr(load, slot.name) for slot in fields(load)}
+    text = json.dumps({key: value for key, value in said.items() if value is not None})
+    db.execute("INSERT OR REPLACE INTO workloads VALUES (?, ?)", (name, text))
+
+
+def find(db: Connection, name: str) -> Load | None:
+    """The workload of that name, with the usual figures where it says nothing."""
+    row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        return USUAL if name == DEFAULT else None
+    return _read(json.loads(row[0])).over(USUAL)
+
+
+def get(db: Connection, name: str) -> Load:
+    """`find`, where there must be one.
+
+    Raises:
+        Refusal: there is none (404); says which there are.
+    """
+    found = find(db, name)
+    if found is None:
+        known = ", ".join(f"`{one}`" for one in names(db))
+        text = f"There is no workload `{name}`; there is: {known}."
+        raise Refusal("WorkloadNotFound", text, status=404)
+    return found
+
+
+def names(db: Connection) -> list[str]:
+    """The workloads that there are."""
+    rows = db.execute("SELECT name FROM workloads WHERE name <> ? ORDER BY name", (DEFAULT,))
+    return [DEFAULT, *(str(name) for (name,) in rows)]
+
+
+def _read(data: Mapping[str, object]) -> Load:
+    times = data.get("times")
+    given = {**data, "times": tuple(times)} if isinstance(times, list) else data
+    return Load(**given)  # type: ignore[arg-type]  # what `save` wrote

@@ -1,0 +1,139 @@
+"""Resource locks: who may still write, and what they do to clusters; one table, whoever sets them.
+
+A lock on a scope holds all that is beneath it. The service makes and removes parts of nodes (load
+balancers, network cards) in resource groups of the user's, so that a lock keeps clusters from
+growing and shrinking too: they stand at "resizing (0 -> 0)".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from sqlite3 import Connection
+
+from mlctl.kinds.address import Scope
+from mlctl.simulator.control_plane import command_log
+from mlctl.simulator.control_plane.resources import operations
+from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.errors import conflict
+
+PROVIDER = "/providers/Microsoft.Authorization/locks"
+
+
+class Level(Enum):
+    """What a lock forbids: deleting, or every write."""
+
+    CAN_NOT_DELETE = "CanNotDelete"
+    READ_ONLY = "ReadOnly"
+
+
+class Verb(Enum):
+    """What a lock may forbid, in the words of its refusal."""
+
+    WRITE = "write"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock on a scope (the ARM id of a subscription, a group or a resource)."""
+
+    scope: str
+    name: str
+    level: Level = Level.CAN_NOT_DELETE
+    notes: str = ""
+
+    @property
+    def id(self) -> str:
+        """Its ARM id."""
+        return f"{self.scope}{PROVIDER}/{self.name}"
+
+    def holds(self, scope: str) -> bool:
+        """Whether it is on a scope, or above it."""
+        return f"{scope.rstrip('/')}/".casefold().startswith(f"{self.scope}/".casefold())
+
+
+def every(db: Connection) -> list[Lock]:
+    """All locks of the cloud, by their ids."""
+    found = db.execute("SELECT scope, name, level, notes FROM locks ORDER BY key")
+    return [Lock(scope, name, Level(level), notes) for scope, name, level, notes in found]
+
+
+def find(db: Connection, scope: str, name: str) -> Lock | None:
+    """The lock of that name on that very scope."""
+    wanted = Lock(scope, name).id.casefold()
+    return next((each for each in every(db) if each.id.casefold() == wanted), None)
+
+
+def above(db: Connection, scope: str) -> list[Lock]:
+    """Those that hold a scope: on it, and above it."""
+    return [each for each in every(db) if each.holds(scope)]
+
+
+def refuse(db: Connection, scope: str, verb: Verb) -> None:
+    """Hold a write to the locks on what it writes, and above that; the message is ARM's.
+
+    Raises:
+        Refusal: 409, there is such a lock.
+    """
+    held = [
+        each for each in above(db, scope) if verb is Verb.DELETE or each.level is Level.READ_ONLY
+    ]
+    if held:
+        scopes = ", ".join(sorted({f"'{each.scope}'" for each in held}))
+        text = (
+            f"The scope '{scope}' cannot perform {verb.value} operation because following scope(s)"
+            f" are locked: {scopes}. Please remove the lock and try again."
+        )
+        raise conflict(text, "ScopeLocked")
+
+
+def put(db: Connection, lock: Lock) -> Lock:
+    """Set a lock, over what had its name there; as it is from now on, first spelt as ever."""
+    old = find(db, lock.scope, lock.name)
+    if old is not None:
+        lock = Lock(old.scope, old.name, lock.level, lock.notes)
+    db.execute(
+        "INSERT INTO locks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+        " level = excluded.level, notes = excluded.notes",
+        (lock.id.casefold(), lock.scope, lock.name, lock.level.value, lock.notes),
+    )
+    if old is None:
+        _tell_clusters(db, lock)
+    return lock
+
+
+def drop(db: Connection, lock: Lock) -> None:
+    """Take a lock away."""
+    db.execute("DELETE FROM locks WHERE key = ?", (lock.id.casefold(),))
+    _tell_clusters(db, lock)
+
+
+def _tell_clusters(db: Connection, lock: Lock) -> None:
+    """After a lock came or went: what it held, or holds, from now on."""
+    (now,) = db.execute("SELECT now FROM world").fetchone()
+    for workspace, scope, cluster in _clusters(db, lock):
+        others = [each for each in above(db, cluster.address.id(scope)) if each.id != lock.id]
+        if not others:
+            locked = find(db, lock.scope, lock.name) is not None
+            name = command_log.name_of(workspace, cluster.address.name)
+            command_log.write(
+                db, _since(db, cluster, now), command_log.to_stand(name, locked=locked)
+            )
+
+
+def _clusters(db: Connection, lock: Lock) -> Iterator[tuple[int, Scope, Found]]:
+    found = db.execute("SELECT id, subscription, resource_group, name FROM workspaces").fetchall()
+    for number, *spelt in found:
+        scope = Scope(*spelt)
+        for cluster in rows.siblings(db, number, "compute", None):
+            if lock.holds(cluster.address.id(scope)):
+                yield number, scope, cluster
+
+
+def _since(db: Connection, cluster: Found, now: float) -> float:
+    """When the engine has it: a new cluster when it has been created."""
+    running = operations.find(db, cluster.operation) if cluster.operation else None
+    return max(now, running.due) if running and cluster.state == "Creating" else now

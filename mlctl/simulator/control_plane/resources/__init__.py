@@ -1,0 +1,1 @@
+"""What the service makes of the resources of each kind: checked, respelt, counted."""

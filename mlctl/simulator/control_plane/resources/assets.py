@@ -1,0 +1,80 @@
+"""What the service makes of versioned assets: models, environments, components, code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.errors import Refusal, bad, conflict
+
+# REST: name ^[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}$
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}")
+_OWN = ("provisioningState",)
+_MAY_CHANGE = frozenset(
+    {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
+)
+_DEFAULTS: dict[str, dict[str, Data]] = {
+    "model": {"flavors": {}, "modelType": "custom_model"},
+    "environment": {"osType": "Linux", "environmentType": "UserCreated", "autoRebuild": "Disabled"},
+    "component": {},
+    "code": {},
+}
+_NEEDED = {
+    "model": ("modelUri",),
+    "environment": ("image", "build"),
+    "component": ("componentSpec",),
+    "code": ("codeUri",),
+}
+
+
+def accept(
+    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of an asset version over `old`.
+
+    Raises:
+        Refusal: the service would not take it; 409 where the version exists with another content.
+    """
+    if address.version is None:
+        raise bad(f"`{address}` has no version.", "UserError")
+    if old is None and not _NAME.fullmatch(address.name):
+        raise bad(
+            f"The name `{address.name}` is invalid: up to 255 letters, digits, `-`, `_` and `.`, "
+            "starting with a letter or digit.",
+            "UserError",
+        )
+    top, properties = part.opened(body)
+    for own in _OWN:
+        properties.pop(own, None)
+    _fill_in(address.kind, properties)
+    _hold(ask, address, old, properties)
+    if not any(properties.get(name) for name in _NEEDED[address.kind]):
+        wanted = " or ".join(f"`{name}`" for name in _NEEDED[address.kind])
+        raise bad(f"A {address.kind} version needs {wanted}.", "UserError")
+    top["properties"] = dict(sorted(properties.items()))
+    return part.closed(ask, address, old, top)
+
+
+def _fill_in(kind: str, properties: dict[str, Data]) -> None:
+    for name, value in _DEFAULTS[kind].items():
+        properties.setdefault(name, value)
+    for name in ("isAnonymous", "isArchived"):
+        properties[name] = bool(properties.get(name, False))
+    for name in ("tags", "properties"):
+        properties[name] = part.text_map(properties, name)
+
+
+def _hold(ask: Ask, address: Address, old: Found | None, properties: dict[str, Data]) -> None:
+    """The content of a version never changes; what a PUT leaves out stays."""
+    if old is None:
+        return
+    held: Mapping[str, Data] = old.body["properties"]
+    fixed = [("properties", name) for name in {*held, *properties} - _MAY_CHANGE - set(_OWN)]
+    try:
+        part.pinned(ask, address, old, {"properties": properties}, sorted(fixed))
+    except Refusal as refusal:
+        raise conflict(f"{refusal.message} Register another version instead.") from None

@@ -1,0 +1,170 @@
+"""What the service makes of batch endpoints and batch deployments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mlctl import pointer
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import references
+from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.errors import Refusal, bad, busy
+
+# "begin with letter, 3-32, letters+numbers, single dashes ok" (how-to-manage-quotas).
+_NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
+_ENDPOINT_OWN = ("provisioningState", "scoringUri", "swaggerUri", "keys")
+# REST: visibility read and create only.
+_PINNED = [
+    ("location",),
+    ("properties", "codeConfiguration", "codeId"),
+    ("properties", "codeConfiguration", "scoringScript"),
+    ("properties", "deploymentConfiguration", "deploymentConfigurationType"),
+]
+_OUTPUT = ("AppendRow", "SummaryOnly")
+
+
+def accept_endpoint(
+    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of a batch endpoint over `old`.
+
+    Raises:
+        Refusal: the service would not take it.
+    """
+    _check_name(address, old, "endpoint")
+    top, properties = part.opened(body)
+    for own in _ENDPOINT_OWN:
+        properties.pop(own, None)
+    part.place(ask, top, old.body["location"] if old else ask.location)
+    part.tags(top)
+    part.identity(ask, address, top)
+    part.pinned(ask, address, old, top, [("location",)])
+    properties["authMode"] = part.word(
+        properties.get("authMode", "AADToken"), ("AADToken", "Key", "AMLToken"), "authMode"
+    )
+    _check_default(ask, address, properties)
+    part.added(
+        ask,
+        address,
+        old,
+        properties,
+        {
+            "BatchEndpointCreationApiVersion": "2023-10-01",
+            "azureml.onlineendpointid": address.id(ask.scope),
+        },
+    )
+    host = f"https://{address.name}.{top['location']}.inference.ml.azure.com"
+    properties |= {"scoringUri": f"{host}/jobs", "swaggerUri": f"{host}/swagger.json"}
+    return part.closed(ask, address, old, top)
+
+
+def _check_default(ask: Ask, address: Address, properties: dict[str, Data]) -> None:
+    """The default deployment must exist; none is none."""
+    defaults = part.section(properties, "defaults")
+    wanted = defaults.get("deploymentName")
+    if not wanted:
+        properties.pop("defaults", None)
+        return
+    found = ask.find(Address("batch-deployment", str(wanted), address.name), None)
+    if found is None or found.state == "Deleting":
+        raise bad(
+            f"The default deployment `{wanted}` does not exist in endpoint `{address.name}`: "
+            "create it first, then make it the default.",
+            "DeploymentNotFound",
+        )
+    properties["defaults"] = {**defaults, "deploymentName": found.address.name}
+
+
+def accept_deployment(
+    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of a batch deployment over `old`.
+
+    Raises:
+        Refusal: the service would not take it; 404 for what it names and is not there.
+    """
+    _check_name(address, old, "deployment")
+    _check_parent(ask, address)
+    top, properties = part.opened(body)
+    properties.pop("provisioningState", None)
+    part.place(ask, top, old.body["location"] if old else ask.location)
+    part.tags(top)
+    part.identity(ask, address, top)
+    _respell(properties)
+    for at, kind in references.NAMED:
+        text = pointer.get(top, at)
+        if text:
+            pointer.put(top, at, references.settled(ask, text, kind))
+    part.pinned(ask, address, old, top, _PINNED)
+    part.added(ask, address, old, properties, {})
+    top["properties"] = dict(sorted(properties.items()))
+    return part.closed(ask, address, old, top)
+
+
+def _check_parent(ask: Ask, address: Address) -> None:
+    above = address.up
+    found = ask.find(above, None) if above else None
+    if found is None:
+        raise Refusal(
+            "ParentResourceNotFound",
+            f"The batch endpoint `{address.parent}` of deployment `{address.name}` does not exist.",
+            status=404,
+        )
+    if found.state in ("Creating", "Deleting"):
+        raise busy(found.address, found.state, 5.0)
+
+
+def _check_name(address: Address, old: Found | None, what: str) -> None:
+    if old is None and not _NAME.fullmatch(address.name):
+        raise bad(
+            f"The {what} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
+            "dashes, starting with a letter.",
+            "BadRequest",
+        )
+
+
+def _respell(properties: dict[str, Data]) -> None:
+    """The service's spelling and defaults (REST reference; defaults of the YAML reference)."""
+    properties["errorThreshold"] = part.whole(
+        properties.get("errorThreshold", -1), -1, "errorThreshold"
+    )
+    properties["loggingLevel"] = part.word(
+        properties.get("loggingLevel", "Info"), ("Info", "Warning", "Debug"), "loggingLevel"
+    )
+    for name, default in (("maxConcurrencyPerInstance", 1), ("miniBatchSize", 10)):
+        properties[name] = part.whole(properties.get(name, default), 1, name, most=2**63 - 1)
+    properties["outputAction"] = part.word(
+        properties.get("outputAction", "AppendRow"), _OUTPUT, "outputAction"
+    )
+    if properties["outputAction"] == "SummaryOnly":
+        properties.pop("outputFileName", None)
+    else:
+        properties.setdefault("outputFileName", "predictions.csv")
+    retry = properties["retrySettings"] = part.section(properties, "retrySettings")
+    retry["maxRetries"] = part.whole(retry.get("maxRetries", 3), 0, "maxRetries")
+    retry["timeout"] = part.duration(retry.get("timeout", "PT30S"), "retrySettings.timeout")
+    resources = properties["resources"] = part.section(properties, "resources")
+    resources["instanceCount"] = part.whole(resources.get("instanceCount", 1), 1, "instanceCount")
+    resources.setdefault("properties", {})
+    if "environmentVariables" in properties:
+        properties["environmentVariables"] = part.text_map(properties, "environmentVariables")
+    _respell_kinds(properties)
+
+
+def _respell_kinds(properties: dict[str, Data]) -> None:
+    model = part.section(properties, "model")
+    if model:
+        properties["model"] = model
+        words = ("Id", "DataPath", "OutputPath")
+        model["referenceType"] = part.word(model.get("referenceType", "Id"), words, "referenceType")
+    configured = part.section(properties, "deploymentConfiguration")
+    if configured:
+        properties["deploymentConfiguration"] = configured
+        configured["deploymentConfigurationType"] = part.word(
+            configured.get("deploymentConfigurationType"),
+            ("Model", "PipelineComponent"),
+            "deploymentConfigurationType",
+        )

@@ -1,0 +1,107 @@
+"""What the classic service makes of a Batch Pool, and the limits of the account that has it.
+
+The service had operations to create, resize and delete a pool ("Azure Batch service for Machine
+Learning jobs"), but no ARM resource: the body, its collection and the codes here are of this
+project, in ARM's manner.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from sqlite3 import Connection
+from urllib.parse import urlsplit
+
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import quota
+from mlctl.simulator.control_plane.state import clock, quota_usage
+from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.errors import Refusal, bad
+from mlctl.simulator.control_plane.state.rows import World
+
+_NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
+_OWN = ("provisioningState", "poolId", "billingPlanId", "provisionedVmCount", "createdOn")
+_PINNED = [("properties", "swaggerUrl")]
+_MOST = 2**31 - 1
+
+
+def accept(
+    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of `body` over `old`: Create Pool, or Resize Pool.
+
+    Raises:
+        Refusal: the service would not take it.
+    """
+    if old is None and not _NAME.fullmatch(address.name):
+        text = "3 to 32 letters, digits and single dashes, starting with a letter"
+        raise bad(f"The pool name `{address.name}` is invalid: {text}.", "InvalidPoolName")
+    top, properties = part.opened(body)
+    for own in _OWN:
+        properties.pop(own, None)
+    part.tags(top)
+    part.pinned(ask, address, old, top, _PINNED)
+    properties["vmCount"] = part.whole(properties.get("vmCount"), 0, "vmCount", most=_MOST)
+    properties["swaggerUrl"] = url = properties.get("swaggerUrl")
+    properties["billingPlanId"] = _billing_plan(ask, url)
+    if old is None:
+        own_id = ask.guid(f"pool/{ask.scope}/{address.name}/{ask.now}".casefold())
+        properties["poolId"] = own_id.replace("-", "")
+        properties |= {"provisionedVmCount": 0, "createdOn": clock.iso(ask.now)}
+    else:
+        held = ("poolId", "provisionedVmCount", "createdOn")
+        properties |= {name: old.body["properties"][name] for name in held}
+    top["properties"] = dict(sorted(properties.items()))
+    return part.closed(ask, address, old, top)
+
+
+def refuse_crowded(
+    db: Connection, world: World, address: Address, new: Mapping[str, Data], old: Found | None
+) -> None:
+    """Hold a pool to the VMs that the account allows; one with as many as it has always passes.
+
+    Raises:
+        Refusal: it asks for more.
+    """
+    if address.kind != "batch-pool":
+        return
+    wanted = new["properties"]["vmCount"]
+    has = old.body["properties"]["vmCount"] if old else 0
+    subscription = world.scope.subscription
+    _, cap = quota_usage.state(db, subscription, quota.EVERYWHERE, quota.VMS_PER_POOL)
+    most = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
+    if wanted > most and wanted > has:
+        text = f"`{address}` asks for {wanted} VMs; the Batch Pool account allows {most} in a pool."
+        raise Refusal("PoolVmQuotaExceeded", text)
+
+
+def provision(db: Connection, operation: int) -> None:
+    """Let a pool have all its VMs: the operation that asked for them has ended."""
+    db.execute(
+        "UPDATE resources SET body = json_set(body, '$.properties.provisionedVmCount',"
+        " json_extract(body, '$.properties.vmCount')) WHERE operation = ?",
+        (operation,),
+    )
+
+
+def _billing_plan(ask: Ask, url: Data) -> str:
+    """The plan of the web service that the URL describes: one service, one plan.
+
+    "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." Which
+    plan that is nobody can know from here, so its name is made up.
+
+    Raises:
+        Refusal: it is no such URL.
+    """
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or parts.scheme != "https" or not parts.path.lower().endswith("/swagger.json"):
+        text = f"`swaggerUrl` must be the https address of a swagger.json, not `{url}`."
+        raise bad(text, "BillingPlanNotFound")
+    service = f"{parts.netloc}{parts.path}".casefold()
+    scope = ask.scope
+    return (
+        f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}/providers"
+        f"/Microsoft.MachineLearning/commitmentPlans/plan-{ask.guid(service)[:8]}"
+    )

@@ -1,0 +1,295 @@
+"""How the service reads and respells the parts that many ARM bodies share."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from mlctl import pointer
+from mlctl.kinds.address import COLLECTIONS, PROVIDER, Address
+from mlctl.pointer import Data, Pointer
+from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.settings import Immutable
+
+_BRIEF = 80  # characters of a value in a message
+_OWN = frozenset({"id", "name", "type", "systemData", "etag"})
+
+
+def opened(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
+    """A copy of `body` without the service's own keys and without nulls, and its `properties`.
+
+    Raises:
+        Refusal: it is no JSON object with `properties`.
+    """
+    try:
+        copy = json.loads(json.dumps(body, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise bad(f"The body is not JSON: {error}.", "InvalidRequestContent") from None
+    top = {key: value for key, value in copy.items() if key not in _OWN and value is not None}
+    top["properties"] = section(top, "properties")
+    return top, top["properties"]
+
+
+def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
+    """The object called `name`, empty where there is none; nulls are read as absent.
+
+    Raises:
+        Refusal: it is something else than an object.
+    """
+    value = holder.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise bad(f"`{name}` must be an object.", "InvalidRequestContent")
+    return {key: held for key, held in value.items() if held is not None}
+
+
+def closed(ask: Ask, address: Address, old: Found | None, top: dict[str, Data]) -> dict[str, Data]:
+    """The body to store: the same as before, times included, where nothing changed."""
+    above, name = (
+        (address.parent, address.name) if address.version is None else (None, address.version)
+    )
+    collection = COLLECTIONS[address.kind][0]
+    nested = f"batchEndpoints/{collection}" if above else collection
+    kind = f"{nested}/versions" if address.version is not None else nested
+    head = {"id": address.id(ask.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
+    order = ("location", "tags", "identity", "kind", "sku")
+    body = head | {key: top.pop(key) for key in order if key in top}
+    properties = top.pop("properties")
+    body |= dict(sorted(top.items()))
+    body["systemData"] = old.body["systemData"] if old else {}
+    body["properties"] = properties
+    if old is None or body != old.body:
+        body["systemData"] = _stamp(ask, old)
+    return body
+
+
+def _stamp(ask: Ask, old: Found | None) -> dict[str, Data]:
+    who = ask.guid("user")
+    now = clock.iso(ask.now)
+    made = old.body["systemData"] if old else {}
+    return {
+        "createdBy": made.get("createdBy", who),
+        "createdByType": "User",
+        "createdAt": made.get("createdAt", now),
+        "lastModifiedBy": who,
+        "lastModifiedByType": "User",
+        "lastModifiedAt": now,
+    }
+
+
+def word(value: Data, words: Iterable[str], what: str) -> str:
+    """The service's spelling of an enum value, matched without case.
+
+    Raises:
+        Refusal: it is none of `words`.
+    """
+    for spelling in words:
+        if isinstance(value, str) and value.casefold() == spelling.casefold():
+            return spelling
+    raise bad(f"`{value}` is not a valid {what}: it must be one of {', '.join(words)}.")
+
+
+def whole(value: Data, least: int, what: str, most: int = 2**31 - 1) -> int:
+    """`value` as a whole number between two bounds.
+
+    Raises:
+        Refusal: it is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
+        raise bad(f"`{what}` must be a whole number, not `{value}`.")
+    if not least <= value <= most:
+        raise bad(f"`{what}` must be between {least} and {most}, not {value}.")
+    return int(value)
+
+
+_DURATION = re.compile(
+    r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?"
+    r"(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?",
+    re.IGNORECASE,
+)
+_SECONDS = (365 * 86400, 30 * 86400, 7 * 86400, 86400, 3600, 60, 1)
+
+
+def duration(value: Data, what: str) -> str:
+    """An ISO 8601 duration, respelt in seconds: `PT2M` comes back as `PT120S`.
+
+    Raises:
+        Refusal: it is no duration.
+    """
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if not match or value[-1] in "PTpt":
+        raise bad(f"`{what}` must be an ISO 8601 duration such as PT2M, not `{value}`.")
+    parts = zip(match.groups(), _SECONDS, strict=True)
+    return f"PT{sum(float(part or 0) * unit for part, unit in parts):.12g}S"
+
+
+def text_map(holder: Mapping[str, Data], what: str, *, empty: bool = True) -> dict[str, str]:
+    """The map of texts called `what`, in the service's order: by key.
+
+    Raises:
+        Refusal: it is no map, or holds a null or (unless `empty`) an empty value.
+    """
+    given = holder.get(what, {})
+    if not isinstance(given, dict):
+        raise bad(f"`{what}` must be an object.", "InvalidRequestContent")
+    out: dict[str, str] = {}
+    for at, key in enumerate(sorted(given)):
+        held = given[key]
+        if held is None or (held == "" and not empty):
+            raise bad(f"{what.capitalize()}.Values[{at}] must not be null or empty.", "UserError")
+        out[key] = held if isinstance(held, str) else json.dumps(held)
+    return out
+
+
+def tags(top: dict[str, Data]) -> None:
+    """Put the tags of a body in the service's form; empty values are refused.
+
+    Origin: "Tags.Values[6] must not be null or empty" (Azure/azure-sdk-for-python#44114).
+    """
+    top["tags"] = text_map(top, "tags", empty=False)
+
+
+def region(text: Data) -> str:
+    """`East US 2` -> `eastus2`."""
+    return re.sub(r"\s", "", str(text)).lower()
+
+
+def place(ask: Ask, top: dict[str, Data], default: str) -> None:
+    """Put the region of a body in the service's form.
+
+    Raises:
+        Refusal: there is no such region.
+    """
+    top["location"] = region(top.get("location") or default)
+    if top["location"] not in ask.catalog.regions() and top["location"] != ask.location:
+        raise bad(
+            f"The provided location `{top['location']}` is not available for resource type "
+            f"`{PROVIDER}/workspaces`.",
+            "LocationNotAvailableForResourceType",
+        )
+
+
+_SPELLINGS = (
+    (re.compile("/resourcegroups/", re.IGNORECASE), "/resourceGroups/"),
+    (re.compile("/subscriptions/", re.IGNORECASE), "/subscriptions/"),
+    (
+        re.compile(r"/providers/microsoft\.network/virtualnetworks/", re.IGNORECASE),
+        "/providers/Microsoft.Network/virtualNetworks/",
+    ),
+    (
+        re.compile(r"/providers/microsoft\.managedidentity/userassignedidentities/", re.IGNORECASE),
+        "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/",
+    ),
+)
+
+
+def arm_id(text: str) -> str:
+    """An ARM id with the fixed parts in their one spelling."""
+    for pattern, spelling in _SPELLINGS:
+        text = pattern.sub(spelling, text)
+    return text
+
+
+_IDENTITIES = ("None", "SystemAssigned", "UserAssigned", "SystemAssigned,UserAssigned")
+
+
+def identity(ask: Ask, address: Address, top: dict[str, Data]) -> None:
+    """Put the managed identity of a body in the service's form, with the ids that only it knows.
+
+    Raises:
+        Refusal: the type is unknown, or does not fit the identities given.
+    """
+    given = section(top, "identity")
+    kind = word(str(given.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type")
+    named = given.get("userAssignedIdentities", {})
+    if not isinstance(named, dict) or ("UserAssigned" in kind.split(",")) != bool(named):
+        text = f"The identity type {kind} does not fit the user assigned identities given."
+        raise bad(text, "InvalidIdentityValues")
+    if kind == "None":
+        top.pop("identity", None)
+        return
+    top["identity"] = {"type": kind}
+    if kind.startswith("System"):
+        own = address.id(ask.scope).casefold()
+        top["identity"] |= {
+            "principalId": ask.guid(f"principal{own}"),
+            "tenantId": ask.guid("tenant"),
+        }
+    if named:
+        users = {user.casefold(): arm_id(user) for user in named}
+        top["identity"]["userAssignedIdentities"] = {
+            users[folded]: {
+                "principalId": ask.guid(f"principal{folded}"),
+                "clientId": ask.guid(f"client{folded}"),
+            }
+            for folded in sorted(users)
+        }
+
+
+def pinned(
+    ask: Ask,
+    address: Address,
+    old: Found | None,
+    top: dict[str, Data],
+    pointers: Iterable[Pointer],
+) -> None:
+    """Hold create-only fields to what they were; silence means no change.
+
+    Raises:
+        Refusal: one was changed, and the cloud is set to refuse that (the code is unverified).
+    """
+    if old is None:
+        return
+    for at in pointers:
+        was, now = pointer.get(old.body, at), pointer.get(top, at)
+        if not _same(was, now) and ask.settings.immutable is Immutable.REFUSE:
+            raise bad(
+                f"The property `{pointer.dotted(at)}` of `{address}` cannot be changed after"
+                f" creation (it is `{_brief(was)}`, the request says `{_brief(now)}`)."
+            )
+        if was is None:
+            pointer.drop(top, at)
+        else:
+            pointer.put(top, at, was)
+
+
+def _same(was: Data, now: Data) -> bool:
+    if now in (None, {}, was) or (was is None and now == ""):
+        return type(was) is type(now) or now in (None, {}, "")  # 1 is not True
+    if isinstance(was, str) and isinstance(now, str) and was.startswith("/subscriptions/"):
+        return was.casefold() == now.casefold()
+    if isinstance(was, dict) and isinstance(now, dict) and set(was) == set(now) == {"id"}:
+        return _same(was["id"], now["id"])
+    return False
+
+
+def _brief(value: Data) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _BRIEF else text[: _BRIEF - 3] + "..."
+
+
+def added(
+    ask: Ask,
+    address: Address,
+    old: Found | None,
+    properties: dict[str, Data],
+    own: Mapping[str, str],
+) -> None:
+    """Put the free `properties.properties` in the service's form, with its `own` keys added.
+
+    Origin: REST reference, "properties can be added, but not removed or altered".
+
+    Raises:
+        Refusal: one was altered, and the cloud is set to refuse that.
+    """
+    given = text_map(properties, "properties")
+    held: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
+    for key, was in held.items():
+        now = given.get(key, was)
+        if now != was and key not in own and ask.settings.immutable is Immutable.REFUSE:
+            raise bad(f"The property `{key}` of `{address}` can be added, but not altered.")
+    properties["properties"] = dict(sorted({**given, **own, **held}.items()))

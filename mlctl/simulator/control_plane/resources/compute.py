@@ -1,0 +1,193 @@
+"""What the service makes of an AmlCompute cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources.vm_sizes import size_of
+from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.errors import bad
+
+# REST: 3 to 32 characters (the documentation says 24, which `validate` holds people to).
+_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{1,30}[a-zA-Z0-9]")
+_OUTER_OWN = (
+    "provisioningState",
+    "provisioningErrors",
+    "createdOn",
+    "modifiedOn",
+    "computeLocation",
+    "isAttachedCompute",
+    "resourceId",
+)
+_INNER_OWN = (
+    "allocationState",
+    "allocationStateTransitionTime",
+    "currentNodeCount",
+    "targetNodeCount",
+    "nodeStateCounts",
+    "errors",
+)
+_PORT = "remoteLoginPortPublicAccess"
+# All but what `az ml compute update` names: tags, max_instances, min_instances,
+# idle_time_before_scale_down, identity_type and user_assigned_identities.
+_PINNED = [
+    ("location",),
+    ("properties", "computeType"),
+    ("properties", "description"),
+    ("properties", "disableLocalAuth"),
+    *(
+        ("properties", "properties", name)
+        for name in (
+            "vmSize",
+            "vmPriority",
+            "osType",
+            "subnet",
+            "userAccountCredentials",
+            "enableNodePublicIp",
+            "isolatedNetwork",
+            "virtualMachineImage",
+            _PORT,
+        )
+    ),
+]
+_NODES_MOST = 65_000  # how-to-manage-quotas: where nodes do not communicate
+_NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
+
+
+def accept(
+    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of `body` over `old`.
+
+    Raises:
+        Refusal: the service would not take it.
+    """
+    if old is None and not _NAME.fullmatch(address.name):
+        raise bad(
+            f"Compute name `{address.name}` is invalid: 3 to 32 characters, letters, digits and "
+            "`-`, starting with a letter and ending with a letter or digit.",
+            "InvalidComputeName",
+        )
+    top, properties = part.opened(body)
+    for own in _OUTER_OWN:
+        properties.pop(own, None)
+    given = part.section(properties, "properties")
+    inner = {key: given[key] for key in given if key not in _INNER_OWN}
+    properties["properties"] = inner
+    part.word(properties.get("computeType"), ("AmlCompute",), "computeType")
+    properties["computeType"] = "AmlCompute"
+    part.place(ask, top, old.body["location"] if old else ask.location)
+    part.tags(top)
+    part.identity(ask, address, top)
+    _respell(inner, fresh=old is None)
+    if old is not None and inner.get(_PORT) == "NotSpecified":
+        del inner[_PORT]  # settled when the cluster was made
+    part.pinned(ask, address, old, top, _PINNED)
+    _fill_in(properties, inner)
+    if old is None:
+        _check_size(ask, inner["vmSize"])
+    _add_own(ask, top, properties, inner, old)
+    out = part.closed(ask, address, old, top)
+    if old and out != old.body:
+        out["properties"]["modifiedOn"] = clock.iso(ask.now)
+    return out
+
+
+def _respell(inner: dict[str, Data], *, fresh: bool) -> None:
+    if "vmSize" in inner:
+        inner["vmSize"] = str(inner["vmSize"]).upper()
+    if "vmPriority" in inner:
+        inner["vmPriority"] = part.word(
+            inner["vmPriority"], ("Dedicated", "LowPriority"), "vmPriority"
+        )
+    if "osType" in inner:
+        inner["osType"] = part.word(inner["osType"], ("Linux", "Windows"), "osType")
+    if _PORT in inner:
+        inner[_PORT] = part.word(inner[_PORT], ("Enabled", "Disabled", "NotSpecified"), _PORT)
+    subnet = part.section(inner, "subnet").get("id")
+    if subnet:
+        inner["subnet"] = {"id": part.arm_id(str(subnet))}
+    else:
+        inner.pop("subnet", None)
+    scale = inner["scaleSettings"] = part.section(inner, "scaleSettings")
+    least = scale["minNodeCount"] = part.whole(scale.get("minNodeCount", 0), 0, "minNodeCount")
+    most = scale["maxNodeCount"] = part.whole(
+        scale.get("maxNodeCount", 4), 0, "maxNodeCount", most=_NODES_MOST
+    )
+    idle = scale.get("nodeIdleTimeBeforeScaleDown", "PT120S")
+    scale["nodeIdleTimeBeforeScaleDown"] = part.duration(idle, "nodeIdleTimeBeforeScaleDown")
+    if least > most:
+        raise bad(f"minNodeCount ({least}) must not be larger than maxNodeCount ({most}).")
+    _hide_secrets(inner, fresh=fresh)
+
+
+def _hide_secrets(inner: dict[str, Data], *, fresh: bool) -> None:
+    """Keep the user's name only; a new cluster needs a password or a key with it."""
+    account = part.section(inner, "userAccountCredentials")
+    inner.pop("userAccountCredentials", None)
+    if not account:
+        return
+    if not account.get("adminUserName"):
+        raise bad("`userAccountCredentials` needs an `adminUserName`.")
+    if fresh and not (account.get("adminUserPassword") or account.get("adminUserSshPublicKey")):
+        raise bad("`userAccountCredentials` needs `adminUserPassword` or `adminUserSshPublicKey`.")
+    inner["userAccountCredentials"] = {"adminUserName": account["adminUserName"]}
+
+
+def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
+    """The service's defaults; the subnet settles an unspecified port, once (REST reference)."""
+    properties.setdefault("disableLocalAuth", "userAccountCredentials" not in inner)
+    inner.setdefault("vmSize", "STANDARD_DS3_V2")
+    inner.setdefault("vmPriority", "Dedicated")
+    inner.setdefault("osType", "Linux")
+    inner.setdefault("enableNodePublicIp", True)
+    if inner.get(_PORT, "NotSpecified") == "NotSpecified":
+        inner[_PORT] = "Disabled" if "subnet" in inner else "Enabled"
+
+
+def _add_own(
+    ask: Ask,
+    top: dict[str, Data],
+    properties: dict[str, Data],
+    inner: dict[str, Data],
+    old: Found | None,
+) -> None:
+    now = clock.iso(ask.now)
+    if old is None:
+        own = {
+            "allocationState": "Steady",
+            "allocationStateTransitionTime": now,
+            "currentNodeCount": 0,
+            "targetNodeCount": 0,
+            "nodeStateCounts": {f"{state}NodeCount": 0 for state in _NODES},
+            "errors": [],
+        }
+        times = {"createdOn": now, "modifiedOn": now}
+    else:
+        was = old.body["properties"]
+        own = {name: was["properties"][name] for name in _INNER_OWN}
+        times = {"createdOn": was["createdOn"], "modifiedOn": was["modifiedOn"]}
+    properties["properties"] = dict(sorted((inner | own).items()))
+    properties |= {
+        "computeLocation": top["location"],
+        "isAttachedCompute": False,
+        "provisioningErrors": [],
+        **times,
+    }
+    top["properties"] = properties
+
+
+def _check_size(ask: Ask, text: str) -> None:
+    retired = ask.catalog.retirement(text)
+    if retired and retired.date <= clock.today(ask.now):
+        raise bad(
+            f"VM size {text} is not supported: it was retired on {retired.date.isoformat()}.",
+            "VMSizeNotSupported",
+        )
+    if size_of(ask.catalog, text) is None:
+        raise bad(f"The specified VM size {text} is not available in this region.", "InvalidVMSize")

@@ -1,0 +1,156 @@
+"""Long-running operations: begun by a write, ended by the clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from sqlite3 import Connection
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources import batch_pools
+from mlctl.simulator.control_plane.state import clock, rows
+
+RUNNING, SUCCEEDED, FAILED = "InProgress", "Succeeded", "Failed"
+_OPERATION = "SELECT id, address, verb, started, due, status, code, message FROM operations "
+
+
+class Verb(Enum):
+    """What an operation does; the value is the state of its resources meanwhile."""
+
+    CREATE = "Creating"
+    UPDATE = "Updating"
+    DELETE = "Deleting"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an operation fails."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A long-running operation as it begins.
+
+    `failure` is how it will end, where it will not end well.
+    """
+
+    address: Address
+    verb: Verb
+    started: float
+    due: float
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A long-running operation as it stands: `status` is one of InProgress, Succeeded, Failed."""
+
+    number: int
+    address: Address
+    verb: Verb
+    started: float
+    due: float
+    status: str
+    failure: Failure | None
+
+
+def begin(db: Connection, resources: list[int], what: Started) -> int:
+    """Write down a new operation on some resources; its number."""
+    failure = what.failure or Failure("", "")
+    number = db.execute(
+        "INSERT INTO operations (address, verb, started, due, status, code, message)"
+        " VALUES (?, ?, ?, ?, 'InProgress', ?, ?)",
+        (
+            *(str(what.address), what.verb.value, what.started, what.due),
+            *(failure.code, failure.message),
+        ),
+    ).lastrowid
+    db.executemany(
+        "UPDATE resources SET state = ?, operation = ? WHERE id = ?",
+        [(what.verb.value, number, resource) for resource in resources],
+    )
+    return int(number or 0)
+
+
+def find(db: Connection, number: int) -> Running | None:
+    """The operation with this number."""
+    row = db.execute(_OPERATION + "WHERE id = ?", (number,)).fetchone()
+    return _running(row) if row else None
+
+
+def pending(db: Connection) -> Iterator[Running]:
+    """The operations that have not ended, by the time when they will."""
+    query = _OPERATION + "WHERE status = 'InProgress' ORDER BY due, id"
+    yield from map(_running, db.execute(query))
+
+
+def _running(row: tuple[Any, ...]) -> Running:
+    number, address, verb, started, due, status, code, message = row
+    failure = Failure(code, message) if code else None
+    return Running(number, Address.parse(address), Verb(verb), started, due, status, failure)
+
+
+def token(seed: str, number: int) -> str:
+    """The id by which anybody asks for an operation: a UUID that ends with its number."""
+    return f"{str(uuid5(NAMESPACE_URL, f'{seed}/operation/{number}'))[:24]}{number:012x}"
+
+
+def number_of(seed: str, text: str) -> int | None:
+    """The number of the operation that a token of this seed names."""
+    try:
+        number = UUID(text).int & 0xFFFF_FFFF_FFFF
+    except ValueError:
+        return None
+    return number if token(seed, number) == text.lower() else None
+
+
+def advance(db: Connection, to: float) -> None:
+    """Move the clock on to `to` (never back) and end what is due by then."""
+    db.execute("UPDATE world SET now = max(now, ?)", (to,))
+    due = db.execute(
+        "SELECT id, verb, code, address FROM operations WHERE status = 'InProgress' AND due <= ?"
+        " ORDER BY due, id",
+        (to,),
+    )
+    for number, verb, code, address in due.fetchall():
+        if code:
+            _fail(db, number)
+            continue
+        if verb == Verb.DELETE.value:
+            db.execute("DELETE FROM resources WHERE operation = ?", (number,))
+        else:
+            if address.startswith("batch-pool/"):
+                batch_pools.provision(db, number)
+            db.execute(
+                "UPDATE resources SET state = 'Succeeded', operation = NULL WHERE operation = ?",
+                (number,),
+            )
+        _end(db, number, SUCCEEDED)
+
+
+def _end(db: Connection, number: int, status: str) -> None:
+    db.execute("UPDATE operations SET status = ? WHERE id = ?", (status, number))
+
+
+def _fail(db: Connection, number: int) -> None:
+    """The resources stay with the bodies that they have; a compute says what went wrong."""
+    code, message, due = db.execute(
+        "SELECT code, message, due FROM operations WHERE id = ?", (number,)
+    ).fetchone()
+    found = db.execute("SELECT id, kind, body FROM resources WHERE operation = ?", (number,))
+    for resource, kind, text in found.fetchall():
+        body: dict[str, Data] = json.loads(text)
+        if kind == "compute":
+            error = {"code": code, "message": message}
+            body["properties"]["provisioningErrors"] = [{"error": error}]
+            body["properties"]["modifiedOn"] = clock.iso(due)
+        rows.overwrite(db, resource, body, FAILED)
+    _end(db, number, FAILED)

@@ -1,0 +1,1 @@
+"""What a simulated workspace holds: the store, its rows, the clock, settings."""

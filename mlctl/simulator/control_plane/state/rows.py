@@ -1,0 +1,237 @@
+"""Resources, workspaces and the world: rows of the store as values.
+
+Every function takes the connection of a transaction or of a read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Any
+
+from mlctl.kinds.address import COLLECTIONS, Address, Scope
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.state import settings
+from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.settings import Settings
+
+_FOUND = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
+NOWHERE = 0  # the row id of a workspace that is not there yet; no resource has it
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is one for the whole cloud, and the workspace that was asked for."""
+
+    now: float
+    seed: str
+    settings: Settings
+    workspace: int
+    scope: Scope
+    location: str
+
+
+def world(db: Connection, scope: Scope, location: str) -> World:
+    """The world as seen from `scope`; `location` is where a new workspace would be."""
+    now, seed, text, workspace, *spelt, there = db.execute(
+        "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
+        " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
+        (_folded(str(scope)),),
+    ).fetchone()
+    held = settings.load(text)
+    if workspace is None:
+        return World(now, seed, held, NOWHERE, scope, location)
+    return World(now, seed, held, workspace, Scope(*spelt), there)
+
+
+def make_workspace(db: Connection, scope: Scope, location: str) -> int:
+    """The row id of a new workspace."""
+    spelt = (scope.subscription, scope.resource_group, scope.workspace)
+    made = db.execute(
+        "INSERT INTO workspaces (key, subscription, resource_group, name, location)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (_folded(str(scope)), *spelt, location),
+    )
+    return int(made.lastrowid or NOWHERE)
+
+
+def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
+    """Every workspace, with its location and how many resources of each kind it has."""
+    query = "SELECT id, subscription, resource_group, name, location FROM workspaces ORDER BY id"
+    for number, *spelt, location in db.execute(query).fetchall():
+        counts = db.execute(
+            "SELECT kind, count(*) FROM resources WHERE workspace = ? GROUP BY kind", (number,)
+        )
+        yield Scope(*spelt), location, dict(counts.fetchall())
+
+
+def key(address: Address) -> str:
+    """What tells resources of one workspace apart: without case, but for versions."""
+    return f"{holder(address)}/{_folded(address.name)}:{_plain(address.version or '')}"
+
+
+def holder(address: Address) -> str:
+    """What a list of siblings is asked by: the kind, and the endpoint of a deployment."""
+    return f"{address.kind}/{_folded(address.parent or '')}"
+
+
+def _folded(text: str) -> str:
+    return _plain(text.casefold())
+
+
+def _plain(text: str) -> str:
+    """Text that SQLite can hold: a name from the command line may have had undecodable bytes."""
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
+
+
+def find(db: Connection, workspace: int, address: Address) -> Found | None:
+    """The resource at `address`; without a version, the newest created one of a versioned kind."""
+    if COLLECTIONS[address.kind][2] and address.version is None:
+        first = key(address)  # the plus leads SQLite to the index over keys
+        row = db.execute(
+            _FOUND + "WHERE +workspace = ? AND key >= ? AND key < ? ORDER BY id DESC LIMIT 1",
+            (workspace, first, first[:-1] + ";"),  # the character after `:`
+        ).fetchone()
+    else:
+        row = db.execute(
+            _FOUND + "WHERE key = ? AND workspace = ?", (key(address), workspace)
+        ).fetchone()
+    return _found(row) if row else None
+
+
+def _found(row: tuple[Any, ...]) -> Found:
+    number, kind, name, parent, version, state, operation, text = row
+    return Found(number, Address(kind, name, parent, version), state, operation, json.loads(text))
+
+
+def find_all(
+    db: Connection, workspace: int, addresses: Collection[Address]
+) -> dict[Address, Found]:
+    """The resources that exist, by the address as asked; one query for all exact ones."""
+    out: dict[Address, Found] = {}
+    exact: dict[Address, Address] = {}
+    for address in addresses:
+        if COLLECTIONS[address.kind][2] and address.version is None:
+            newest = find(db, workspace, address)
+            out |= {address: newest} if newest else {}
+        else:
+            exact[address] = address
+    keys = json.dumps([key(address) for address in exact])
+    for row in db.execute(
+        _FOUND + "WHERE workspace = ? AND key IN (SELECT value FROM json_each(?))",  # noqa: S608
+        (workspace, keys),
+    ):
+        found = _found(row)
+        out[exact[found.address]] = found
+    return out
+
+
+def siblings(db: Connection, workspace: int, kind: str, parent: str | None) -> Iterator[Found]:
+    """All of a kind (of one parent), by name, oldest version first."""
+    one = f"{kind}/{_folded(parent or '')}"
+    span = (one, one) if parent is not None else (f"{kind}/", f"{kind}0")  # what follows `/`
+    rows = db.execute(
+        _FOUND + "WHERE workspace = ? AND kind = ? AND holder BETWEEN ? AND ?"
+        " ORDER BY parent COLLATE NOCASE, name COLLATE NOCASE, id",
+        (workspace, kind, *span),
+    )
+    yield from map(_found, rows)
+
+
+def page(
+    db: Connection,
+    workspace: int,
+    kind: str,
+    parent: str | None,
+    after: tuple[str, int],
+    limit: int,
+) -> Iterator[Found]:
+    """At most `limit` of a kind of one parent, by name in lower case and row id, after those."""
+    read = db.execute(
+        _FOUND + "WHERE workspace = ? AND kind = ? AND holder = ? AND (lower(name), id) > (?, ?)"
+        " ORDER BY lower(name), id LIMIT ?",
+        (workspace, kind, holder(Address(kind, "", parent)), *after, limit),
+    )
+    yield from map(_found, read.fetchall())
+
+
+def find_code(db: Connection, workspace: int, sha256: str) -> Address | None:
+    """The first code asset with this content hash."""
+    row = db.execute(
+        "SELECT kind, name, parent, version FROM resources WHERE workspace = ? AND kind = 'code'"
+        " AND json_extract(body, '$.properties.properties.hash_sha256') = ? ORDER BY id",
+        (workspace, sha256),
+    ).fetchone()
+    return Address(*row) if row else None
+
+
+def count(db: Connection, workspace: int, address: Address) -> int:
+    """How many siblings `address` has, itself included."""
+    row = db.execute(
+        "SELECT count(*) FROM resources WHERE workspace = ? AND kind = ? AND holder = ?",
+        (workspace, address.kind, holder(address)),
+    ).fetchone()
+    return int(row[0])
+
+
+def owner(db: Connection, world: World, address: Address, region: str) -> str | None:
+    """The other workspace of the subscription that has this name in the region."""
+    row = db.execute(
+        "SELECT s.resource_group || '/' || s.name FROM resources r"
+        " JOIN workspaces s ON s.id = r.workspace WHERE r.key = ? AND r.region = ?"
+        " AND s.subscription = ? COLLATE NOCASE AND r.workspace <> ?",
+        (key(address), region, world.scope.subscription, world.workspace),
+    ).fetchone()
+    return str(row[0]) if row else None
+
+
+def add(db: Connection, workspace: int, address: Address, body: Mapping[str, Data]) -> int:
+    """The row id of a new resource, done at once."""
+    spelt = (address.kind, holder(address), address.name, address.parent, address.version)
+    made = db.execute(
+        "INSERT INTO resources (workspace, key, kind, holder, name, parent, version, region, body,"
+        " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'Succeeded')",
+        (workspace, key(address), *spelt, body.get("location"), compact(body)),
+    )
+    return int(made.lastrowid or 0)
+
+
+def overwrite(db: Connection, resource: int, body: Mapping[str, Data], state: str) -> None:
+    """Give a resource another body; nothing runs on it."""
+    db.execute(
+        "UPDATE resources SET body = ?, state = ?, operation = NULL WHERE id = ?",
+        (compact(body), state, resource),
+    )
+
+
+def compact(body: Mapping[str, Data]) -> str:
+    """JSON in as few characters as it takes."""
+    return _encode(body)
+
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def add_needs(db: Connection, resource: int, needed: Iterable[Address]) -> None:
+    """Write down what `resource` names."""
+    pairs = [(resource, key(each)) for each in needed]
+    if pairs:
+        db.executemany("INSERT OR IGNORE INTO needs VALUES (?, ?)", pairs)
+
+
+def drop_needs(db: Connection, resource: int) -> None:
+    """Forget what `resource` names."""
+    db.execute("DELETE FROM needs WHERE resource = ?", (resource,))
+
+
+def users(db: Connection, workspace: int, address: Address) -> list[Address]:
+    """Who names `address`, of the same workspace."""
+    rows = db.execute(
+        "SELECT r.kind, r.name, r.parent, r.version FROM needs n"
+        " JOIN resources r ON r.id = n.resource"
+        " WHERE n.key = ? AND r.workspace = ? AND r.state <> 'Deleting' ORDER BY r.key",
+        (key(address), workspace),
+    )
+    return [Address(*row) for row in rows]

@@ -1,0 +1,272 @@
+"""The event loop: what is due happens, in one order, and the clusters follow.
+
+State and inputs give state and events: no clock, no chance and no input that is not an argument. To
+go on to one moment and then to another is the same as to go to the other at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop
+
+from mlctl.simulator.engine import (
+    autoscaling,
+    batch,
+    batch_pool,
+    cluster_commands,
+    nodes,
+    preemption,
+    retry,
+    sampling,
+    training,
+)
+from mlctl.simulator.engine.commands import Command, Unknown
+from mlctl.simulator.engine.event_log import LoggedEvent
+from mlctl.simulator.engine.jobs import (
+    AnyJob,
+    BatchJob,
+    PoolJob,
+    Status,
+    TrainingJob,
+)
+from mlctl.simulator.engine.state import Event, Kind, World
+
+_LAST = 9  # after every priority
+
+
+def apply(world: World, command: Command, *, detail: bool = True) -> list[LoggedEvent]:
+    """Carry out a command now; what happened by that.
+
+    What follows from it, though at once, comes with time: `advance` to the same moment tells it.
+    `orders.carry_out` does the same without telling.
+
+    Raises:
+        Refused: the cloud does not take it, and nothing has changed.
+    """
+    happened: list[LoggedEvent] = []
+    world.log, world.detail = happened, detail
+    try:
+        cluster_commands.carry_out(world, command)
+    finally:
+        world.log, world.detail = None, False
+    return happened
+
+
+def advance(world: World, to: float, *, detail: bool = True) -> Iterator[LoggedEvent]:
+    """Let time pass up to and including the second `to`, and tell what happens as it does.
+
+    Exhaust it: the state moves as it is read. Without `detail` no mini-batch is told of, which is
+    faster and shorter; all else is the same.
+
+    Raises:
+        ValueError: `to` has passed already.
+    """
+    _refuse_past(world, to)
+    yield from _told(world, to, None, detail=detail)
+    world.now = float(to)
+
+
+def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterator[LoggedEvent]:
+    """Let time pass until the job has ended, but no further than to the second `limit`.
+
+    The clock then stands where the job ended, or at `limit` if it has not. Where nothing can happen
+    any more by itself it stays where it is: a job on a locked cluster never ends.
+
+    Raises:
+        Unknown: there is no such job.
+        ValueError: `limit` has passed already.
+    """
+    _refuse_past(world, limit)
+    awaited = job_of(world, job)
+    if awaited.ended is None:
+        yield from _told(world, limit, awaited, detail=detail)
+        yield from advance(world, _end_of(world, awaited, limit), detail=detail)
+
+
+def run(world: World, to: float) -> None:
+    """`advance` without telling: the fastest way to a moment.
+
+    Raises:
+        ValueError: `to` has passed already.
+    """
+    _refuse_past(world, to)
+    while world.queue and world.queue[0][0] <= to:
+        _happen(world, heappop(world.queue), to)
+    world.now = float(to)
+
+
+def finish(world: World, job: str, limit: float) -> bool:
+    """`wait` without telling; whether the job has ended.
+
+    Raises:
+        Unknown: there is no such job.
+    """
+    awaited = job_of(world, job)
+    while awaited.ended is None and world.queue and world.queue[0][0] <= limit:
+        _happen(world, heappop(world.queue), limit)
+    run(world, max(world.now, _end_of(world, awaited, limit)))
+    return awaited.ended is not None
+
+
+def _end_of(world: World, job: AnyJob, limit: float) -> float:
+    if job.ended is not None:
+        return job.ended
+    return limit if world.queue else world.now
+
+
+def job_of(world: World, name: str) -> AnyJob:
+    """The job of that name.
+
+    Raises:
+        Unknown: there is none.
+    """
+    if name not in world.jobs:
+        raise Unknown(f"there is no job `{name}`")
+    return world.jobs[name]
+
+
+def next_at(world: World) -> float | None:
+    """When something may happen next; None where nothing ever will by itself."""
+    return world.queue[0][0] if world.queue else None
+
+
+def _refuse_past(world: World, to: float) -> None:
+    if not to >= world.now:
+        raise ValueError(f"time does not go back: it is {world.now:g} s, not before {to:g} s")
+
+
+def _told(
+    world: World, to: float, awaited: AnyJob | None, *, detail: bool
+) -> Iterator[LoggedEvent]:
+    log: list[LoggedEvent] = []
+    while world.queue and world.queue[0][0] <= to:
+        if awaited is not None and awaited.ended is not None:
+            return
+        world.log, world.detail = log, detail
+        try:
+            _happen(world, heappop(world.queue), to)
+        finally:
+            world.log, world.detail = None, False
+        if log:
+            yield from log
+            log.clear()
+
+
+def _happen(world: World, event: Event, to: float) -> None:
+    """Let one event happen, where it has not been overtaken."""
+    at, _, _, kind, name, detail, epoch = event
+    if kind is Kind.WORK:
+        _work(world, event, to)
+    elif kind <= Kind.RECYCLED:
+        _node_event(world, event)
+    elif kind is Kind.STRIKE:
+        place = world.markets[name]
+        if detail < len(place.sources) and place.sources[detail].epoch == epoch:
+            world.now = at
+            for cluster in preemption.strike(world, place, detail):
+                autoscaling.follow(world, cluster)
+    elif kind <= Kind.DEADLINE:
+        _job_event(world, event)
+    else:
+        _classic_event(world, event)
+    if world.watch is not None:
+        world.watch(world)
+
+
+def _work(world: World, event: Event, to: float) -> None:
+    """Mini-batches of a job end, one after the other, until something else comes first."""
+    job = world.jobs[event[4]]
+    if not isinstance(job, BatchJob) or job.due != event[:3]:
+        return
+    while world.queue and world.queue[0] == event:
+        heappop(world.queue)  # announced twice: an earlier attempt came between
+    sampling.draw(world.seed, job)
+    cluster = world.clusters[job.spec.cluster]
+    while True:
+        ahead = world.queue[0] if world.queue else None
+        until = (to, _LAST, 0) if ahead is None or ahead[0] > to else ahead[:3]
+        if world.watch is None and job.fresh < job.total:
+            batch.cruise(world, job, until)
+        if not batch.step(world, cluster, job, until):
+            break
+        autoscaling.follow(world, cluster)
+        if world.log is not None or world.watch is not None:
+            break
+    job.due = None  # until here, so that nobody announces what is at hand
+    batch.announce(world, job)
+
+
+def _node_event(world: World, event: Event) -> None:
+    at, _, _, kind, name, number, epoch = event
+    cluster = world.clusters.get(name)
+    node = cluster.nodes.get(number) if cluster is not None else None
+    if cluster is None or node is None:
+        return
+    if epoch != (node.life if kind is Kind.PREEMPT else node.epoch):
+        return
+    world.now = at
+    match kind:
+        case Kind.ALLOCATED:
+            nodes.allocated(world, cluster, node)
+            autoscaling.employ(world, cluster, node)
+            return
+        case Kind.READY:
+            nodes.ready(world, cluster, node)
+            autoscaling.employ(world, cluster, node)
+            return
+        case Kind.PREEMPT:
+            preemption.preempt(world, cluster, node)
+        case Kind.RESTORED:
+            nodes.restored(world, cluster, node)
+        case Kind.IDLE_TIMEOUT:
+            autoscaling.time_out(world, cluster, node)
+        case Kind.START_FAIL:
+            nodes.start_failed(world, cluster, node)
+        case Kind.LEFT | Kind.RECYCLED:
+            nodes.remove(world, cluster, node, kind.name)
+        case Kind.RESTORE_EXPIRED if not node.holds:
+            nodes.remove(world, cluster, node, kind.name)
+        case _:
+            pass
+    autoscaling.follow(world, cluster)
+
+
+def _job_event(world: World, event: Event) -> None:
+    at, _, _, kind, name, _, epoch = event
+    job = world.jobs[name]
+    if job.ended is not None or isinstance(job, PoolJob):
+        return
+    cluster = world.clusters[job.cluster_name]
+    match job, kind:
+        case TrainingJob(), Kind.TRAIN if job.epoch == epoch:
+            world.now = at
+            training.turn(world, cluster, job)
+        case TrainingJob(), Kind.DEADLINE:
+            world.now = at
+            training.end(world, cluster, job, Status.CANCELED, "the maximum run time is over")
+        case BatchJob(), Kind.CANCEL_DUE if job.epoch == epoch:
+            world.now = at
+            retry.cancel_for_loss(world, cluster, job)
+        case _:
+            return
+    autoscaling.follow(world, cluster)
+
+
+def _classic_event(world: World, event: Event) -> None:
+    world.now, _, _, kind, name, number, epoch = event
+    match kind:
+        case Kind.VM_UP:
+            here = world.pools.get(name)
+            vm = here.vms.get(number) if here is not None else None
+            if here is not None and vm is not None and vm.epoch == epoch:
+                batch_pool.provisioned(world, here, vm)
+        case Kind.POOL_JOB_DONE:
+            job = world.jobs[name]
+            if isinstance(job, PoolJob) and job.epoch == epoch and job.ended is None:
+                batch_pool.end(world, job, Status.COMPLETED)
+        case Kind.TENANT_DONE:
+            batch_pool.tenant_done(world)
+        case Kind.ARRIVAL if world.commons.epoch == epoch:
+            batch_pool.tenant_arrived(world)
+        case _:
+            pass

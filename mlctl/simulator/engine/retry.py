@@ -1,0 +1,136 @@
+"""What becomes of mini-batches whose attempt failed or was cut off, and how batch jobs end."""
+
+from __future__ import annotations
+
+from mlctl.simulator.engine import nodes, sampling
+from mlctl.simulator.engine.jobs import BatchJob, Status
+from mlctl.simulator.engine.model import Place
+from mlctl.simulator.engine.state import (
+    Cluster,
+    Kind,
+    Node,
+    NodeState,
+    World,
+    schedule,
+    tell,
+)
+
+NO_CAPACITY = (
+    "all nodes of the job were preempted, so there is no capacity for it to run: submit it again"
+)
+
+
+def succeed(world: World, job: BatchJob, batch: int, slot: int) -> None:
+    """A mini-batch is done, and stays so."""
+    job.done += 1
+    _forget(job, batch)
+    tell_of(world, "MB_DONE", job, batch, slot)
+
+
+def fail(world: World, job: BatchJob, batch: int, slot: int, event: str) -> None:
+    """R9, R10: another attempt, or none."""
+    tell_of(world, event, job, batch, slot)
+    job.tries[batch] = job.tries.get(batch, 0) + 1
+    _requeue(world, job, [batch], world.settings.failed_goes_to)
+
+
+def _requeue(world: World, job: BatchJob, batches: list[int], to: Place) -> None:
+    """Queue mini-batches that may be tried again; the others have failed for good."""
+    settings, spec = world.settings, job.spec
+    most = max(spec.max_retries, 1) if settings.retries_are_tries else spec.max_retries + 1
+    again = []
+    for batch in batches:
+        used = job.tries.get(batch, 0)
+        if settings.preempt_counts_as_retry:
+            used += job.cut_off.get(batch, 0)
+        if used < most:
+            again.append(batch)
+        else:
+            job.failed += 1
+            job.failed_files += sampling.files_in(spec, batch)
+            _forget(job, batch)
+    if to is Place.TAIL:
+        job.tail.extend(again)
+    else:
+        job.head.extendleft(reversed(again))
+
+
+def _forget(job: BatchJob, batch: int) -> None:
+    """A mini-batch is over: nobody asks any more how it went."""
+    if job.tries or job.cut_off:
+        job.tries.pop(batch, None)
+        job.cut_off.pop(batch, None)
+
+
+def judge(world: World, cluster: Cluster, job: BatchJob) -> bool:
+    """R11, R12: whether the job is over, and if so how it ends."""
+    threshold = job.spec.error_threshold
+    if 0 <= threshold < job.failed_files:
+        reason = f"{job.failed_files} files failed, more than the error threshold of {threshold}"
+        end(world, cluster, job, Status.FAILED, reason)
+    elif job.done + job.failed == job.total:
+        end(world, cluster, job, Status.COMPLETED)
+    return job.ended is not None
+
+
+def lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None:
+    """R5, R6: what ran on a node that is no more begins anew; all that was done stays done."""
+    sampling.draw(world.seed, job)
+    slots = job.spec.concurrency
+    batches = []
+    for slot in range(node.number * slots, (node.number + 1) * slots):
+        job.spare.pop(slot, None)
+        attempt = job.work.pop(slot, None)
+        if attempt is not None:
+            at, _, _, batch, _ = attempt
+            began = at - min(job.times[batch], job.spec.timeout_s)
+            job.lost_s += (world.now - began) / slots
+            job.cut_off[batch] = job.cut_off.get(batch, 0) + 1
+            batches.append(batch)
+            tell_of(world, "MB_LOST", job, batch, slot)
+    job.running -= bool(batches)
+    job.members -= 1
+    _requeue(world, job, batches, world.settings.preempted_goes_to)
+    judge(world, cluster, job)
+
+
+def preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
+    """R7: a job that has lost its last usable node is cancelled."""
+    if job.ended is not None or job.members or not world.settings.cancel_when_preempted:
+        return
+    if world.settings.cancel_grace_s > 0:
+        at = world.now + world.settings.cancel_grace_s
+        schedule(world, at, Kind.CANCEL_DUE, job.name, epoch=job.epoch)
+    else:
+        cancel_for_loss(world, cluster, job)
+
+
+def cancel_for_loss(world: World, cluster: Cluster, job: BatchJob) -> None:
+    """Cancel a job that nothing is left of, in the words of R7."""
+    end(world, cluster, job, Status.CANCELED, NO_CAPACITY)
+
+
+def end(world: World, cluster: Cluster, job: BatchJob, status: Status, reason: str = "") -> None:
+    """Give the job its last status; its nodes are idle from now on."""
+    job.status, job.reason, job.ended = status, reason, world.now
+    cluster.jobs.remove(job.name)
+    for each in (job.head, job.tail, job.work, job.spare, job.tries, job.cut_off):
+        each.clear()
+    for derived in (job.flight, job.times, job.failing):
+        derived.clear()
+    job.running = job.members = 0
+    job.due = None
+    for state in (NodeState.IDLE, NodeState.RUNNING):
+        for node in list(cluster.shelves[state].values()):
+            if node.job == job.name:
+                node.job = ""
+                if state is NodeState.RUNNING:
+                    nodes.rest(world, cluster, node)
+    tell(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
+
+
+def tell_of(world: World, event: str, job: BatchJob, batch: int, slot: int) -> None:
+    """Write down what happened to a mini-batch, where that is of interest."""
+    if world.detail:
+        node = slot // job.spec.concurrency
+        tell(world, event, job=job.name, mini_batch=batch, node=node)

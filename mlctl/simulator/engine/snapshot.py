@@ -1,0 +1,149 @@
+"""The state as plain JSON data, and back: to go on from what was read is to go on.
+
+A field that has its default is left out, as is what can be found out again. Mini-batches that
+nothing has happened to are one number, however many they are.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from mlctl.simulator.engine import batch
+from mlctl.simulator.engine.commands import Command, Refused
+from mlctl.simulator.engine.jobs import BatchJob
+from mlctl.simulator.engine.state import Event, Kind, World
+
+FORMAT = 1
+_TAG = "is"  # names the class, where a field may be of several
+
+
+def dump(world: World) -> dict[str, Any]:
+    """The state as JSON data."""
+    for cluster in world.clusters.values():  # each shelf in its order; that of `nodes` is nobody's
+        cluster.nodes = {node.number: node for shelf in cluster.shelves for node in shelf.values()}
+    data = _plain(world)
+    data["queue"] = [list(event) for event in sorted(world.queue) if _is_alive(world, event)]
+    return {"format": FORMAT, **data}
+
+
+def load(data: dict[str, Any]) -> World:
+    """The state that `dump` wrote.
+
+    Raises:
+        Refused: a newer version wrote it.
+    """
+    if data["format"] > FORMAT:
+        raise Refused("a newer version wrote the state of the simulated cloud: update this one")
+    world: World = _reader(World)(data)
+    for cluster in world.clusters.values():
+        for node in cluster.nodes.values():
+            cluster.shelves[node.state][node.number] = node
+    for job in world.jobs.values():
+        if isinstance(job, BatchJob) and job.ended is None:
+            batch.revive(world, job)
+    return world
+
+
+def dump_command(command: Command) -> dict[str, Any]:
+    """A command as JSON data."""
+    return _plain_fields(command)
+
+
+def load_command(data: dict[str, Any]) -> Command:
+    """The command that `dump_command` wrote."""
+    command: Command = _reader(Command)(data)
+    return command
+
+
+def _is_alive(world: World, event: Event) -> bool:
+    """The event still means something. Batch jobs announce their own again."""
+    _, _, _, kind, name, number, epoch = event
+    if kind is Kind.WORK:
+        return False
+    if kind <= Kind.RECYCLED:
+        cluster = world.clusters.get(name)
+        node = cluster.nodes.get(number) if cluster is not None else None
+        return node is not None and epoch in (node.epoch, node.life)
+    return True
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Enum():
+            return value.value
+        case None | bool() | int() | float() | str():
+            return value
+        case dict():
+            return [[_plain(key), _plain(each)] for key, each in value.items()]
+        case list() | tuple() | deque():
+            return [_plain(each) for each in value]
+        case _:
+            return _plain_fields(value)
+
+
+def _plain_fields(value: Any) -> dict[str, Any]:
+    kind: Any = type(value)
+    data: dict[str, Any] = {_TAG: kind.__name__}
+    for name, default in _stored(kind):
+        given = getattr(value, name)
+        if default is MISSING or given != default:
+            data[name] = _plain(given)
+    return data
+
+
+@lru_cache(maxsize=64)
+def _stored(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """The fields that are written down, with their defaults."""
+    return tuple(
+        (slot.name, _default(slot)) for slot in fields(kind) if not slot.metadata.get("derived")
+    )
+
+
+def _default(slot: Field[Any]) -> Any:
+    return slot.default if slot.default_factory is MISSING else slot.default_factory()
+
+
+@lru_cache(maxsize=256)
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """What makes a value of a type from its JSON data."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _union_reader(arguments)
+    if origin is dict:
+        key, each = map(_reader, arguments)
+        return lambda data: {key(name): each(value) for name, value in data}
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        readers = tuple(map(_reader, arguments))
+        return lambda data: tuple(read(each) for read, each in zip(readers, data, strict=True))
+    if origin in (list, tuple, deque):
+        read, make = _reader(arguments[0]), origin
+        return lambda data: make(map(read, data))
+    if is_dataclass(hint):
+        return _class_reader(hint)
+    return lambda data: data if data is None else hint(data)
+
+
+def _union_reader(options: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """Classes by their tag; of simple types there is one, beside None or text."""
+    classes = {option.__name__: option for option in options if hasattr(option, "__slots__")}
+    simple = [each for each in options if each not in (types.NoneType, str)]
+    if not classes and not simple:
+        return lambda data: data
+    if not classes:
+        only, text = _reader(simple[0]), str in options
+        return lambda data: data if data is None or (text and isinstance(data, str)) else only(data)
+    return lambda data: None if data is None else _reader(classes[data[_TAG]])(data)
+
+
+def _class_reader(kind: Any) -> Callable[[Any], Any]:
+    hints = get_type_hints(kind)
+    readers = {name: _reader(hints[name]) for name, _ in _stored(kind)}
+    return lambda data: kind(
+        **{name: read(data[name]) for name, read in readers.items() if name in data}
+    )

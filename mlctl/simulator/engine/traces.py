@@ -1,0 +1,95 @@
+"""Traces and scripts from the text of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from mlctl.simulator.engine.commands import Refused
+from mlctl.simulator.engine.processes import ALL, Script, Steps, Trace
+
+_TRACE = 'a trace is {"metadata": {"gap_seconds": 300}, "data": [nodes available, ...]}'
+_SCRIPT = 'a script is [[seconds, node number or "all"], ...]'
+_STEPS = "a capacity script is [[seconds, nodes available], ...]"
+_AGES = 1e12
+_TIMES = "service times are [seconds, ...]"
+
+
+def trace(text: str, offset: int = 0) -> Trace:
+    """A capacity trace in the shape of skypilot-org/spot-traces.
+
+    Raises:
+        Refused: the text is none; says what one looks like.
+    """
+    match _json(text, _TRACE):
+        case {"metadata": {"gap_seconds": gap}, "data": [_, *_] as nodes}:
+            if _is_time(gap) and gap > 0 and all(map(_is_count, nodes)):
+                return Trace(float(gap), tuple(nodes), offset)
+        case _:
+            pass
+    raise Refused(f"the file is no trace: {_TRACE}")
+
+
+def script(text: str) -> Script:
+    """Losses at given moments.
+
+    Raises:
+        Refused: the text is none; says what one looks like.
+    """
+    pairs = tuple(_pairs(text, _SCRIPT))
+    if not all(which == ALL or _is_count(which) for _, which in pairs):
+        raise Refused(f"the file is no script: {_SCRIPT}")
+    return Script(pairs)
+
+
+def steps(text: str) -> Steps:
+    """Capacity from given moments on.
+
+    Raises:
+        Refused: the text is none; says what one looks like.
+    """
+    pairs = tuple(_pairs(text, _STEPS))
+    if not all(_is_count(nodes) for _, nodes in pairs):
+        raise Refused(f"the file is no capacity script: {_STEPS}")
+    return Steps(pairs)
+
+
+def times(text: str) -> tuple[float, ...]:
+    """The service times of mini-batches.
+
+    Raises:
+        Refused: the text has none; says what they look like.
+    """
+    data = _json(text, _TIMES)
+    if not isinstance(data, list) or not data or not all(_is_time(each) for each in data):
+        raise Refused(f"the file has no service times: {_TIMES}")
+    return tuple(map(float, data))
+
+
+def _pairs(text: str, shape: str) -> Iterator[tuple[float, Any]]:
+    data = _json(text, shape)
+    if not isinstance(data, list) or not data:
+        raise Refused(f"the file is no script: {shape}")
+    for pair in data:
+        match pair:
+            case [at, what] if _is_time(at):
+                yield float(at), what
+            case _:
+                raise Refused(f"`{json.dumps(pair)}` is no step of a script: {shape}")
+
+
+def _json(text: str, shape: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise Refused(f"the file is not JSON: {shape}") from None
+
+
+def _is_time(value: object) -> bool:
+    """Seconds: neither negative nor beyond what a clock of doubles can tell apart."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _AGES
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

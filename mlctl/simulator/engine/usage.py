@@ -1,0 +1,74 @@
+"""Node-seconds and cost by cluster, pool and job, as far as the meter has counted them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mlctl.simulator.engine.jobs import AnyJob, PoolJob
+from mlctl.simulator.engine.model import HOUR, Tier
+from mlctl.simulator.engine.state import Cluster, Pool, World
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a cluster, job or pool has used so far; a job's is part of its cluster's.
+
+    `cost` is None where the price is not known. `gone`: deleted, or a job that has ended.
+    """
+
+    kind: str
+    name: str
+    tier: Tier
+    node_s: float
+    cost: float | None
+    gone: bool
+
+
+def usage(world: World) -> Iterator[Usage]:
+    """What everything has used: clusters and pools, those that are gone first, then jobs."""
+    for bill in world.bills:
+        due = cost(bill.node_s, bill.price)
+        yield Usage(bill.kind, bill.name, bill.tier, bill.node_s, due, gone=True)
+    for cluster in world.clusters.values():
+        spec, used = cluster.spec, cluster.billed_s + _open(world, cluster, None)
+        yield Usage("cluster", spec.name, spec.tier, used, cost(used, spec.price), gone=False)
+    for pool in world.pools.values():
+        used = billed_pool(world, pool)
+        due = cost(used, pool.spec.price)
+        yield Usage("pool", pool.spec.name, Tier.DEDICATED, used, due, gone=False)
+    for job in world.jobs.values():
+        if not isinstance(job, PoolJob):
+            used = billed(world, job)
+            due = cost(used, job.price)
+            yield Usage("job", job.name, job.tier, used, due, gone=job.ended is not None)
+
+
+def billed(world: World, job: AnyJob) -> float:
+    """The node-seconds of a job: from its first node's allocation to its last node's idle time.
+
+    A node that was brought up for a job, or worked for it last, is on its account until another job
+    takes the node, it leaves, or its idle time is over.
+    """
+    cluster = None if isinstance(job, PoolJob) else world.clusters.get(job.cluster_name)
+    return job.billed_s + (_open(world, cluster, job.name) if cluster is not None else 0.0)
+
+
+def billed_pool(world: World, pool: Pool) -> float:
+    """The VM-seconds of a pool: from provisioned to deleted."""
+    up = (world.now - vm.opened for vm in pool.vms.values() if vm.charged is not None)
+    return pool.billed_s + sum(up)
+
+
+def cost(node_s: float, price: float | None) -> float | None:
+    """Node-seconds at a price per node-hour; None where there is no price."""
+    return None if price is None else node_s / HOUR * price
+
+
+def _open(world: World, cluster: Cluster, account: str | None) -> float:
+    """What nodes that still bill owe (to one account)."""
+    return sum(
+        world.now - node.charged
+        for node in cluster.nodes.values()
+        if node.charged is not None and account in (None, node.account)
+    )

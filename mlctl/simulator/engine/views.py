@@ -1,0 +1,229 @@
+"""What can be seen of a simulated cloud: frozen values; looking changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlctl.simulator.engine import autoscaling, training, usage
+from mlctl.simulator.engine.commands import Unknown
+from mlctl.simulator.engine.jobs import (
+    BatchJob,
+    PoolJob,
+    Status,
+    Stretch,
+    TrainingJob,
+)
+from mlctl.simulator.engine.model import PREEMPTION_WARNING
+from mlctl.simulator.engine.state import Cluster, NodeState, World
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node as `list-nodes` shows it; `birth` tells it from an earlier one of its number.
+
+    `waiting` says that an allocating or preempted node has no capacity yet.
+    """
+
+    number: int
+    birth: int
+    state: NodeState
+    since: float
+    job: str | None
+    waiting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A cluster's `nodeStateCounts`, `currentNodeCount`, `targetNodeCount` and `allocationState`.
+
+    What is still allocating is in no counter: that is the difference of current and target. A
+    locked cluster that should grow says so by `resizing`, with a target that does not move.
+    """
+
+    idle: int
+    running: int
+    preparing: int
+    unusable: int
+    leaving: int
+    preempted: int
+    current: int
+    target: int
+    resizing: bool
+    since: float
+
+    @property
+    def allocation_state(self) -> str:
+        """As the portal says it: `steady`, or `resizing (0 -> 2)`."""
+        return f"resizing ({self.current} -> {self.target})" if self.resizing else "steady"
+
+
+@dataclass(frozen=True, slots=True)
+class MiniBatches:
+    """A batch job's; `attempts` counts every one that began, lost ones too."""
+
+    total: int
+    completed: int
+    failed: int
+    attempts: int
+    in_flight: int
+    failed_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A training job's steps: done in this run, and in the last complete checkpoint.
+
+    `points` counts the metrics logged, with the steps that repeat; `metrics` are (second, step) in
+    the order in which they were logged; `partial` the steps of unfinished checkpoint files.
+    """
+
+    steps: int
+    step: int
+    saved: int
+    restarts: int
+    points: int
+    metrics: tuple[tuple[float, int], ...]
+    partial: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job as it stands. `cost` is None where the price is not known."""
+
+    name: str
+    status: Status
+    reason: str
+    submitted: float
+    started: float | None
+    ended: float | None
+    billed_node_s: float
+    cost: float | None
+    preempted_nodes: int
+    preempted_cores: int
+    lost_node_s: float
+    cluster: str | None
+    mini_batches: MiniBatches | None
+    training: Training | None
+
+    @property
+    def makespan_s(self) -> float | None:
+        """From submitting to the end."""
+        return None if self.ended is None else self.ended - self.submitted
+
+    @property
+    def warning(self) -> str | None:
+        """What the job's page says where a node was lost."""
+        return PREEMPTION_WARNING if self.preempted_nodes else None
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """A Batch Pool: its VMs, and who waits for one."""
+
+    name: str
+    vms: int
+    provisioned: int
+    busy: int
+    queue: tuple[str, ...]
+
+
+def nodes(world: World, cluster: str) -> list[NodeView]:
+    """The nodes of a cluster by number; those still allocating too, which ARM does not list.
+
+    Raises:
+        Unknown: there is no such cluster.
+    """
+    here = _cluster(world, cluster)
+    waiting = world.markets[here.market].waiting
+    return [
+        NodeView(
+            *(node.number, node.birth, node.state, node.since),
+            node.job or None,
+            (cluster, node.number) in waiting,
+        )
+        for node in sorted(here.nodes.values(), key=lambda node: node.number)
+    ]
+
+
+def counts(world: World, cluster: str) -> Counts:
+    """How many nodes a cluster has in each state.
+
+    Raises:
+        Unknown: there is no such cluster.
+    """
+    here = _cluster(world, cluster)
+    of = [len(shelf) for shelf in here.shelves]
+    there = len(here.nodes) - of[NodeState.ALLOCATING]
+    sought = max(
+        autoscaling.target(world, here), autoscaling.have(here)
+    )  # until idle nodes begin to leave
+    return Counts(
+        idle=of[NodeState.IDLE],
+        running=of[NodeState.RUNNING],
+        preparing=of[NodeState.PREPARING],
+        unusable=of[NodeState.UNUSABLE],
+        leaving=of[NodeState.LEAVING],
+        preempted=of[NodeState.PREEMPTED],
+        current=there,
+        target=there if here.locked else sought,
+        resizing=here.resizing,
+        since=here.steady_since,
+    )
+
+
+def job(world: World, name: str) -> JobView:
+    """A job as it stands.
+
+    Raises:
+        Unknown: there is no such job.
+    """
+    if name not in world.jobs:
+        raise Unknown(f"there is no job `{name}`")
+    found = world.jobs[name]
+    used, lost = usage.billed(world, found), found.preempted_nodes
+    return JobView(
+        *(found.name, found.status, found.reason, found.submitted, found.started, found.ended),
+        *(used, usage.cost(used, found.price), lost, lost * found.cores, found.lost_s),
+        cluster=None if isinstance(found, PoolJob) else found.cluster_name,
+        mini_batches=_mini_batches(found) if isinstance(found, BatchJob) else None,
+        training=_training(found, world.now) if isinstance(found, TrainingJob) else None,
+    )
+
+
+def pool(world: World, name: str) -> PoolView:
+    """A Batch Pool as it stands.
+
+    Raises:
+        Unknown: there is no such pool.
+    """
+    if name not in world.pools:
+        raise Unknown(f"there is no pool `{name}`")
+    vms = world.pools[name].vms.values()
+    up, busy = sum(vm.charged is not None for vm in vms), sum(bool(vm.job) for vm in vms)
+    return PoolView(name, len(vms), up, busy, tuple(world.pools[name].queue))
+
+
+def _cluster(world: World, name: str) -> Cluster:
+    if name not in world.clusters:
+        raise Unknown(f"there is no cluster `{name}`")
+    return world.clusters[name]
+
+
+def _mini_batches(job: BatchJob) -> MiniBatches:
+    return MiniBatches(
+        *(job.total, job.done, job.failed, job.attempts, len(job.work), job.failed_files)
+    )
+
+
+def _training(job: TrainingJob, now: float) -> Training:
+    step = training.step_at(job, now)
+    unlogged = [Stretch(job.step + 1, step, job.phase_began)] if step > job.step else []
+    return Training(
+        steps=job.spec.steps,
+        step=step,
+        saved=job.saved,
+        restarts=max(job.runs - 1, 0),
+        points=job.points + step - job.step,
+        metrics=tuple(training.logged(job.spec, [*job.metrics, *unlogged])),
+        partial=tuple(job.partial),
+    )
