@@ -62,7 +62,7 @@ test: $(READY)
 AZ ?= $(VENV)/az/bin/az
 test-az: $(READY) $(AZ)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,emulator]'
-	MLCTL_TEST_AZ=1 MLCTL_AZ=$(abspath $(AZ)) $(BIN)/python -m pytest -rs tests/emulator/test_az.py
+	MLCTL_TEST_AZ=1 MLCTL_AZ=$(abspath $(AZ)) $(BIN)/python -m pytest -rs tests/end_to_end/test_az.py
 
 $(VENV)/az/bin/az: | $(READY)
 	$(BIN)/python -m venv $(VENV)/az
@@ -74,7 +74,7 @@ fix: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
-	$(BIN)/python -m pytest --quiet --update-cases tests/unit/test_rules_page.py
+	$(BIN)/python -m pytest --quiet --update-cases tests/render/test_rules_page.py
 
 coverage: $(READY)
 	$(BIN)/coverage erase

@@ -1,10 +1,80 @@
-"""Options of the tests."""
+"""Options, fixtures and settings of all tests."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from mlctl.backends.local.backend import LocalBackend
+from tests.builders import shell
+from tests.builders.paths import LOW_PRIORITY
+from tests.builders.served import Served, serving
+from tests.builders.shell import Run
+from tests.builders.simulated import SCOPE
+
+# A law that fails elsewhere must fail here too: nothing is random, nothing is kept between runs.
+# Making a failing example small takes minutes; that is for those who look for its cause.
+settings.register_profile(
+    "laws",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=100,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+# `pytest tests/properties --hypothesis-profile=search`: other examples every time, many, and small.
+settings.register_profile(
+    "search",
+    parent=settings.get_profile("laws"),
+    derandomize=False,
+    max_examples=2000,
+    phases=(Phase.explicit, Phase.generate, Phase.shrink),
+)
+settings.load_profile("laws")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-cases` writes what the cases give now; the review happens in the diff."""
     parser.addoption("--update-cases", action="store_true", help="rewrite every expected.txt")
+
+
+@pytest.fixture
+def local() -> Iterator[LocalBackend]:
+    """An empty simulated workspace in memory."""
+    backend = LocalBackend(":memory:", SCOPE)
+    yield backend
+    backend.close()
+
+
+@pytest.fixture
+def mlctl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Run a command in `tmp_path`, inside this process."""
+    return shell.inside(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    """A copy of the low-priority sample, as `sample/` in `tmp_path`."""
+    shutil.copytree(LOW_PRIORITY, tmp_path / "sample")
+    return tmp_path / "sample"
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """An emulator of its own process, behind TLS; each test works in a workspace of its own."""
+    with serving(tmp_path_factory.mktemp("served")) as found:
+        yield found
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Served]:
+    """An emulator for one test."""
+    with serving(tmp_path) as found:
+        yield found

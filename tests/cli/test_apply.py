@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shell import PLENTY, Run, cluster, clusters, edit
+from tests.builders.shell import PLENTY, Run, cluster, clusters, edit
 
 FAULT = ("local", "fault", "add")
 MODEL_FAILS = (*FAULT, "fail", "--operation", "put", "--target", "model/*", "--status", "400")

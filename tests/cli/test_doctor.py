@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mlctl.cli.exits import Exit
-from tests.shell import Run, cluster
+from tests.builders.shell import Run, cluster
 
 NOBODY = ("MLCTL_SUBSCRIPTION", "AZURE_SUBSCRIPTION_ID", "AZURE_DEFAULTS_SUBSCRIPTION")
 

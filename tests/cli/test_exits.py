@@ -8,8 +8,9 @@ import pytest
 
 from mlctl.cli import exits
 from mlctl.cli.exits import Exit
-from tests.cli import held
-from tests.shell import ROOT, Run, cluster, finish, start
+from tests.builders import entry_points
+from tests.builders.paths import ROOT
+from tests.builders.shell import Run, cluster, finish, start
 
 SILLY = ("--nonsense",)
 
@@ -68,19 +69,19 @@ def test_flags_before_the_verb_do_not_change_the_code_of_wrong_usage(mlctl: Run)
 def test_a_backend_that_is_not_there_is_an_error_that_names_those_that_are(
     mlctl: Run, tmp_path: Path
 ) -> None:
-    done = mlctl("plan", cluster(tmp_path / "cpu.yml"), "--backend", "nowhere", *held.SCOPE)
+    done = mlctl("plan", cluster(tmp_path / "cpu.yml"), "--backend", "nowhere", *entry_points.SCOPE)
     assert (done.code, "there is no backend `nowhere`" in done.err) == (1, True)
 
 
 def test_a_bug_is_70_and_one_line_how_to_report_it(tmp_path: Path) -> None:
-    held.install(tmp_path)
-    done = finish(start(tmp_path, "compute", "list", "--backend", "broken", *held.SCOPE))
+    entry_points.install(tmp_path)
+    done = finish(start(tmp_path, "compute", "list", "--backend", "broken", *entry_points.SCOPE))
     assert (done.code, done.out, "Traceback" in done.err) == (70, "", False)
     assert "this is a bug in mlctl: ZeroDivisionError: a bug" in done.err
 
 
 def test_the_traceback_of_a_bug_is_shown_under_debug(tmp_path: Path) -> None:
-    held.install(tmp_path)
-    debug = ("--backend", "broken", *held.SCOPE, "--debug")
+    entry_points.install(tmp_path)
+    debug = ("--backend", "broken", *entry_points.SCOPE, "--debug")
     done = finish(start(tmp_path, "compute", "list", *debug))
     assert (done.code, "Traceback (most recent call last)" in done.err) == (70, True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shell import Run, cluster, edit
+from tests.builders.shell import Run, cluster, edit
 
 ADDED = {
     "compute/low-pri-cluster",

@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.shell import PLENTY, Done, Run, cluster, clusters, environment, finish, start
+from tests.builders.shell import (
+    PLENTY,
+    Done,
+    Run,
+    cluster,
+    clusters,
+    environment,
+    finish,
+    start,
+)
 
 DATA = [
     ("validate", "sample", "-o", "json"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shell import Run, cluster, edit
+from tests.builders.shell import Run, cluster, edit
 
 TYPO = "$schema: amlCompute.schema.json\nname: c-lu\ntype: amlcompute\ntire: low_priority\n"
 

@@ -12,18 +12,10 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
 from mlctl.kinds.address import Scope
-from tests.azure.clients import azure, connected, emulated
-from tests.emulator.serving import Served, serving
+from tests.builders.azure import azure, connected, emulated
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000001", "rg", "ws")
 _numbers = count(2)
-
-
-@pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """An emulator of its own process, behind TLS."""
-    with serving(tmp_path_factory.mktemp("served")) as found:
-        yield found
 
 
 @pytest.fixture(params=["local in memory", "local in a file", "azure in process", "azure over TLS"])

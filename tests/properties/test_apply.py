@@ -16,7 +16,7 @@ from mlctl.backends.ports.backend import Operation
 from mlctl.kinds.address import Address
 from mlctl.planning.steps import Step, Verb, Work
 from mlctl.simulator.control_plane.faults import Fault, Trouble
-from tests.worlds import SCOPE, Watched, bodies, carried_out, cloud
+from tests.builders.workspace import SCOPE, Watched, bodies, carried_out, cloud
 
 FINAL = {State.DONE, State.FAILED, State.SKIPPED, State.CANCELLED}
 TROUBLES = (Trouble.FAIL, Trouble.THROTTLE, Trouble.DROP, Trouble.FAIL_OPERATION)

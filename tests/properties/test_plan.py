@@ -12,8 +12,8 @@ from mlctl import schema
 from mlctl.kinds.address import Address
 from mlctl.kinds.kind import decode
 from mlctl.planning.diff import differences
-from tests.properties.generated import Declared, resources, workspace, worlds
-from tests.worlds import (
+from tests.builders.generated import Declared, resources, workspace, worlds
+from tests.builders.workspace import (
     SCOPE,
     Watched,
     actions,

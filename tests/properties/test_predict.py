@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mlctl.applying.events import State
 from mlctl.kinds.resource import Resource
-from tests.worlds import applied, carried_out, cloud, compute, planned
+from tests.builders.workspace import applied, carried_out, cloud, compute, planned
 
 LIMITS = st.sampled_from([0, 4, 8, 16, 1000])
 COUNTS = st.sampled_from([1, 2, 3, 100])

@@ -15,7 +15,7 @@ from jsonschema.validators import extend
 from mlctl import schema
 from mlctl.pointer import Data
 from mlctl.schema import compiled
-from tests.properties.generated import FORMS, documents
+from tests.builders.generated import FORMS, documents
 
 NAMES = schema.names()
 CHECKS = {name: compiled.compiled(schema.resolved(schema.load(name))) for name in NAMES}

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from mlctl.simulator.engine.model import Settings
 from mlctl.simulator.engine.processes import Script
-from tests.histories import batch, billed, cluster, ended, mini_batches, of, world
+from tests.builders.histories import (
+    batch,
+    billed,
+    cluster,
+    ended,
+    mini_batches,
+    of,
+    world,
+)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from mlctl.kinds.kind import applies, complete, decode, encode, fingerprint, ove
 from mlctl.kinds.resource import Resource
 from mlctl.planning.diff import differences
 from mlctl.pointer import Data, Pointer
-from tests.properties.generated import FORMS, Declared, documents, resources, worlds
-from tests.worlds import SCOPE, declared
+from tests.builders.generated import FORMS, Declared, documents, resources, worlds
+from tests.builders.workspace import SCOPE, declared
 
 NAMES = {"name", "endpoint_name", "version"}
 

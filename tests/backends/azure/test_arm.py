@@ -1,0 +1,244 @@
+"""How the backend asks: as whom, how often, for how long, and of whom it does not."""
+
+from __future__ import annotations
+
+import logging
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from mlctl import __version__
+from mlctl.backends.ports.backend import (
+    BackendError,
+    NotFound,
+    Permanent,
+    Transient,
+)
+from mlctl.emulator import Response
+from mlctl.emulator.http.messages import LOST
+from tests.builders.azure import (
+    BASE,
+    SCOPE,
+    TOKEN,
+    Azure,
+    Between,
+    azure,
+    emulated,
+    no,
+    says,
+)
+from tests.contract.test_contract import CPU, ENDPOINT, cluster
+
+COMPUTE = "GET */computes/cpu-cluster"
+
+
+def behind(*answers: tuple[str, Response], **options: Any) -> Azure:
+    """A client of an emulator that gives some answers not of its own."""
+    return azure(Between(emulated(), list(answers)), **options)
+
+
+def refusal(client: Azure) -> BackendError:
+    """What reading a cluster ends in."""
+    with pytest.raises(BackendError) as caught:
+        client.backend.read([CPU])
+    return caught.value
+
+
+def test_every_request_says_who_asks_and_bears_a_token() -> None:
+    client = behind()
+    client.backend.read([CPU])
+    headers = client.transport.seen[-1].headers
+    assert headers["user-agent"].startswith(f"mlctl/{__version__}")
+    assert headers["authorization"] == f"Bearer {TOKEN}"
+    assert headers["x-ms-client-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "least", "most"),
+    [
+        ({"retry-after": "7"}, 7, 8.4),
+        ({"x-ms-retry-after-ms": "1500"}, 1.5, 1.8),
+        ({"retry-after": formatdate(90, usegmt=True), "date": formatdate(60, usegmt=True)}, 30, 36),
+        ({"retry-after": "soon"}, 0.5, 0.6),
+        ({}, 0.5, 0.6),
+    ],
+)
+def test_a_read_that_is_refused_for_now_is_asked_again_when_it_says(
+    headers: dict[str, str], least: float, most: float
+) -> None:
+    client = behind((COMPUTE, no(429, headers=headers)))
+    assert client.backend.read([CPU]) == {}
+    (slept,) = client.clock.slept
+    assert least <= slept <= most
+
+
+def test_the_waits_between_reads_grow() -> None:
+    client = behind(*[(COMPUTE, no(503))] * 3)
+    assert client.backend.read([CPU]) == {}
+    assert [round(one, 1) // 0.5 for one in client.clock.slept] == [1, 2, 4]
+
+
+def test_a_read_that_is_always_refused_ends() -> None:
+    client = behind(*[(COMPUTE, no(503, "Busy", {"x-ms-request-id": "r-1"}))] * 9)
+    error = refusal(client)
+    assert isinstance(error, Transient)
+    assert (error.code, error.status, error.request_id) == ("Busy", 503, "r-1")
+    assert client.asked.count("GET cpu-cluster") == 4
+
+
+def test_a_read_that_is_lost_is_asked_again() -> None:
+    client = behind((COMPUTE, says(200, cut=LOST)))
+    assert client.backend.read([CPU]) == {}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 409])
+def test_a_read_that_is_refused_for_good_is_asked_once(status: int) -> None:
+    client = behind((COMPUTE, no(status)))
+    assert isinstance(refusal(client), Permanent)
+    assert client.asked.count("GET cpu-cluster") == 1
+
+
+def test_a_refusal_is_told_in_the_services_own_words() -> None:
+    told = {
+        "code": "BadArgument",
+        "message": "The size is unknown.",
+        "details": [{"code": "Size", "message": "STANDARD_X1", "details": [{"message": "inner"}]}],
+    }
+    both = {"x-ms-request-id": "r-1", "x-ms-correlation-request-id": "c-2"}
+    error = refusal(behind((COMPUTE, says(400, {"error": told}, both))))
+    assert (error.code, error.message, error.status) == ("BadArgument", "The size is unknown.", 400)
+    assert error.details == ("(Size) STANDARD_X1", "inner")
+    assert error.request_id == "r-1 (correlation id: c-2)"
+
+
+@pytest.mark.parametrize("body", ["<html>no</html>", "", "[1]", '{"message": "no"}', '"no"'])
+def test_a_refusal_that_is_no_json_of_arms_is_still_one(body: str) -> None:
+    error = refusal(behind((COMPUTE, says(403, body))))
+    assert (type(error), error.status) == (Permanent, 403)
+
+
+def test_an_answer_that_makes_no_sense_is_no_crash() -> None:
+    assert refusal(behind((COMPUTE, says(200, "{")))).code == "GarbledAnswer"
+    assert refusal(behind((COMPUTE, says(200, "[]")))).code == "GarbledAnswer"
+
+
+def test_a_token_goes_to_no_other_host() -> None:
+    page = {"value": [], "nextLink": "https://evil.test/more"}
+    client = behind(("GET */computes", says(200, page)))
+    with pytest.raises(Permanent, match=r"evil\.test"):
+        client.backend.list("compute")
+    page["nextLink"] = "http://azure.test/more"
+    client = behind(("GET */computes", says(200, page)))
+    with pytest.raises(Permanent, match="ForeignLink"):
+        client.backend.list("compute")
+    elsewhere = {"azure-asyncoperation": "https://azure.test.evil/status"}
+    client = behind(("PUT *", says(201, {"properties": {}}, elsewhere)))
+    with pytest.raises(Permanent, match=r"azure\.test\.evil"):
+        client.backend.put(CPU, cluster()).wait()
+
+
+def test_a_redirection_is_not_followed() -> None:
+    client = behind((COMPUTE, says(302, None, {"location": "https://evil.test/"})))
+    assert refusal(client).status == 302
+
+
+def test_a_next_page_may_be_said_from_the_root() -> None:
+    link = f"{SCOPE.id}/computes?api-version=2024-04-01"
+    client = behind(("GET */computes", says(200, {"value": [], "nextLink": link})))
+    assert client.backend.list("compute") == []
+    assert client.asked == ["GET computes", "GET computes"]
+
+
+def test_without_tls_a_token_stays_on_this_machine() -> None:
+    with pytest.raises(Permanent, match="not https"):
+        behind(base="http://azure.test")
+    client = behind(base="http://127.0.0.1:8080")
+    client.backend.put(CPU, cluster()).wait()
+    assert set(client.backend.read([CPU])) == {CPU}
+    assert BASE.startswith("https:")
+
+
+SECRETIVE = f"no: Authorization: Bearer {TOKEN}, {TOKEN}, https://x/?sv=1&sig=s3cr3t%3D&se=2"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        says(401, {"error": {"code": "X", "message": SECRETIVE}}),
+        says(403, {"error": {"code": "X", "message": "m", "details": [{"message": SECRETIVE}]}}),
+        says(400, SECRETIVE),
+        says(200, SECRETIVE),
+        says(200, {"error": {"code": "X", "message": SECRETIVE}}),
+        says(503, {"error": {"code": "X", "message": SECRETIVE}}),
+    ],
+)
+def test_no_error_repeats_a_token(answer: Response, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    error = refusal(behind(*[(COMPUTE, answer)] * 4))
+    told = f"{error!r} {error} {error.message} {error.details} {caplog.text} {error.__cause__}"
+    assert TOKEN not in told
+    assert "s3cr3t" not in told
+
+
+def test_a_failed_operation_repeats_no_token_either() -> None:
+    failed = {"status": "Failed", "error": {"code": "X", "message": SECRETIVE}}
+    client = behind(("GET */computeOperationsStatus/*", says(200, failed)))
+    with pytest.raises(Permanent) as caught:
+        client.backend.put(CPU, cluster()).wait()
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_caller_without_credentials_is_told_what_was_tried() -> None:
+    pytest.importorskip("azure.identity", reason="the azure extra is not installed")
+    from azure.core.exceptions import ClientAuthenticationError
+
+    class Nobody:
+        def get_token(self, *_: str, **__: Any) -> Any:
+            raise ClientAuthenticationError(f"No way in.\n\tEnv: unset\n\tCli: {TOKEN}")
+
+    client = behind(credential=Nobody())
+    with pytest.raises(Permanent) as caught:
+        client.backend.read([CPU])
+    error = caught.value
+    assert (error.code, error.status, error.message) == ("NoCredentials", 401, "No way in.")
+    assert error.details == ("Env: unset", "Cli: ***")
+
+
+def test_a_name_that_another_workspace_has_is_found_there() -> None:
+    from mlctl.kinds.address import Scope
+
+    emulator = emulated()
+    azure(emulator, Scope(SCOPE.subscription, "rg", "theirs")).backend.put(CPU, cluster()).wait()
+    client = azure(emulator)
+    assert client.backend.taken(CPU, "eastus") == "workspace `theirs` has it"
+    assert client.backend.taken(CPU, "westus") is None
+    assert client.backend.taken(ENDPOINT, "eastus") is None
+
+
+def test_workspaces_that_may_not_be_seen_have_no_names() -> None:
+    client = behind(("GET */workspaces", no(403)))
+    assert client.backend.taken(CPU, "eastus") is None
+
+
+def test_a_missing_parent_is_not_found() -> None:
+    with pytest.raises(NotFound):
+        behind().backend.list("batch-deployment", "nobody")
+
+
+def test_no_attempt_takes_longer_than_is_left_of_the_time_limit() -> None:
+    client = behind(limit=7.0)
+    client.backend.read([CPU])
+    assert client.transport.patience[-1] == (7.0, 7.0)
+
+
+def test_a_read_that_is_lost_when_its_time_is_over_has_timed_out() -> None:
+    client = behind(*[(COMPUTE, says(200, cut=LOST))] * 4, limit=1.0)
+    error = refusal(client)
+    assert (error.code, "https://" in error.message) == ("TimedOut", False)
+
+
+def test_a_broken_connection_is_told_in_words_and_its_cause_beneath() -> None:
+    error = refusal(behind(*[(COMPUTE, says(200, cut=LOST))] * 4))
+    assert error.message.endswith("it broke before the whole answer was there")
+    assert "the connection was lost" in "".join(error.details)

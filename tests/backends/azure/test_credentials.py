@@ -1,0 +1,157 @@
+"""Which cloud, as whom, and what is imported for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mlctl.backends import open_backend
+from mlctl.backends.ports.backend import NotFound, Options, Permanent
+from mlctl.kinds.address import Scope
+from mlctl.pointer import Data
+from tests.builders.azure import SCOPE, Between, azure, emulated, says
+from tests.builders.paths import ROOT
+
+pytest.importorskip("azure.identity", reason="the azure extra is not installed")
+from mlctl.backends.azure import identified
+from mlctl.backends.azure.clouds import METADATA as METADATA_URL
+from mlctl.backends.azure.clouds import choose
+from mlctl.backends.azure.credentials import Auth, auth, credential
+
+URL = "https://stack.test:8443/metadata/endpoints?api-version=2022-09-01"
+METADATA = {METADATA_URL: URL}
+
+
+def cloud(name: str, manager: str = "https://stack.test:8443/") -> dict[str, Data]:
+    login = {"loginEndpoint": "https://login.stack.test/"}
+    suffixes = {"storage": "stack.test"}
+    return {"name": name, "resourceManager": manager, "authentication": login, "suffixes": suffixes}
+
+
+def chosen(name: str | None, environment: Mapping[str, str], data: Data = None) -> tuple[str, str]:
+    """The name and the resource manager of the cloud that is chosen."""
+    found = choose(name, environment, lambda _: data)
+    return found.name, found.manager
+
+
+def test_without_a_word_it_is_the_public_cloud() -> None:
+    assert chosen(None, {}) == ("AzureCloud", "https://management.azure.com")
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        ("AzureUSGovernment", "management.usgovcloudapi.net"),
+        ("azurechinacloud", "management.chinacloudapi.cn"),
+    ],
+)
+def test_a_sovereign_cloud_is_chosen_by_its_name(name: str, host: str) -> None:
+    assert chosen(name, {})[1] == f"https://{host}"
+
+
+def test_metadata_that_cannot_be_had_name_the_variable_that_leads_there() -> None:
+    def fetch(_: str) -> Data:
+        raise NotFound("InvalidResourceType", "There is no resource type at '/'.")
+
+    with pytest.raises(Permanent, match=f"{METADATA_URL}.*no resource type") as caught:
+        choose(None, METADATA, fetch)
+    assert not isinstance(caught.value, NotFound)  # it is not what was asked for that is missing
+
+
+def test_an_unknown_cloud_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(Permanent, match="AzureUSGovernment"):
+        chosen("Mars", {})
+
+
+@pytest.mark.parametrize("data", [cloud("Stack"), [cloud("Stack")]], ids=["object", "array"])
+def test_the_metadata_of_a_cloud_lead_to_it(data: Data) -> None:
+    assert chosen(None, METADATA, data) == ("Stack", "https://stack.test:8443")
+
+
+def test_of_several_clouds_it_is_the_one_that_was_asked() -> None:
+    other = cloud("Other", "https://other.test")
+    assert chosen(None, METADATA, [other, cloud("Stack")])[0] == "Stack"
+    assert chosen("other", METADATA, [other, cloud("Stack")])[0] == "Other"
+    with pytest.raises(Permanent, match="--cloud"):
+        chosen(None, METADATA, [other, cloud("Third", "https://third.test")])
+
+
+@pytest.mark.parametrize("data", [None, {}, [], [1], "text", {"resourceManager": 5}])
+def test_metadata_that_say_nothing_are_refused(data: Data) -> None:
+    with pytest.raises(Permanent, match="describes no cloud"):
+        chosen(None, METADATA, data)
+
+
+def test_an_unknown_way_to_log_in_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(Permanent, match="managed-identity"):
+        auth("password")
+    assert auth(None) is Auth.DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [
+        (Auth.DEFAULT, "DefaultAzureCredential"),
+        (Auth.CLI, "AzureCliCredential"),
+        (Auth.ENV, "EnvironmentCredential"),
+        (Auth.MANAGED_IDENTITY, "ManagedIdentityCredential"),
+        (Auth.BROWSER, "InteractiveBrowserCredential"),
+    ],
+)
+def test_every_way_to_log_in_is_azure_identitys_own(way: Auth, name: str) -> None:
+    stack = choose(None, METADATA, lambda _: cloud("Stack"))
+    assert type(credential(way, stack, None)).__name__ == name
+
+
+def test_a_way_that_lacks_something_says_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_FEDERATED_TOKEN_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(Permanent, match="workload-identity"):
+        credential(Auth.WORKLOAD_IDENTITY, choose(None, {}, lambda _: None), None)
+
+
+def test_a_subscription_may_be_given_by_its_name() -> None:
+    one = {"displayName": "Data Science", "subscriptionId": SCOPE.subscription}
+    client = azure(Between(emulated(), [("GET /subscriptions", says(200, {"value": [one]}))] * 2))
+    named = Scope("data science", "rg", "ws")
+    assert identified(named, client.backend.arm) == SCOPE
+    assert identified(SCOPE, client.backend.arm) == SCOPE
+    unknown = Scope("nobody's", "rg", "ws")
+    assert identified(unknown, client.backend.arm) == unknown
+
+
+def test_connecting_asks_nothing() -> None:
+    backend, where = open_backend("azure", SCOPE, {}, Options(auth="cli", timeout=5))
+    assert (backend.name, backend.scope, where) == ("azure", SCOPE, "")
+    backend.close()
+
+
+def modules(*words: str) -> list[str]:
+    """The modules of azure.* that a command of the shell imports."""
+    code = (
+        "import sys, json\nfrom mlctl.cli import main\n"
+        f"sys.argv = {['mlctl', *words]!r}\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(json.dumps([one for one in sys.modules if one.split('.')[0] == 'azure']))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    found: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("words", [["--version"], ["validate", "samples"], ["plan", "--help"]])
+def test_nothing_local_imports_azure(words: list[str]) -> None:
+    assert modules(*words) == []
+
+
+def test_a_plan_on_azure_needs_no_azure_ai_ml() -> None:
+    scope = ("--subscription", SCOPE.subscription, "-g", "rg", "-w", "ws")
+    found = modules("--backend", "azure", "--auth", "env", *scope, "compute", "list")
+    assert "azure.core" in found
+    assert not [one for one in found if one.startswith(("azure.ai", "azure.storage"))]

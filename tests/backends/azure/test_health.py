@@ -1,0 +1,215 @@
+"""What the doctor finds, and what is to be done about it."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from mlctl.backends.ports.health import Check, Verdict
+from mlctl.emulator import Response
+from mlctl.pointer import Data
+from mlctl.render import health
+from tests.builders.azure import (
+    SCOPE,
+    TOKEN,
+    Azure,
+    Between,
+    azure,
+    emulated,
+    no,
+    says,
+)
+from tests.contract.test_contract import CPU, cluster
+
+WORKSPACE = f"GET *workspaces/{SCOPE.workspace}"
+NOW = 1_000_000.0
+LOCKS = "/providers/Microsoft.Authorization/locks"
+
+
+def client(*answers: tuple[str, Response], **options: Any) -> Azure:
+    return azure(Between(emulated(), list(answers)), **options)
+
+
+def looked(*answers: tuple[str, Response], **options: Any) -> dict[str, Check]:
+    """What was found, by name; of several findings the last one."""
+    return {one.name: one for one in client(*answers, **options).backend.checkup(NOW)}
+
+
+def found(name: str, *answers: tuple[str, Response]) -> tuple[Verdict, str]:
+    """One finding, and what is said of it."""
+    check = looked(*answers)[name]
+    return check.verdict, health.line(check)
+
+
+def test_a_workspace_in_order_has_nothing_wrong() -> None:
+    assert {one.verdict for one in looked().values()} == {Verdict.OK, Verdict.SKIPPED}
+    assert (
+        looked()["clock"].verdict is Verdict.SKIPPED
+    )  # an emulator in memory has no clock to tell
+
+
+def test_nothing_is_changed() -> None:
+    asking = client()
+    list(asking.backend.checkup(NOW))
+    assert {one.method for one in asking.transport.seen} == {"GET"}
+
+
+def test_without_credentials_nothing_else_is_looked_at() -> None:
+    class Nobody:
+        def get_token(self, *_: str, **__: Any) -> Any:
+            from azure.core.exceptions import ClientAuthenticationError
+
+            raise ClientAuthenticationError("Please run az login.")
+
+    checks = looked(credential=Nobody())
+    assert checks.pop("credentials").verdict is Verdict.FAILED
+    assert {one.verdict for one in checks.values()} == {Verdict.SKIPPED}
+
+
+def test_a_token_is_described_and_not_shown() -> None:
+    verdict, text = found("credentials")
+    assert verdict is Verdict.OK
+    assert TOKEN not in text
+
+
+@pytest.mark.parametrize(("status", "words"), [(404, "nobody"), (403, "Compute Operator")])
+def test_a_workspace_that_cannot_be_seen_ends_it(status: int, words: str) -> None:
+    answer = says(status, {"error": {"code": "X", "message": "nobody there"}})
+    verdict, text = found("workspace", (WORKSPACE, answer))
+    assert verdict is Verdict.FAILED
+    assert words in text
+    assert looked((WORKSPACE, answer))["quota"].verdict is Verdict.SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("ahead", "verdict"), [(2, Verdict.OK), (90, Verdict.WARNING), (-400, Verdict.FAILED)]
+)
+def test_a_clock_that_is_wrong_is_noticed(ahead: float, verdict: Verdict) -> None:
+    date = {"date": formatdate(NOW - ahead, usegmt=True)}
+    body = says(200, {"location": "eastus"}, date)
+    assert found("clock", *[(WORKSPACE, body)] * 2)[0] is verdict
+
+
+def test_a_provider_that_is_not_registered_is_to_be_registered() -> None:
+    answer = says(200, {"registrationState": "NotRegistered"})
+    verdict, text = found("provider", ("GET */providers/Microsoft.MachineLearningServices", answer))
+    assert verdict is Verdict.FAILED
+    assert "az provider register" in text
+
+
+def test_a_cloud_without_our_version_is_noticed() -> None:
+    types = [{"resourceType": "workspaces/computes", "apiVersions": ["2020-01-01"]}]
+    answer = says(200, {"registrationState": "Registered", "resourceTypes": types})
+    verdict, text = found("provider", ("GET */providers/Microsoft.MachineLearningServices", answer))
+    assert verdict is Verdict.WARNING
+    assert "computes" in text
+
+
+def permitted(*roles: dict[str, Data]) -> tuple[Verdict, str]:
+    answer = says(200, {"value": list(roles)})
+    return found("permissions", ("GET */permissions", answer))
+
+
+ML = "Microsoft.MachineLearningServices"
+
+
+@pytest.mark.parametrize(
+    ("roles", "verdict", "words"),
+    [
+        ([{"actions": ["*"]}], Verdict.OK, "read and write"),
+        ([{"actions": ["*/read"]}], Verdict.WARNING, "AzureML Data Scientist"),
+        ([], Verdict.FAILED, "no plan can be made"),
+        ([{"actions": ["*"], "notActions": [f"{ML}/workspaces/computes/*"]}], Verdict.FAILED, ""),
+        (
+            [{"actions": ["*"], "notActions": [f"{ML}/workspaces/computes/write"]}],
+            Verdict.WARNING,
+            "AzureML Compute Operator",
+        ),
+        (
+            [{"actions": [f"{ML}/workspaces/*"]}, {"actions": [], "notActions": ["*"]}],
+            Verdict.OK,
+            "",
+        ),
+    ],
+)
+def test_permissions_are_told_with_the_role_that_lacks(
+    roles: list[dict[str, Data]], verdict: Verdict, words: str
+) -> None:
+    told, text = permitted(*roles)
+    assert told is verdict
+    assert words in text
+
+
+@pytest.mark.parametrize(
+    ("scope", "verdict"),
+    [
+        ("", Verdict.WARNING),
+        ("/resourceGroups/RG", Verdict.WARNING),
+        (SCOPE.id.partition(SCOPE.subscription)[2], Verdict.WARNING),
+        ("/resourceGroups/rg/providers/Microsoft.Storage/storageAccounts/s", Verdict.OK),
+    ],
+)
+def test_locks_on_the_workspace_or_above_it_are_told(scope: str, verdict: Verdict) -> None:
+    lock = {
+        "id": f"/subscriptions/{SCOPE.subscription}{scope}{LOCKS}/keep",
+        "name": "keep",
+        "properties": {"level": "CanNotDelete"},
+    }
+    answers = [("GET */locks", says(200, {"value": [lock]}))] * 2
+    told, text = found("locks", *answers)
+    assert told is verdict
+    assert ("resizing 0 -> 0" in text) is (verdict is Verdict.WARNING)
+
+
+def test_a_cluster_that_is_stuck_is_explained() -> None:
+    inner = {"allocationState": "Resizing", "currentNodeCount": 0, "targetNodeCount": 0}
+    stuck = {"name": "c", "properties": {"computeType": "AmlCompute", "properties": inner}}
+    verdict, text = found("clusters", ("GET */computes", says(200, {"value": [stuck]})))
+    assert verdict is Verdict.WARNING
+    assert "compute/c is resizing (0 -> 0)" in text
+    assert "resource locks" in text
+
+
+def test_a_cluster_that_failed_says_why() -> None:
+    errors = [{"error": {"code": "X", "message": "no room"}}]
+    failed = {
+        "name": "c",
+        "properties": {"provisioningState": "Failed", "provisioningErrors": errors},
+    }
+    _, text = found("clusters", ("GET */computes", says(200, {"value": [failed]})))
+    assert "compute/c is Failed: (X) no room" in text
+
+
+def test_a_quota_that_is_used_up_is_told() -> None:
+    total = {"type": "x/dedicatedCores/usages", "currentValue": 95, "limit": 100, "name": {}}
+    none = {"type": "x/vmFamily/usages", "currentValue": 0, "limit": 0}
+    family = {**none, "name": {"value": "Standard NC Family Cluster Dedicated vCPUs"}}
+    verdict, text = found("quota", ("GET */usages", says(200, {"value": [total, family]})))
+    assert verdict is Verdict.WARNING
+    assert "95 of 100 used of all dedicated cores" in text
+
+
+def test_a_look_that_is_refused_is_a_finding_with_advice() -> None:
+    verdict, text = found("quota", ("GET */usages", no(403)))
+    assert verdict is Verdict.FAILED
+    assert "ask for a role" in text
+
+
+def test_the_locks_of_the_emulator_are_found() -> None:
+    asking = client()
+    body = {"properties": {"level": "ReadOnly"}}
+    group = f"/subscriptions/{SCOPE.subscription}/resourceGroups/rg"
+    asking.backend.arm.begin("PUT", f"{group}{LOCKS}/all", body).wait()
+    (found,) = [one for one in asking.backend.checkup(NOW) if one.name == "locks"]
+    assert found.found == f"`all` (ReadOnly) on {group}"
+    with pytest.raises(Exception, match="ScopeLocked"):
+        asking.backend.put(CPU, cluster())
+
+
+def test_the_summary_counts_what_is_wrong() -> None:
+    checks = [Check("a", Verdict.FAILED, ""), Check("b", Verdict.WARNING, "")] * 2
+    assert health.summary(checks) == "2 things are wrong, 2 warnings."
+    assert health.summary(checks[:1]) == "1 thing is wrong."
+    assert health.summary([]) == "Everything is in order."

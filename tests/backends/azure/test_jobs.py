@@ -1,0 +1,154 @@
+"""The jobs of the azure backend, on an emulator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mlctl.backends.ports.backend import NotFound, Permanent
+from mlctl.kinds.address import Scope
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
+from tests.builders.azure import BASE, Azure, Credential, azure, emulated
+from tests.builders.emulator import WS, with_deployment
+from tests.builders.transport import InProcess
+
+if TYPE_CHECKING:
+    from mlctl.backends.azure.jobs import AzureJobs
+
+SCOPE = Scope("sub", "rg", "ws")
+SCORING = "https://e.eastus.inference.ml.azure.com/jobs"
+INPUT = {"inputData": {"x": {"jobInputType": "UriFolder", "uri": "https://host/data"}}}
+COMMAND = {
+    "jobType": "Command",
+    "command": "x",
+    "computeId": f"{WS}/computes/cpu",
+    "environmentId": "azureml://registries/r/environments/e",
+}
+
+
+def scoring() -> Azure:
+    return azure(with_deployment().emulator, SCOPE)
+
+
+def invoked(here: Azure, name: str | None = None) -> str:
+    body = INPUT if name is None else {**INPUT, "name": name}
+    return here.backend.jobs.invoke("scoring", "blue", body, Load(), DEFAULT).name
+
+
+def jobs_of(cloud: str, credential: Any = None) -> AzureJobs:
+    """Jobs of a cloud all of whose hosts are one emulator."""
+    pytest.importorskip("azure.identity", reason="the azure extra is not installed")
+    import requests
+    from azure.core.pipeline.transport import RequestsTransport
+
+    from mlctl.backends.azure import Arm, Cloud
+    from mlctl.backends.azure.jobs import AzureJobs
+
+    session = requests.Session()
+    everywhere: Any = InProcess(emulated())
+    session.mount("https://", everywhere)
+    arm = Arm(BASE, credential or Credential(), RequestsTransport(session=session))
+    return AzureJobs(arm, SCOPE, Cloud(cloud, "", "", ""))
+
+
+def test_an_invoked_job_is_shown_and_listed() -> None:
+    here = scoring()
+    name = invoked(here, "mine")
+    jobs = here.backend.jobs
+    assert name == "mine"
+    assert jobs.show(name).body["properties"]["deploymentName"] == "blue"
+    for found in (jobs.list(), jobs.list("scoring"), jobs.list("scoring", "blue")):
+        assert [one.name for one in found] == ["mine"]
+
+
+def test_waiting_looks_again_until_the_job_has_ended_and_tells_each_state_once() -> None:
+    here = scoring()
+    told = list(here.backend.jobs.follow(invoked(here), 1e6, detail=False))
+    states = [event.facts["status"] for each in told for event in each.events]
+    assert states == ["Queued", "Running", "Completed"]
+    assert told[-1].job.ended
+    assert len(here.clock.slept) == len(told) - 1
+
+
+def test_waiting_ends_at_its_limit() -> None:
+    here = scoring()
+    told = list(here.backend.jobs.follow(invoked(here), 15.0, detail=False))
+    assert not told[-1].job.ended
+    assert sum(here.clock.slept) < 20
+
+
+def test_a_job_is_cancelled_and_one_that_has_ended_is_not() -> None:
+    here = scoring()
+    name = invoked(here)
+    assert here.backend.jobs.cancel(name).status == "Canceled"
+    with pytest.raises(Permanent, match="has ended already: it is Canceled"):
+        here.backend.jobs.cancel(name)
+
+
+def test_a_command_job_is_created_under_its_name_or_a_new_one() -> None:
+    jobs = scoring().backend.jobs
+    made = [jobs.create(name, {"properties": COMMAND}, Load(), DEFAULT) for name in ("a", None)]
+    assert made[0].name == "a"
+    assert {one.name for one in jobs.list()} == {one.name for one in made}
+
+
+def test_what_is_not_there_is_not_found() -> None:
+    jobs = scoring().backend.jobs
+    for ask in (
+        lambda: jobs.show("none"),
+        lambda: jobs.cancel("none"),
+        lambda: jobs.list("none"),
+        lambda: jobs.list("scoring", "none"),
+        lambda: jobs.invoke("none", None, INPUT, Load(), DEFAULT),
+        lambda: jobs.invoke("scoring", "none", INPUT, Load(), DEFAULT),
+    ):
+        with pytest.raises(NotFound):
+            ask()
+
+
+def test_a_local_input_is_refused_before_anything_is_asked() -> None:
+    here = scoring()
+    body = {"inputData": {"x": {"jobInputType": "UriFolder", "uri": "./data"}}}
+    with pytest.raises(Permanent, match=r"local path `./data`"):
+        here.backend.jobs.invoke("scoring", "blue", body, Load(), DEFAULT)
+    assert here.asked == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://evil.test/jobs",
+        "http://e.eastus.inference.ml.azure.com/jobs",
+        "https://eviml.azure.com/jobs",
+    ],
+)
+def test_no_token_goes_to_a_host_that_is_not_azures(url: str) -> None:
+    with pytest.raises(Permanent, match="gets no token"):
+        jobs_of("AzureCloud")._plane(url)
+
+
+def test_the_data_plane_of_a_cloud_is_asked_with_a_token_of_its_own() -> None:
+    asked: list[str] = []
+
+    class Noting(Credential):
+        def get_token(self, *scopes: str, **more: Any) -> Any:
+            asked.extend(scopes)
+            return super().get_token(*scopes, **more)
+
+    jobs = jobs_of("AzureCloud", Noting())
+    with pytest.raises(
+        NotFound
+    ):  # the emulator, which stands for every host here, has no such path
+        jobs._plane(SCORING).get(SCORING, "")
+    assert asked == ["https://ml.azure.com/.default"]
+    with pytest.raises(Permanent, match="gets no token"):
+        jobs_of("AzureChinaCloud")._plane(SCORING)
+
+
+def test_the_newest_job_is_the_first_of_a_list() -> None:
+    here = scoring()
+    invoked(here, "a-first")
+    list(here.backend.jobs.follow("a-first", 15.0, detail=False))  # virtual time passes
+    invoked(here, "b-second")
+    assert [one.name for one in here.backend.jobs.list()] == ["b-second", "a-first"]

@@ -1,0 +1,137 @@
+"""Models, environments, components, code: versions, containers, lists, hashes, registries."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders.emulator import BASE, CLUSTER, MODEL, WS, World, world
+
+KINDS = {
+    "models": MODEL,
+    "environments": {"properties": {"image": "busybox"}},
+    "components": {"properties": {"componentSpec": {"type": "pipeline"}}},
+    "codes": {"properties": {"codeUri": "https://storage/code"}},
+}
+
+
+def with_versions(*versions: str, **settings: object) -> World:
+    here = world(**settings)
+    for version in versions:
+        here.made(f"{WS}/models/m/versions/{version}", MODEL)
+    return here
+
+
+@pytest.mark.parametrize("collection", KINDS)
+def test_a_version_is_made_shown_listed_and_deleted(collection: str) -> None:
+    here = world()
+    where = f"{WS}/{collection}/a/versions/1"
+    assert here.put(where, KINDS[collection]).status == 201
+    assert here.get(where).data["id"] == where
+    assert here.get(f"{WS}/{collection}/a/versions").names == ["1"]
+    assert here.ask("DELETE", where).status == 200
+    assert here.get(where).status == 404
+
+
+def test_a_version_written_again_is_200() -> None:
+    assert with_versions("1").put(f"{WS}/models/m/versions/1", MODEL).status == 200
+
+
+def test_a_version_with_another_content_is_a_conflict() -> None:
+    body = {"properties": {"modelUri": "azureml://jobs/other/outputs/artifacts/paths/m/"}}
+    assert with_versions("1").put(f"{WS}/models/m/versions/1", body).status == 409
+
+
+def test_the_newest_version_is_the_one_created_last() -> None:
+    here = with_versions("2", "10", "1")
+    newest = here.get(f"{WS}/models/m/versions?$orderBy=createdtime desc&$top=1")
+    assert (newest.names, "nextLink" in newest.data) == (["1"], False)
+    assert here.get(f"{WS}/models/m/labels/latest").data["name"] == "1"
+    assert here.get(f"{WS}/models/m/labels/oldest").status == 404
+
+
+def test_versions_are_paged_in_both_orders() -> None:
+    here = with_versions("1", "2", "3", page=2)
+    for query, wanted in {
+        "": ["1", "2", "3"],
+        "?$orderBy=createdtime desc": ["3", "2", "1"],
+    }.items():
+        first = here.get(f"{WS}/models/m/versions{query}")
+        assert first.names + here.get(first.data["nextLink"]).names == wanted
+
+
+def test_a_container_knows_its_newest_and_its_next_version() -> None:
+    properties = with_versions("1", "12", "3").get(f"{WS}/models/M").data["properties"]
+    assert (properties["latestVersion"], properties["nextVersion"]) == ("3", "13")
+
+
+def test_a_container_is_as_old_as_its_newest_version() -> None:
+    here = with_versions("1")
+    here.made(f"{WS}/computes/cpu", CLUSTER)  # which takes time
+    here.made(f"{WS}/models/m/versions/2", MODEL)
+    assert here.get(f"{WS}/models/m").data["systemData"]["createdAt"] > "2026-01-01T00:00:01"
+
+
+def test_versions_that_are_no_numbers_are_followed_by_one() -> None:
+    properties = with_versions("a", "b").get(f"{WS}/models/m").data["properties"]
+    assert (properties["latestVersion"], properties["nextVersion"]) == ("b", "1")
+
+
+def test_a_container_without_versions_is_not_found() -> None:
+    here = world()
+    assert here.get(f"{WS}/models/m").status == 404
+    assert here.put(f"{WS}/models/m", {"properties": {"isArchived": True}}).status == 404
+
+
+def test_containers_are_listed_by_name_and_paged() -> None:
+    here = world(page=2)
+    for name in ("b", "C", "a"):
+        here.made(f"{WS}/models/{name}/versions/1", MODEL)
+    first = here.get(f"{WS}/models")
+    assert (first.names, here.get(first.data["nextLink"]).names) == (["a", "b"], ["C"])
+
+
+@pytest.mark.parametrize(
+    ("view", "names"), [("ActiveOnly", ["b"]), ("ArchivedOnly", ["a"]), ("All", ["a", "b"])]
+)
+def test_an_archived_container_is_listed_on_demand(view: str, names: list[str]) -> None:
+    here = world()
+    for name in ("a", "b"):
+        here.made(f"{WS}/models/{name}/versions/1", MODEL)
+    here.put(f"{WS}/models/a", {"properties": {"isArchived": True, "description": "old"}})
+    assert here.get(f"{WS}/models?listViewType={view}").names == names
+    assert here.get(f"{WS}/models/a").data["properties"]["description"] == "old"
+
+
+@pytest.mark.parametrize(
+    ("view", "names"), [("ActiveOnly", ["2"]), ("ArchivedOnly", ["1"]), ("All", ["1", "2"])]
+)
+def test_an_archived_version_is_listed_on_demand(view: str, names: list[str]) -> None:
+    here = with_versions("1", "2")
+    archived = {"properties": {**MODEL["properties"], "isArchived": True}}
+    assert here.put(f"{WS}/models/m/versions/1", archived).status == 200
+    assert here.get(f"{WS}/models/m/versions?listViewType={view}").names == names
+
+
+def test_a_container_cannot_be_deleted() -> None:
+    assert with_versions("1").ask("DELETE", f"{WS}/models/m").status == 405
+
+
+def test_code_is_found_by_its_hash_whatever_it_is_called() -> None:
+    here = world()
+    hashed = {"codeUri": "https://storage/c", "properties": {"hash_sha256": "abc"}}
+    here.made(f"{WS}/codes/first/versions/1", {"properties": hashed})
+    found = here.get(f"{WS}/codes/other/versions?hash=abc&hashVersion=202208")
+    assert [each["id"] for each in found.data["value"]] == [f"{WS}/codes/first/versions/1"]
+    assert here.get(f"{WS}/codes/first/versions?hash=xyz").data == {"value": []}
+
+
+def test_a_registry_is_looked_up_and_has_every_asset() -> None:
+    here = world()
+    found = here.get(f"{BASE}/registrymanagement/v1.0/registries/r/discovery?api-version=v1.0").data
+    base = f"{found['primaryRegionResourceProviderUri']}mferp/managementfrontend"
+    group = f"/subscriptions/{found['subscriptionId']}/resourceGroups/{found['resourceGroup']}"
+    model = f"{base}{group}/providers/Microsoft.MachineLearningServices/registries/r/models/m"
+    assert here.get(f"{model}/versions/3").data["properties"]["modelUri"] == (
+        "azureml://registries/r/models/m/versions/3"
+    )
+    assert here.get(f"{model}/versions").names == ["1"]

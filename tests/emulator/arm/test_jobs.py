@@ -1,0 +1,142 @@
+"""Batch jobs as far as they are written down; nodes, usages and sizes."""
+
+from __future__ import annotations
+
+from mlctl.emulator.arm.capacity import family
+from tests.builders.emulator import (
+    CLUSTER,
+    WS,
+    World,
+    deployment,
+    with_deployment,
+    world,
+)
+
+ENDPOINT = f"{WS}/batchEndpoints/scoring"
+NAMED = {"azureml-model-deployment": "blue"}
+PLACE = "/subscriptions/sub/providers/Microsoft.MachineLearningServices/locations/eastus"
+
+
+def invoked(times: int = 1, **settings: object) -> World:
+    here = with_deployment(**settings)
+    for _ in range(times):
+        url = here.get(ENDPOINT).data["properties"]["scoringUri"]
+        assert here.ask("POST", url, {"properties": {}}, headers=NAMED).status == 201
+    return here
+
+
+def test_a_scoring_uri_needs_no_api_version_and_begins_a_job() -> None:
+    here = with_deployment()
+    url = here.get(ENDPOINT).data["properties"]["scoringUri"]
+    body = {"properties": {"inputData": {"UriFolder": {"uri": "https://x"}}}}
+    job = here.ask("POST", url + "?", body, headers=NAMED).data
+    assert job["properties"]["status"] == "Queued"
+    assert here.get(job["id"]).data["properties"]["deploymentName"] == "blue"
+
+
+def test_jobs_are_listed_by_endpoint_deployment_and_workspace_and_paged() -> None:
+    here = invoked(3, page=2)
+    front = "/mferp/managementfrontend"
+    first = here.get(f"{front}{ENDPOINT}/jobs")
+    assert len(first.names) == 2
+    assert len(here.get(first.data["nextLink"]).names) == 1
+    assert len(here.get(f"{front}{ENDPOINT}/deployments/blue/jobs").names) == 2
+    assert here.get(f"{front}{ENDPOINT}/deployments/green/jobs").names == []
+    assert len(here.get(f"{WS}/jobs").names) == 2
+
+
+def test_the_default_deployment_is_invoked_where_none_is_named() -> None:
+    here = with_deployment()
+    assert here.ask("POST", f"{ENDPOINT}/jobs", {}).code == "NoDefaultDeployment"
+    here.made(ENDPOINT, {"properties": {"defaults": {"deploymentName": "blue"}}})
+    job = here.ask("POST", f"{ENDPOINT}/jobs", {"properties": {}}).data
+    assert job["properties"]["deploymentName"] == "blue"
+
+
+def test_nothing_is_invoked_that_is_not_there() -> None:
+    here = with_deployment()
+    named = {"azureml-model-deployment": "green"}
+    assert here.ask("POST", f"{ENDPOINT}/jobs", {}, headers=named).code == "DeploymentNotFound"
+    assert here.ask("POST", f"{WS}/batchEndpoints/none/jobs", {}).status == 404
+    assert here.get(f"{WS}/jobs/none").status == 404
+
+
+def test_a_job_is_cancelled_once() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["id"]
+    assert [here.ask("POST", f"{job}/cancel").status for _ in range(2)] == [200, 200]
+    assert here.get(job).data["properties"]["status"] == "Canceled"
+
+
+def test_a_job_runs_while_somebody_asks_for_it() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["id"]
+    seen = [here.get(job).data["properties"]["status"] for _ in range(60)]
+    assert list(dict.fromkeys(seen)) == ["Queued", "Running", "Completed"]
+
+
+def test_a_job_that_has_ended_stays_what_it_is() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["id"]
+    while here.get(job).data["properties"]["status"] != "Completed":
+        pass
+    here.ask("POST", f"{job}/cancel")
+    assert here.get(job).data["properties"]["status"] == "Completed"
+
+
+def test_a_cluster_shows_its_nodes_while_a_job_runs() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["id"]
+    while here.get(job).data["properties"]["status"] != "Running":
+        pass
+    (cluster,) = here.get(f"{WS}/computes").data["value"]
+    assert cluster["properties"]["properties"]["nodeStateCounts"]["runningNodeCount"] == 1
+    nodes = here.ask("POST", f"{WS}/computes/cpu/listNodes").data["nodes"]
+    assert [node["nodeState"] for node in nodes] == ["running"]
+
+
+def test_a_command_job_is_created_once() -> None:
+    here = with_deployment()
+    asked = {"jobType": "Command", "command": "x", "computeId": f"{WS}/computes/cpu"}
+    body = {"properties": {**asked, "environmentId": "azureml://registries/r/environments/e"}}
+    answers = [here.put(f"{WS}/jobs/mine", body) for _ in range(2)]
+    assert [answer.status for answer in answers] == [201, 200]
+    assert here.put(f"{WS}/jobs/other", {"properties": {"jobType": "Sweep"}}).status == 400
+    assert here.get(f"{WS}/jobs").names == ["mine"]
+
+
+def test_nodes_are_listed_under_nodes_on_one_page() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    assert here.ask("POST", f"{WS}/computes/cpu/listNodes").data == {"nodes": []}
+    assert here.ask("POST", f"{WS}/computes/none/listNodes").status == 404
+
+
+def test_usages_have_the_services_words_and_what_clusters_claim() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    found = here.get(f"{PLACE}/usages").data["value"]
+    used = {each["name"]["value"]: each["currentValue"] for each in found if each["currentValue"]}
+    assert used == {
+        "Clusters": 1,
+        "Standard DSv2 Family Cluster Dedicated vCPUs": 16,
+        "Total Cluster Dedicated Regional vCPUs": 16,
+    }
+
+
+def test_the_words_of_a_family_are_those_of_the_service() -> None:
+    assert family("standardNCADSH100v5Family") == (
+        "Standard NCADSH100v5 Family Cluster Dedicated vCPUs"
+    )
+
+
+def test_sizes_say_what_a_cluster_needs_to_know() -> None:
+    sizes = {each["name"]: each for each in world().get(f"{PLACE}/vmSizes").data["value"]}
+    found = sizes["Standard_DS3_v2"]
+    assert (found["vCPUs"], found["family"]) == (4, "standardDSv2Family")
+
+
+def test_a_second_deployment_finds_its_endpoint_again() -> None:
+    here = with_deployment()
+    here.made(f"{ENDPOINT}/deployments/green", deployment(miniBatchSize=5))
+    assert here.get(f"{ENDPOINT}/deployments").names == ["blue", "green"]

@@ -1,0 +1,303 @@
+"""ARM's manners: paths, versions, ids, error bodies, headers, pages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mlctl.emulator import Emulator, Request, Settings
+from mlctl.simulator.control_plane.state.store import Store
+from tests.builders.emulator import (
+    BASE,
+    CLUSTER,
+    GROUP,
+    VERSION,
+    WS,
+    Answer,
+    deployment,
+    with_deployment,
+    world,
+)
+
+
+def test_a_request_without_an_api_version_is_refused() -> None:
+    answer = world().get(f"{BASE}{WS}/computes?other=1&api-version=")
+    assert (answer.status, answer.code) == (400, "MissingApiVersionParameter")
+
+
+@pytest.mark.parametrize("version", ["2023-08-01-preview", "2021-01-01", "anything"])
+def test_any_api_version_is_answered(version: str) -> None:
+    assert world().get(f"{BASE}{WS}/computes?api-version={version}").data == {"value": []}
+
+
+def test_names_of_query_parameters_have_no_case() -> None:
+    assert world().get(f"{BASE}{WS}/computes?API-Version=2024-04-01").status == 200
+
+
+def test_paths_have_no_case_and_ids_have_one_spelling() -> None:
+    here = world()
+    here.made(f"{WS}/computes/Cpu", CLUSTER)
+    answer = here.get(f"{WS}/computes/Cpu".lower())
+    assert answer.data["id"] == f"{WS}/computes/Cpu"
+
+
+def test_a_workspace_keeps_the_spelling_of_its_first_use() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    answer = here.get(WS.replace("/ws", "/WS").replace("/rg", "/RG"))
+    assert answer.data["id"] == WS
+
+
+def test_doubled_and_trailing_slashes_do_not_matter() -> None:
+    assert world().get(f"/{WS.replace('/workspaces', '//workspaces')}/computes/").status == 200
+
+
+def test_percent_signs_are_decoded() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    assert here.get(f"{WS}/computes/c%70u").data["name"] == "cpu"
+
+
+@pytest.mark.parametrize("name", ["a%2Fb", "a%00b", "a%0Ab", "%FF", "a%5Cb", "x" * 2000])
+def test_names_that_no_name_can_be_are_refused(name: str) -> None:
+    answer = world().put(f"{WS}/computes/{name}", CLUSTER)
+    assert (answer.status, answer.code) == (400, "InvalidResourceName")
+
+
+@pytest.mark.parametrize("path", ["/", "/nothing", f"{WS}/toasters", f"{WS}/computes/a/b/c"])
+def test_a_path_to_nothing_is_not_found(path: str) -> None:
+    answer = world().get(path)
+    assert (answer.status, answer.code) == (404, "InvalidResourceType")
+
+
+def test_a_method_that_a_path_does_not_know_names_those_that_it_does() -> None:
+    answer = world().ask("POST", f"{WS}/computes/cpu")
+    assert (answer.status, answer.code) == (405, "MethodNotAllowed")
+    assert answer.header("allow") == "DELETE, GET, PATCH, PUT"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b"\xff",
+        b'{"a": NaN}',
+        b'{"a": 1e999}',
+        b'{"a": "\\ud800"}',
+        b"[" * 100_000,
+        b'{"properties": 5}',
+        b'{"properties": {"properties": []}}',
+    ],
+    ids=lambda body: repr(body[:30]),
+)
+def test_a_body_that_is_no_object_of_the_right_shape_is_refused(body: bytes) -> None:
+    answer = world().put(f"{WS}/computes/cpu", body)
+    assert (answer.status, answer.code) == (400, "InvalidRequestContent")
+
+
+def test_an_error_body_has_all_that_arm_puts_there() -> None:
+    error = world().get(f"{WS}/computes/cpu").data["error"]
+    assert set(error) == {"code", "message", "target", "details", "additionalInfo"}
+    assert error["additionalInfo"][0]["info"] == {"value": "managementfrontend"}
+
+
+def test_every_answer_names_the_request() -> None:
+    here = world()
+    first, second = (here.get(WS, headers={"X-Ms-Client-Request-Id": "me"}) for _ in range(2))
+    assert first.header("x-ms-request-id") != second.header("x-ms-request-id")
+    assert first.header("x-ms-client-request-id") == "me"
+
+
+def test_a_correlation_id_is_kept() -> None:
+    answer = world().get(WS, headers={"x-ms-correlation-request-id": "mine"})
+    assert answer.header("x-ms-correlation-request-id") == "mine"
+
+
+def test_a_list_is_paged_with_absolute_links_and_nothing_is_left_out() -> None:
+    here = world(page=2)
+    for name in "edcba":
+        here.put(f"{WS}/computes/cpu-{name}", CLUSTER)
+    pages = [here.get(f"{WS}/computes?{VERSION}&$skip=")]
+    while "nextLink" in pages[-1].data:
+        assert pages[-1].data["nextLink"].startswith(BASE)
+        pages.append(here.get(pages[-1].data["nextLink"]))
+    assert [page.names for page in pages] == [
+        ["cpu-a", "cpu-b"],
+        ["cpu-c", "cpu-d"],
+        ["cpu-e"],
+    ]
+
+
+def test_what_is_written_between_two_pages_moves_nothing() -> None:
+    here = world(page=2)
+    for name in "bcde":
+        here.put(f"{WS}/computes/cpu-{name}", CLUSTER)
+    first = here.get(f"{WS}/computes")
+    here.put(f"{WS}/computes/cpu-a", CLUSTER)
+    assert here.get(first.data["nextLink"]).names == ["cpu-d", "cpu-e"]
+
+
+def test_a_page_is_the_same_while_a_fault_is_set() -> None:
+    here = world(page=2)
+    for name in "abc":
+        here.put(f"{WS}/computes/cpu-{name}", CLUSTER)
+    here.ask("POST", "/mlctl/faults", {"trouble": "fail", "operation": "put"})
+    first = here.get(f"{WS}/computes")
+    assert [first.names, here.get(first.data["nextLink"]).names] == [
+        ["cpu-a", "cpu-b"],
+        ["cpu-c"],
+    ]
+
+
+@pytest.mark.parametrize("query", ["$top=0", "$top=x", "$skipToken=x", "$skipToken=WzFd", "$top=٣"])
+def test_a_page_that_cannot_be_is_refused(query: str) -> None:
+    answer = world().get(f"{WS}/computes?{query}")
+    assert (answer.status, answer.code) == (400, "InvalidQueryParameterValue")
+
+
+def test_top_is_how_many_there_are_in_all() -> None:
+    here = world(page=2)
+    for name in "abcde":
+        here.put(f"{WS}/computes/cpu-{name}", CLUSTER)
+    first = here.get(f"{WS}/computes?$top=3")
+    second = here.get(first.data["nextLink"])
+    assert (first.names, second.names) == (["cpu-a", "cpu-b"], ["cpu-c"])
+    assert "nextLink" not in second.data
+
+
+def test_deployments_are_listed_by_endpoint_and_need_one() -> None:
+    here = with_deployment()
+    assert here.get(f"{WS}/batchEndpoints/SCORING/deployments").names == ["blue"]
+    assert here.get(f"{WS}/batchEndpoints/none/deployments").status == 404
+
+
+def test_the_urls_of_an_endpoint_lead_back_to_the_emulator() -> None:
+    endpoint = with_deployment().get(f"{WS}/batchEndpoints").data["value"][0]
+    assert endpoint["properties"]["scoringUri"] == f"{BASE}{WS}/batchEndpoints/scoring/jobs"
+
+
+def test_the_settings_of_a_pipeline_are_never_left_out() -> None:
+    here, where = with_deployment(), f"{WS}/batchEndpoints/scoring/deployments/pipe"
+    configured = {"deploymentConfigurationType": "PipelineComponent"}
+    body = {"location": "eastus", "properties": {"deploymentConfiguration": configured}}
+    shown = here.put(where, body).data["properties"]["deploymentConfiguration"]
+    assert shown["settings"] == {}
+
+
+def test_of_a_repeated_query_name_the_first_one_counts() -> None:
+    answer = world().get(f"{BASE}{WS}/computes?{VERSION}&$top=1&$top=x")
+    assert answer.status == 200
+
+
+def test_a_head_is_a_get() -> None:
+    assert world().ask("HEAD", WS).status == 200
+
+
+def test_workspaces_are_made_on_first_use_and_kept_apart() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    assert here.get(f"{WS}2/computes").data == {"value": []}
+    assert here.get(WS.rsplit("/", 1)[0]).names == ["ws"]
+
+
+def test_a_strict_emulator_refuses_workspaces_that_nobody_made() -> None:
+    here = world(strict=True)
+    assert here.put(f"{WS}/computes/cpu", CLUSTER).code == "ResourceNotFound"
+    assert here.put(WS, {"location": "West US"}).status == 201
+    assert here.put(f"{WS}/computes/cpu", CLUSTER).status == 201
+    assert here.get(WS).data["location"] == "westus"
+
+
+def test_a_strict_emulator_knows_its_home() -> None:
+    here = world(strict=True)
+    home = here.get("/subscriptions").data["value"][0]["id"]
+    group = here.get(f"{home}/resourceGroups").data["value"][0]["id"]
+    assert here.get(f"{group}/resources").names == ["local"]
+    assert here.get(GROUP).code == "ResourceGroupNotFound"
+    assert here.get("/subscriptions/sub").code == "SubscriptionNotFound"
+
+
+def test_a_workspace_in_no_region_is_refused() -> None:
+    answer = world().put(WS, {"location": "atlantis"})
+    assert (answer.status, answer.code) == (400, "LocationNotAvailableForResourceType")
+
+
+def test_a_patch_changes_what_a_patch_may_and_no_more() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    scale = {"scaleSettings": {"maxNodeCount": 2}}
+    answer = here.ask("PATCH", f"{WS}/computes/cpu", {"properties": {"properties": scale}})
+    inner = answer.data["properties"]["properties"]["scaleSettings"]
+    assert (answer.status, inner["maxNodeCount"], inner["minNodeCount"]) == (200, 2, 0)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"tags": {"a": "b"}},
+        {"properties": {"properties": {"vmSize": "Standard_DS2_v2"}}},
+        {"properties": {"description": "d"}},
+    ],
+    ids=json.dumps,
+)
+def test_a_patch_of_a_cluster_cannot_do_more_than_scale(body: object) -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    answer = here.ask("PATCH", f"{WS}/computes/cpu", body)
+    assert (answer.status, answer.code) == (400, "BadArgument")
+
+
+def test_a_patch_of_a_deployment_describes_it() -> None:
+    here = with_deployment()
+    where = f"{WS}/batchEndpoints/scoring/deployments/blue"
+    body = {"properties": {"description": "d"}, "tags": {"a": "b"}}
+    answer = here.ask("PATCH", where, body)
+    assert answer.data["properties"]["description"] == "d"
+    assert answer.data["tags"] == {"a": "b"}
+
+
+def test_a_patch_of_nothing_is_not_found() -> None:
+    assert world().ask("PATCH", f"{WS}/computes/cpu", {}).status == 404
+
+
+def test_deleting_nothing_is_not_found() -> None:
+    assert world().ask("DELETE", f"{WS}/computes/cpu").status == 404
+
+
+def test_an_unknown_way_to_delete_is_refused() -> None:
+    answer = world().ask("DELETE", f"{WS}/computes/cpu?underlyingResourceAction=Burn")
+    assert (answer.status, answer.code) == (400, "BadArgument")
+
+
+def test_the_data_planes_front_end_is_the_control_plane() -> None:
+    here = with_deployment()
+    answer = here.get(f"/mferp/managementfrontend{WS}/batchEndpoints/scoring")
+    assert answer.data["name"] == "scoring"
+
+
+def test_a_missing_reference_is_refused_with_the_clouds_own_words() -> None:
+    here = with_deployment()
+    answer = here.put(
+        f"{WS}/batchEndpoints/scoring/deployments/green", deployment(compute=f"{WS}/computes/none")
+    )
+    assert (answer.status, answer.code) == (404, "ComputeNotFound")
+
+
+def test_a_bug_is_told_and_answered_without_a_traceback() -> None:
+    told: list[Exception] = []
+    moments = iter([0.0])  # the clock breaks after the first look at it
+    emulator = Emulator(
+        Store(":memory:"), Settings(pace=1.0, now=lambda: next(moments), bug=told.append)
+    )
+    answer = Answer(emulator(Request.to("GET", f"{BASE}{WS}?{VERSION}")))
+    assert (answer.status, answer.code) == (500, "InternalServerError")
+    assert [type(each) for each in told] == [StopIteration]
+
+
+def test_a_state_that_cannot_be_used_is_an_error_that_says_so() -> None:
+    here = world()
+    here.store.close()
+    answer = here.get(WS)
+    assert (answer.status, "it was closed" in answer.data["error"]["message"]) == (500, True)

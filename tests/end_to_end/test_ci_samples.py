@@ -1,0 +1,158 @@
+"""The pipelines of samples/ci: valid by the schemas of both systems, and their steps work."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from tests.builders import shell
+from tests.builders.paths import LOW_PRIORITY, ROOT
+
+CI = ROOT / "samples" / "ci"
+# What the steps call besides mlctl and the shell: said, not done.
+STUBS = ("pip", "gh", "curl")
+VARIABLES = {
+    "GITHUB_STEP_SUMMARY": "summary.md",
+    "GITHUB_OUTPUT": "output.txt",
+    "PULL_REQUEST": "7",
+    "SYSTEM_COLLECTIONURI": "https://dev.azure.com/us/",
+    "SYSTEM_TEAMPROJECT": "ml",
+    "BUILD_REPOSITORY_ID": "r",
+    "SYSTEM_PULLREQUEST_PULLREQUESTID": "7",
+    "PIPELINE_WORKSPACE": "workspace",
+    "TOKEN": "t",
+    "MLCTL_BACKEND": "local",
+}
+
+
+def load(name: str) -> Any:
+    return yaml.safe_load((CI / name).read_text())
+
+
+def vendored(name: str) -> Any:
+    """A published schema, as check-jsonschema ships it."""
+    package = pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    folder = Path(package.__file__).parent / "builtin_schemas" / "vendor"
+    return json.loads((folder / name).read_text())
+
+
+def scripts(name: str) -> list[str]:
+    """The shell steps of a pipeline, in their order."""
+    return list(_scripts(load(name)))
+
+
+def _scripts(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        inner = part.get("inputs", {})
+        for text in (part.get("run"), part.get("script"), inner.get("inlineScript")):
+            if isinstance(text, str):
+                yield text
+        for value in part.values():
+            yield from _scripts(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _scripts(value)
+
+
+def play(steps: list[str], folder: Path) -> list[subprocess.CompletedProcess[str]]:
+    """Run steps one after the other, as the agents do, on the local backend."""
+    shutil.copytree(LOW_PRIORITY, folder / "infra")
+    programs = folder / "bin"
+    programs.mkdir()
+    for name in STUBS:
+        (programs / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
+    (programs / "mlctl").write_text(f"#!{sys.executable}\nfrom mlctl.cli import main\n\nmain()\n")
+    for file in programs.iterdir():
+        file.chmod(0o755)
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
+    variables = shell.environment(folder, INFRA="infra", **VARIABLES) | {"PATH": path}
+    return [
+        subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", step],
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for step in steps
+    ]
+
+
+def test_the_workflow_is_valid_for_github() -> None:
+    workflow = load("github-actions.yml")
+    assert list(Draft7Validator(vendored("github-workflows.json")).iter_errors(workflow)) == []
+
+
+def test_the_pipeline_is_valid_for_azure() -> None:
+    pipeline = load("azure-pipelines.yml")
+    assert list(Draft7Validator(vendored("azure-pipelines.json")).iter_errors(pipeline)) == []
+
+
+def test_the_steps_of_the_workflow_work(tmp_path: Path) -> None:
+    ended = play(scripts("github-actions.yml"), tmp_path)
+    assert [one.returncode for one in ended] == [0] * 6, [one.stderr for one in ended]
+    assert "::warning file=infra/low-pri-cluster.yml,line=4" in ended[1].stdout
+    assert (tmp_path / "output.txt").read_text() == "changes=true\n"
+    assert "### mlctl plan: 4 to add" in (tmp_path / "summary.md").read_text()
+    assert ended[3].stdout.startswith("gh pr comment 7 --body-file plan.md")
+    assert "Apply complete! Resources: 4 added" in ended[5].stdout
+
+
+def test_the_steps_of_the_pipeline_work(tmp_path: Path) -> None:
+    steps = [
+        step.replace("$PIPELINE_WORKSPACE/plan/", "") for step in scripts("azure-pipelines.yml")
+    ]
+    ended = play(steps, tmp_path)
+    assert [one.returncode for one in ended] == [0] * 6, [one.stderr for one in ended]
+    assert "##vso[task.logissue type=warning;sourcepath=infra/low-pri" in ended[1].stdout
+    assert "variable=changes;isOutput=true]true" in ended[2].stdout
+    comment = json.loads((tmp_path / "comment.json").read_text())["comments"][0]["content"]
+    assert comment.startswith("### mlctl plan: 4 to add")
+    assert "/pullRequests/7/threads?api-version=7.1" in ended[3].stdout
+    assert "Apply complete! Resources: 4 added" in ended[5].stdout
+
+
+def test_a_step_that_plans_says_when_there_is_nothing_to_do(tmp_path: Path) -> None:
+    plan = next(step for step in scripts("github-actions.yml") if "mlctl plan" in step)
+    ended = play(["mlctl apply infra --yes", plan], tmp_path)
+    assert (ended[1].returncode, (tmp_path / "output.txt").read_text()) == (0, "changes=false\n")
+
+
+def test_a_step_that_plans_fails_on_an_error(tmp_path: Path) -> None:
+    plan = next(step for step in scripts("azure-pipelines.yml") if "mlctl plan" in step)
+    ended = play(["echo 'tire: low' >> infra/low-pri-cluster.yml", plan], tmp_path)
+    assert (ended[1].returncode, "isOutput=true]false" in ended[1].stdout) == (1, True)
+
+
+def test_a_plan_is_refused_where_the_workspace_has_moved(tmp_path: Path) -> None:
+    steps = [
+        "mlctl plan infra --out plan.json",
+        "mlctl compute create -n low-pri-cluster -t amlcompute",
+        "mlctl apply plan.json",
+    ]
+    assert [one.returncode for one in play(steps, tmp_path)] == [0, 0, 4]
+
+
+def test_no_value_of_a_pull_request_becomes_part_of_a_script() -> None:
+    assert [step for step in scripts("github-actions.yml") if re.search(r"\$\{\{", step)] == []
+
+
+def test_the_hook_of_pre_commit_checks_a_folder(tmp_path: Path) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert (hook["id"], hook["language"]) == ("mlctl-validate", "python")
+    bad = "echo 'name: x' > infra/bad.yml; echo 'tire: low' >> infra/low-pri-cluster.yml"
+    line = " ".join([hook["entry"], *hook["args"]])
+    assert [one.returncode for one in play([line, bad, line], tmp_path)] == [0, 0, 1]

@@ -1,0 +1,101 @@
+"""The README keeps its promises: CI runs the quick start, and the tour prints what it shows.
+
+`python -m tests.end_to_end.test_readme` writes into the README what the
+tour's commands print today.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.builders.paths import ROOT
+
+README = ROOT / "README.md"
+CONSOLE = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+def section(title: str) -> str:
+    """The text under a heading of the second level."""
+    return README.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def tour(text: str, folder: Path) -> str:
+    """`text` with the output of every console block as the commands print it now, in `folder`."""
+    shutil.copytree(ROOT / "samples", folder / "samples")
+    program = folder / "bin" / "mlctl"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable}\nfrom mlctl.cli import main\n\nmain()\n")
+    program.chmod(0o755)
+    return CONSOLE.sub(lambda block: "".join(_played(block[0], folder)), text)
+
+
+def _played(block: str, folder: Path) -> Iterator[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("MLCTL")}
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    here = {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(folder), "COLUMNS": "100"}
+    for command in re.findall(r"^\$ (.*)\n", block, re.MULTILINE):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env=kept | here,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        yield f"$ {command}\n"
+        yield "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+def test_the_quick_start_is_two_blocks_of_one_line() -> None:
+    blocks = BLOCK.findall(section("Quick start"))
+    assert blocks == [("sh", "make demo\n"), ("sh", "make check\n")]
+
+
+def test_ci_runs_the_second_block_of_the_quick_start() -> None:
+    script = (ROOT / ".ci" / "run").read_text()
+    second_block = script[script.index("second_block() {") : script.index("minor_of()")]
+    shown = subprocess.run(
+        ["bash", "-c", f"{second_block}\nsecond_block"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout == "make check\n"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "CHANGELOG.md",
+        *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md")),
+    ],
+)
+def test_every_link_leads_to_a_file(page: str) -> None:
+    file = ROOT / page
+    assert [
+        link for link in LINK.findall(file.read_text()) if not (file.parent / link).exists()
+    ] == []
+
+
+def test_the_tour_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    assert tour(README.read_text(), tmp_path) == README.read_text()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        README.write_text(tour(README.read_text(), Path(scratch)))

@@ -1,0 +1,63 @@
+"""How commands start: what they import, and what they say to nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlctl import __version__
+from tests.builders.shell import Run, cluster, finish, start
+
+# The names of all imported modules, as the last line of stderr.
+PROBE = "import atexit, sys\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+HEAVY = {"azure", "msrest", "starlette", "uvicorn", "cryptography", "rich", "jmespath", "asyncio"}
+COMMANDS = [
+    ("--version",),
+    ("--help",),
+    ("validate", "cpu.yml"),
+    ("plan", "cpu.yml"),
+    ("apply", "cpu.yml", "--yes"),
+    ("compute", "list"),
+    ("explain", "compute.tier"),
+]
+
+
+def imported(folder: Path, *arguments: str) -> set[str]:
+    """The packages that a command has imported when it ends."""
+    (folder / "sitecustomize.py").write_text(PROBE)
+    done = finish(start(folder, *arguments))
+    assert done.code == 0
+    return {name.partition(".")[0] for name in done.err.splitlines()[-1].split()}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_command_imports_what_it_does_not_need(tmp_path: Path, command: tuple[str, ...]) -> None:
+    cluster(tmp_path / "cpu.yml")
+    assert imported(tmp_path, *command) & HEAVY == set()
+
+
+def test_the_version_is_told_before_anything_is_imported(tmp_path: Path) -> None:
+    assert finish(start(tmp_path, "--version")).out == f"mlctl {__version__}\n"
+    assert imported(tmp_path, "--version") & {"typer", "yaml", "jsonschema", "sqlite3"} == set()
+
+
+def test_validate_needs_no_database(tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    assert "sqlite3" not in imported(tmp_path, "validate", "cpu.yml")
+
+
+def test_mlctl_alone_is_its_help(mlctl: Run) -> None:
+    alone, asked = mlctl(), mlctl("--help")
+    assert (alone.code, asked.code, alone.err) == (0, 0, "")
+    assert alone.out == asked.out == mlctl("-h").out
+
+
+@pytest.mark.parametrize("group", ["compute", "batch-endpoint", "model", "local", "schema"])
+def test_a_group_alone_is_its_help_and_wrong_usage(mlctl: Run, group: str) -> None:
+    done = mlctl(group)
+    assert (done.code, done.out) == (2, mlctl(group, "--help").out)
+
+
+def test_python_m_mlctl_is_mlctl(tmp_path: Path) -> None:  # as `start` runs it
+    assert finish(start(tmp_path, "schema", "list")).out.splitlines()[0] == "amlCompute"

@@ -1,0 +1,246 @@
+"""Clusters: autoscaling, jobs in turn, locks, resizing and deleting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine.commands import (
+    AddCluster,
+    CancelJob,
+    Configure,
+    DeleteCluster,
+    Lock,
+    Preempt,
+    Refused,
+    ResizeCluster,
+    SetCapacity,
+    SubmitBatch,
+    SubmitTraining,
+    Unknown,
+)
+from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.processes import Constant, Poisson
+from tests.builders.histories import (
+    AT_ONCE,
+    DAY,
+    EVER,
+    HOUR,
+    batch,
+    billed,
+    cluster,
+    counts,
+    ended,
+    of,
+    repeated,
+    states,
+    training,
+    world,
+)
+
+SLOW = replace(AT_ONCE, allocation_s=100.0, preparation_s=50.0)
+
+
+def test_a_new_cluster_has_no_nodes_and_is_steady() -> None:
+    new = counts(world(AddCluster(cluster(4))), 0)
+    assert (new.current, new.target, new.allocation_state) == (0, 0, "steady")
+
+
+def test_nodes_are_allocated_then_prepared_then_run() -> None:
+    made = world(*of(cluster(2), batch(4, 60, 2)), settings=SLOW)
+    assert [states(made, at) for at in (0, 99, 100, 149, 150)] == [
+        ["ALLOCATING"] * 2,
+        ["ALLOCATING"] * 2,
+        ["PREPARING"] * 2,
+        ["PREPARING"] * 2,
+        ["RUNNING"] * 2,
+    ]
+
+
+def test_what_is_allocating_is_the_difference_of_current_and_target() -> None:
+    made = world(*of(cluster(2), batch(4, 60, 2)), settings=SLOW)
+    assert counts(made, 0).allocation_state == "resizing (0 -> 2)"
+    assert counts(made, 120).allocation_state == "steady"
+
+
+@pytest.mark.parametrize(
+    ("instances", "most", "n", "concurrency", "nodes"),
+    [(2, 4, 10, 1, 2), (9, 4, 10, 1, 4), (4, 4, 3, 1, 3), (4, 4, 5, 2, 3), (4, 4, 1, 2, 1)],
+)
+def test_a_job_seeks_no_more_nodes_than_it_may_have_or_needs(
+    instances: int, most: int, n: int, concurrency: int, nodes: int
+) -> None:
+    made = world(*of(cluster(most), batch(n, 60, instances, concurrency=concurrency)))
+    assert counts(made, 1).running == nodes
+
+
+def test_more_instances_than_nodes_are_warned_of_and_can_be_refused() -> None:
+    made = world(AddCluster(cluster(2)))
+    events = engine.apply(made, SubmitBatch(batch(9, 60, 3)))
+    assert "WARNING" in [event.event for event in events]
+    engine.apply(made, Configure(replace(AT_ONCE, reject_excess_instances=True)))
+    with pytest.raises(Refused, match="instance_count is 3, but cluster `c` has at most 2 nodes"):
+        engine.apply(made, SubmitBatch(batch(9, 60, 3, name="k")))
+
+
+def test_an_idle_node_goes_when_its_time_is_over_and_not_before() -> None:
+    made = world(*of(cluster(2), batch(2, 60, 2)))
+    assert (states(made, 179), states(made, 180)) == (["IDLE"] * 2, [])
+
+
+def test_a_node_that_idles_while_others_run_goes_as_well() -> None:
+    made = world(*of(cluster(2), batch(3, 300, 2)))
+    assert states(made, 300 + 121) == ["RUNNING"]
+    assert billed(made, EVER) == (300 + 120) + (600 + 120)
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_node_that_still_waits_when_its_work_is_done_is_not_wanted_any_more(
+    watched: bool,
+) -> None:
+    job = of(cluster(2), batch(2, 60, 2))
+    made = world(SetCapacity(Constant(1)), *job, watched=watched)
+    assert (states(made, 59), states(made, 60)) == (["RUNNING", "ALLOCATING"], ["RUNNING"])
+
+
+def test_the_target_is_never_above_the_maximum() -> None:
+    jobs = [SubmitBatch(batch(9, 60, 2, name=name)) for name in "xyz"]
+    made = world(AddCluster(cluster(2)), *jobs, settings=SLOW)
+    assert counts(made, 0).allocation_state == "resizing (0 -> 2)"
+
+
+def test_a_job_that_waits_for_several_nodes_is_not_overtaken() -> None:
+    made = world(
+        AddCluster(cluster(2)),
+        SubmitBatch(batch(3, 100, 1, name="first")),
+        SubmitTraining(training(1, 50, instance_count=2, name="both")),
+        SubmitBatch(batch(1, 10, 1, name="last")),
+    )
+    assert [ended(made, name).started for name in ("first", "both", "last")] == [0, 300, 350]
+
+
+def test_a_job_behind_one_that_waits_goes_on_with_the_nodes_that_it_has() -> None:
+    made = world(
+        AddCluster(cluster(4, low=True)),
+        SubmitTraining(training(99, 100, instance_count=2, name="first")),
+        SubmitBatch(batch(7, 100, 2, concurrency=2)),
+        settings=replace(AT_ONCE, replacement_s=1000.0),
+    )
+    for at, node in ((140, 0), (150, 2)):
+        engine.run(made, at)
+        engine.apply(made, Preempt("c", (node,)))
+    assert views.job(made, "first").status is Status.QUEUED
+    assert ended(made).makespan_s == 300  # the spare slot of node 3 took a lost one at once
+
+
+def test_a_job_that_comes_while_nodes_are_idle_needs_no_allocation() -> None:
+    made = world(*of(cluster(2), batch(2, 60, 2)), settings=SLOW)
+    engine.run(made, 150 + 60 + 60)
+    engine.apply(made, SubmitBatch(batch(2, 60, 2, name="k")))
+    assert ended(made, "k").makespan_s == 60
+
+
+def test_the_least_nodes_stay_idle_for_ever() -> None:
+    made = world(*of(cluster(3, 1), batch(3, 60, 3)))
+    assert (states(made, 100), states(made, DAY)) == (["IDLE"] * 3, ["IDLE"])
+
+
+def test_jobs_take_nodes_in_the_order_in_which_they_were_submitted() -> None:
+    jobs = [SubmitBatch(batch(4, 100, 2, name=name)) for name in "xyz"]
+    made = world(AddCluster(cluster(3)), *jobs)
+    engine.run(made, 50)
+    assert [node.job for node in views.nodes(made, "c")] == ["x", "x", "y"]
+    assert [ended(made, name).makespan_s for name in "xyz"] == [200, 300, 500]
+
+
+def test_a_locked_cluster_is_stuck_at_resizing_from_none_to_none() -> None:
+    made = world(AddCluster(cluster(2)), Lock("c"), SubmitBatch(batch(2, 60, 2)))
+    assert counts(made, DAY).allocation_state == "resizing (0 -> 0)"
+    assert views.job(made, "j").status is Status.QUEUED
+
+
+def test_an_unlocked_cluster_goes_on() -> None:
+    made = world(AddCluster(cluster(2)), Lock("c"), SubmitBatch(batch(2, 60, 2)))
+    engine.run(made, HOUR)
+    engine.apply(made, Lock("c", locked=False))
+    assert ended(made).makespan_s == HOUR + 60
+
+
+def test_a_locked_cluster_keeps_its_nodes_and_bills_them() -> None:
+    made = world(*of(cluster(2), batch(2, 60, 2)))
+    engine.apply(made, Lock("c"))
+    assert billed(made, HOUR) == 2 * HOUR
+    with pytest.raises(Refused, match="a resource lock holds it"):
+        engine.apply(made, DeleteCluster("c"))
+
+
+def test_more_nodes_may_come_while_a_job_runs() -> None:
+    made = world(*of(cluster(1), batch(20, 60, 4)))
+    engine.run(made, 300)
+    engine.apply(made, ResizeCluster("c", max_instances=4))
+    assert ended(made).makespan_s == 300 + 4 * 60
+
+
+def test_fewer_nodes_cost_the_mini_batches_that_run_on_the_last_ones_and_no_more() -> None:
+    made = world(*of(cluster(4), batch(40, 60, 4)))
+    engine.run(made, 330)
+    engine.apply(made, ResizeCluster("c", max_instances=2))
+    view = ended(made)
+    assert (view.makespan_s, view.lost_node_s, view.preempted_nodes) == (300 + 10 * 60, 60, 0)
+
+
+def test_fewer_nodes_leave_those_with_the_lowest_numbers() -> None:
+    made = world(*of(cluster(4), batch(40, 60, 4)))
+    engine.run(made, 330)
+    engine.apply(made, ResizeCluster("c", max_instances=2))
+    assert [node.number for node in views.nodes(made, "c")] == [0, 1]
+
+
+def test_another_minimum_is_kept_from_then_on() -> None:
+    made = world(AddCluster(cluster(4)))
+    engine.apply(made, ResizeCluster("c", min_instances=2))
+    assert states(made, DAY) == ["IDLE"] * 2
+    engine.apply(made, ResizeCluster("c", min_instances=0))
+    assert states(made, DAY + 1) == []
+
+
+def test_another_idle_time_holds_for_nodes_that_are_idle_already() -> None:
+    made = world(*of(cluster(1), batch(1, 60, 1)))
+    engine.run(made, 100)
+    engine.apply(made, ResizeCluster("c", idle_s=1000))
+    assert (states(made, 1059), states(made, 1060)) == (["IDLE"], [])
+
+
+def test_a_cluster_made_again_under_its_name_is_another_one() -> None:
+    made = world(*of(cluster(2, low=True), batch(20, 60, 2), Poisson(0.1)))
+    engine.run(made, 100)
+    engine.apply(made, DeleteCluster("c"))
+    engine.apply(made, AddCluster(cluster(2, 2, low=True)))
+    assert billed(made) == 200
+    assert states(made, 100) == ["IDLE"] * 2
+
+
+def test_a_cancelled_job_gives_its_nodes_back() -> None:
+    made = world(*of(cluster(2), batch(20, 60, 2)))
+    engine.run(made, 90)
+    engine.apply(made, CancelJob("j"))
+    assert (states(made, 91), states(made, 210)) == (["IDLE"] * 2, [])
+    assert views.job(made, "j").status is Status.CANCELED
+
+
+def test_what_is_not_there_is_unknown() -> None:
+    made = world()
+    for asked in (DeleteCluster("c"), CancelJob("j"), SubmitBatch(batch(1, 1, 1)), Lock("c")):
+        with pytest.raises(Unknown, match="there is no"):
+            engine.apply(made, asked)
+
+
+@pytest.mark.parametrize("delay", [0.0, 100.0])
+def test_the_delays_vary_about_their_mean(delay: float) -> None:
+    varied = replace(AT_ONCE, preparation_s=delay, delay_cv=0.5)
+    seen = repeated(2000, f"delay/{delay}", of(cluster(1), batch(1, 60, 1)), varied)
+    spread = [view.makespan_s or 0 for view in seen]
+    assert sum(spread) / 2000 == pytest.approx(60 + delay, abs=4 * 50 / 2000**0.5)
+    assert (len(set(spread)) > 1) == (delay > 0)
