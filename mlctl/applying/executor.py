@@ -31,7 +31,7 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.kind import decode, fingerprint, moving, said, state
+from mlctl.kinds.values import decode, fingerprint, form_of_body, moving, said, state
 from mlctl.planning.diff import differences
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps import Step, Verb, Work
@@ -292,7 +292,7 @@ def _wrong(step: Step, live: Live | None, scope: Scope) -> list[FieldChange]:
     """Where a target differs from what the step promises."""
     if live is None or step.verb is Verb.DELETE:
         return []
-    form = kind_of(step.target).form_of_body(step.body, scope)
+    form = form_of_body(kind_of(step.target), step.body, scope)
     # a default deployment that the body leaves out is to be unset; other silence is the service's
     unset = {one.at: "" for one in form.fields if one.refers_to == "batch-deployment"}
     promised = {**unset, **said(step.body, form, scope, own=False)}

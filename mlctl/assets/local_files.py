@@ -19,12 +19,14 @@ from mlctl import pointer, source
 from mlctl.assets import hashing, names
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.field import Field
-from mlctl.kinds.internal import CODE, COMPONENT
-from mlctl.kinds.kind import Kind, written
+from mlctl.kinds.kind import Kind
+from mlctl.kinds.records.code import CODE
+from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Sort, Upload
+from mlctl.kinds.values import written
 from mlctl.pointer import Data, Pointer
 
 UNREADABLE = Rule(
@@ -159,7 +161,7 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
     if isinstance(value, dict) and field.refers_to in KINDS:
         kind = KINDS[field.refers_to]
         form = kind.form_of(value)
-        address = kind.address({"name": "", **value}) or Address(kind.name, "")
+        address = own_address(kind, {"name": "", **value}) or Address(kind.name, "")
         return _owned(resource, field, kind, address, written(value, form))
     if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):
         return None

@@ -13,8 +13,8 @@ from mlctl import pointer, source
 from mlctl.kinds import codec
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Mutability
-from mlctl.kinds.kind import complete
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import complete
 from mlctl.pointer import Data
 
 NAME = "azureml_anonymous"

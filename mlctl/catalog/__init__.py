@@ -52,6 +52,31 @@ def find_size(text: str) -> Size | None:
     return sizes().get(text.casefold())
 
 
+# learn.microsoft.com/azure/virtual-machines/vm-naming-conventions: family, vCPUs (with a hyphen the
+# constrained ones), features, accelerator, version. It holds from version 2 or 3 on, by series.
+_CONVENTION = re.compile(
+    r"standard_(?P<series>[abdefghlmn][a-z]{0,2}?)(?P<vcpus>\d{1,3})(?:-\d+)?(?P<features>[a-z]*)"
+    r"(?:_(?:a10|a100|h100|h200|t4|mi300x|v620|v710))?_v(?P<version>[2-7])",
+    re.IGNORECASE,
+)
+
+
+@cache
+def size_of(text: str) -> Size | None:
+    """The size called `text`, in any letter case; one that is not listed is read off its name.
+
+    Of such a size only the family and the vCPUs are known, and whether it has a GPU.
+    """
+    known = find_size(text)
+    match = None if known else _CONVENTION.fullmatch(text)
+    if not match:
+        return known
+    series = (match["series"] + match["features"]).upper()
+    family = f"standard{series}v{match['version']}Family"
+    gpus = 1 if series.startswith("N") else 0
+    return Size(text, family, int(match["vcpus"]), 0.0, gpus, "", None, None)
+
+
 @cache
 def retirement(text: str) -> Retirement | None:
     """The retirement of the size called `text`, known or not: the name tells the series."""

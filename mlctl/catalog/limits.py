@@ -20,6 +20,12 @@ RDMA_NODES_PER_CLUSTER = 100
 JOB_DAYS = 21
 LOW_PRIORITY_JOB_DAYS = 7
 
+# What the quotas are called, as Azure's usages are told by the backends; a VM family by its name.
+LOW_PRIORITY_QUOTA, DEDICATED_QUOTA, COMPUTES_QUOTA = "low_priority", "total", "computes"
+ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA = "endpoints", "deployments"
+BATCH_POOLS_QUOTA, VMS_PER_POOL_QUOTA = "batch_pools", "vms_per_pool"  # of the account
+UNPUBLISHED = frozenset({ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA})  # Azure tells no usage of them
+
 EVERYWHERE = ""  # the region of a limit that holds over all regions
 
 # Of a Batch Pool account, everywhere. Customer support set both for each account ("the maximum

@@ -26,7 +26,7 @@ from mlctl.emulator.http.messages import ArmError, Response
 from mlctl.emulator.identity import tokens
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
-from mlctl.kinds.address import COLLECTIONS
+from mlctl.kinds.registry import ALL
 
 Handler = Callable[[Call], Response]
 
@@ -73,7 +73,7 @@ def _crud(kind: str, pattern: str) -> Iterator[Route]:
 
 
 def _versioned(kind: str) -> Iterator[Route]:
-    every = f"{_WS}/{COLLECTIONS[kind][0]}"
+    every = f"{_WS}/{ALL[kind].collection}"
     yield Route("GET", every, assets.show_containers, kind)
     one = every + "/{name}"
     yield Route("GET", one, assets.show_container, kind)

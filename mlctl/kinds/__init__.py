@@ -1,13 +1,15 @@
-"""Kinds of resources: adding one is a schema, a line in KINDS and a sample."""
+"""Kinds of resources: adding one is a schema, a record in `records/` and a sample."""
 
 from __future__ import annotations
 
-from mlctl.kinds.address import Address, Reference, Scope
-from mlctl.kinds.internal import INTERNAL
+from mlctl.kinds.address import Address, Reference, Scope, kind_of
 from mlctl.kinds.kind import Kind
+from mlctl.kinds.records.job import JOB
+from mlctl.kinds.registry import ALL, DOCUMENTS, KINDS, children, kind_of_schema
 from mlctl.kinds.resource import Resource
 
 __all__ = [
+    "ALL",
     "DOCUMENTS",
     "JOB",
     "KINDS",
@@ -16,46 +18,7 @@ __all__ = [
     "Reference",
     "Resource",
     "Scope",
+    "children",
     "kind_of",
     "kind_of_schema",
 ]
-
-KINDS: dict[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        Kind("compute", "amlCompute", ("amlCompute", "compute")),
-        Kind("batch-endpoint", "batchEndpoint", ("batchEndpoint",)),
-        Kind(
-            "batch-deployment",
-            "batchDeployment",
-            ("batchDeployment", "modelBatchDeployment", "pipelineComponentBatchDeployment"),
-        ),
-        Kind("model", "model", ("model",)),
-        Kind("environment", "environment", ("environment",)),
-        Kind("batch-pool", "batchPool", ("batchPool",)),
-    )
-}
-JOB = Kind("job", "commandJob", ("commandJob",))
-# What a document can be: a resource of one of the kinds, or a job, which runs once and is none.
-DOCUMENTS: dict[str, Kind] = {**KINDS, JOB.name: JOB}
-
-
-def kind_of(address: Address) -> Kind:
-    """The kind of an address, those that no document declares included."""
-    return DOCUMENTS.get(address.kind) or INTERNAL[address.kind]
-
-
-def kind_of_schema(url: str) -> Kind | str | None:
-    """The kind of document that a `$schema` names by the file part of its URL, whatever the host.
-
-    The name itself where it is a schema of Azure ML that no kind here covers; None where it names
-    no file.
-    """
-    name = url.strip().rpartition("/")[2].removesuffix(".json").removesuffix(".schema")
-    if not name:
-        return None
-    folded = name.casefold()
-    for kind in DOCUMENTS.values():
-        if folded in (document.casefold() for document in kind.documents):
-            return kind
-    return name

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+
+from mlctl.kinds.kind import Kind
+from mlctl.kinds.registry import ALL
+from mlctl.pointer import Data
 
 PROVIDER = "Microsoft.MachineLearningServices"
 LATEST = "latest"
 
-# kind -> (ARM collection, parent kind, versioned); the order is the order of lists and help.
-COLLECTIONS: dict[str, tuple[str, str | None, bool]] = {
-    "compute": ("computes", None, False),
-    "batch-endpoint": ("batchEndpoints", None, False),
-    "batch-deployment": ("deployments", "batch-endpoint", False),
-    "model": ("models", None, True),
-    "environment": ("environments", None, True),
-    "component": ("components", None, True),
-    "code": ("codes", None, True),
-    "batch-pool": ("batchPools", None, False),  # of a retired service: the collection is ours
-    "job": ("jobs", None, False),
-}
-_KIND_OF = {
-    collection.casefold(): kind
-    for kind, (collection, parent, _) in COLLECTIONS.items()
-    if not parent
-}
+_ORDER = {name: at for at, name in enumerate(ALL)}
+_KIND_OF = {kind.collection.casefold(): kind.name for kind in ALL.values() if not kind.parent}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +66,8 @@ class Address:
 
     @property
     def sort_key(self) -> tuple[int, str, str, str]:
-        """Kinds in the order of `COLLECTIONS`, then names."""
-        order = list(COLLECTIONS).index(self.kind) if self.kind in COLLECTIONS else len(COLLECTIONS)
+        """Kinds in their order, then names."""
+        order = _ORDER.get(self.kind, len(_ORDER))
         return (order, self.parent or "", self.name, self.version or "")
 
     def __str__(self) -> str:
@@ -92,10 +82,10 @@ class Address:
             ValueError: the kind is unknown or the number of parts is wrong; says what is right.
         """
         kind, _, rest = text.partition("/")
-        if kind not in COLLECTIONS:
-            raise ValueError(f"`{text}` is no address: the kind is one of {', '.join(COLLECTIONS)}")
-        _, parent_kind, versioned = COLLECTIONS[kind]
-        if parent_kind:
+        if kind not in ALL:
+            raise ValueError(f"`{text}` is no address: the kind is one of {', '.join(ALL)}")
+        versioned = ALL[kind].versioned
+        if ALL[kind].parent:
             parent, slash, name = rest.partition("/")
             if not (parent and slash and name):
                 raise ValueError(f"`{text}` is no address: write `{kind}/ENDPOINT/NAME`")
@@ -109,8 +99,13 @@ class Address:
     @property
     def up(self) -> Address | None:
         """The address of the parent: a deployment's endpoint."""
-        parent_kind = COLLECTIONS[self.kind][1]
+        parent_kind = ALL[self.kind].parent
         return Address(parent_kind, self.parent) if parent_kind and self.parent else None
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether it means the newest version: of a versioned kind, without a version."""
+        return self.version is None and ALL[self.kind].versioned
 
     def at(self, version: str | None) -> Address:
         """The same name with another version."""
@@ -118,10 +113,26 @@ class Address:
 
     def id(self, scope: Scope) -> str:
         """The ARM id in `scope`."""
-        collection = COLLECTIONS[self.kind][0]
+        collection = ALL[self.kind].collection
         above = self.up.id(scope) if self.up else scope.id
         version = f"/versions/{self.version}" if self.version is not None else ""
         return f"{above}/{collection}/{self.name}{version}"
+
+
+def kind_of(address: Address) -> Kind:
+    """The kind of an address, those that no document declares included."""
+    return ALL[address.kind]
+
+
+def own_address(kind: Kind, data: Mapping[str, Data]) -> Address | None:
+    """The address that a document gives itself; None while a name is missing or is no text."""
+    name, above = data.get("name"), data.get(kind.parent_key) if kind.parent else None
+    if not isinstance(name, str) or not name:
+        return None
+    if kind.parent and not (isinstance(above, str) and above):
+        return None
+    version = data.get("version") if kind.versioned else None
+    return Address(kind.name, name, above, None if version is None else str(version))
 
 
 def version_key(version: str | None) -> tuple[int, str]:
@@ -157,7 +168,7 @@ class Reference:
     def floating(self) -> bool:
         """Whether the version is left to the service: `@latest`, or no version at all."""
         target = self.address
-        return target is not None and COLLECTIONS[target.kind][2] and target.version is None
+        return target is not None and target.is_newest
 
     @classmethod
     def parse(cls, text: str, kind: str) -> Reference | None:
@@ -179,8 +190,7 @@ class Reference:
         short = _SHORT.fullmatch(text)
         if not short:
             return None
-        versioned = COLLECTIONS[kind][2]
-        if not versioned and (short["version"] or short["label"]):
+        if not ALL[kind].versioned and (short["version"] or short["label"]):
             return None
         return cls(text, Address(kind, short["name"], None, short["version"]), None, short["label"])
 

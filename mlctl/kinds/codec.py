@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from mlctl import source
 from mlctl.kinds import job_io
-from mlctl.kinds.address import COLLECTIONS, Reference, Scope
+from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field
 from mlctl.pointer import Data
 
@@ -195,8 +195,7 @@ def _reference_canonical(value: Data, field: Field, scope: Scope) -> Data:
     named = Reference.parse(str(value), field.refers_to or "")
     if named is None or named.address is None:
         return str(value)
-    versioned = COLLECTIONS[named.address.kind][2]
-    version = f"/versions/{named.address.version}" if versioned and named.address.version else ""
+    version = f"/versions/{named.address.version}" if named.address.version else ""
     label = f"/labels/{named.label}" if named.label else ""
     return named.address.at(None).id(named.scope or scope).casefold() + version + label
 

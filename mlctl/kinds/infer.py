@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mlctl.kinds import DOCUMENTS, Kind, kind_of_schema
+from mlctl.kinds.kind import Kind
+from mlctl.kinds.registry import DOCUMENTS, kind_of_schema
 from mlctl.pointer import Data
 
-_MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")
-_JOB_KEYS = {"compute", "experiment_name", "queue_settings", "limits"}  # a component has none
 _OTHER_COMPUTES = ("computeinstance", "kubernetes", "virtualmachine", "synapsespark")
-_CLUSTER = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
 _ONLINE = {
     *("instance_type", "instance_count", "scale_settings", "request_settings"),
     *("liveness_probe", "readiness_probe", "app_insights_enabled"),
@@ -43,28 +41,10 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
 def infer(data: Mapping[str, Data]) -> Kind | None:
     """The one kind that a document's fields speak for; None rather than a guess."""
     kind = str(data.get("type", "")).casefold()
-    defaults = data.get("defaults")
     if data.keys() & {"channels", "dependencies", "jobs"}:
         return None  # a conda file; a pipeline
     if kind in ("managed", "kubernetes") or data.keys() & _ONLINE:
         return None  # an online endpoint, or its deployment
     if "traffic" in data and kind != "batch":
         return None  # an online endpoint; batch endpoints had it in the preview of 2021
-    tells = {
-        "compute": kind == "amlcompute" or (not kind and len(data.keys() & _CLUSTER) > 1),
-        "batch-deployment": "endpoint_name" in data or (kind == "pipeline" and "component" in data),
-        "model": kind in _MODEL_TYPES,
-        "environment": "conda_file" in data or _is_environment(data),
-        "batch-endpoint": str(data.get("auth_mode", "")).replace("_", "").casefold() == "aadtoken"
-        or (isinstance(defaults, dict) and "deployment_name" in defaults),
-        "batch-pool": "vm_count" in data and "swagger_url" in data,
-        "job": "command" in data and bool(data.keys() & _JOB_KEYS),
-    }
-    return next((DOCUMENTS[name] for name, told in tells.items() if told), None)
-
-
-def _is_environment(data: Mapping[str, Data]) -> bool:
-    """Whether an image or a build is that of an environment: many other files have such a key."""
-    build = data.get("build")
-    has_one = "image" in data or (isinstance(build, dict) and "path" in build)
-    return has_one and data.keys() <= DOCUMENTS["environment"].schema["properties"].keys()
+    return next((one for one in DOCUMENTS.values() if one.inferred(data)), None)

@@ -1,40 +1,125 @@
-"""A kind of resource: its schema, its forms, and its two spellings (YAML values and ARM bodies)."""
+"""A kind of resource: one record of all that is true of every resource of it."""
 
 from __future__ import annotations
 
-import copy
-import hashlib
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
-from mlctl import pointer, schema
-from mlctl.kinds import codec
-from mlctl.kinds.address import COLLECTIONS, Address, Scope
-from mlctl.kinds.field import Absent, Field, Form, Mutability, Schema, read_forms
+from mlctl import schema
+from mlctl.kinds.field import Form, Schema, read_forms
+from mlctl.kinds.flags import Flag
+from mlctl.kinds.upload import Sort
 from mlctl.pointer import Data, Pointer
 
-Values = Mapping[Pointer, Data]
-
-# What every ARM body carries of the service's own, whatever the kind.
-_SYSTEM: tuple[Pointer, ...] = (
-    ("id",),
-    ("name",),
-    ("type",),
-    ("systemData",),
-    ("properties", "provisioningState"),
-)
+Columns: TypeAlias = Mapping[str, Pointer]
+Effective: TypeAlias = Callable[[str], Data]
+"""The value that the service sees in a field: as written, else its default."""
+Quota: TypeAlias = tuple[str, str]
+"""A quota: the region (`limits.EVERYWHERE`: all of them), and its name there."""
+Claims: TypeAlias = Mapping[Quota, int]
 
 
-@dataclass(frozen=True, eq=False)
+def _claims_nothing(_value: Effective, _region: str) -> Claims:
+    return {}
+
+
+def _never(_data: Mapping[str, Data]) -> bool:
+    return False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Kind:
-    """A kind is its schema; this is its name, its file and what its documents may call it."""
+    """The facts of a kind. Those of single fields (required, default, mutability) are its schema's.
+
+    Identity:
+
+    - `documents`: the names that `$schema` may give; none where no document declares the kind.
+    - `collection`: its collection in ARM. `parent`: the kind that it lives under, and `parent_key`
+      the field that names the parent.
+    - `versioned`: whether a resource is one of many versions under a name (an asset).
+    - `runs`: whether a document of the kind describes a run, not a resource.
+    - `given`: the schema, where it is not a file.
+    - `inferred`: whether a document without `$schema` is of the kind, by its content.
+
+    In Azure:
+
+    - `az`: whether `az ml` has it.
+    - `tracked`: ARM wants to know its region. `unique_in_region`: its names are, over workspaces.
+    - `live_type`: where a live body says its type, and what that is: others share the collection.
+    - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
+      PATCH, because a PUT would lose what no GET tells.
+    - `delete_query`: what a DELETE must ask for.
+    - `operations`: the path segments of an operation's status and result.
+    - `limit_per_parent`: how many a parent may have.
+    - `default_child`: the field that names the child to use by default.
+
+    Quotas and nodes:
+
+    - `claims`: what a resource takes of which quota; plan and simulated cloud both ask it.
+    - `capped`: a limit's name -> the field that it limits in each resource.
+    - `has_nodes`: whether it has nodes that can be listed.
+    - `vm_size`: the field with its VM size.
+    - `delay`: what the settings of the simulated cloud call the time that writes take; "" where
+      they are done at once.
+
+    Content and plans:
+
+    - `content`: what local files that it names become. `content_by_url`: they are named by https.
+    - `anonymous_name`: what one is called that nobody has named; "" where content alone names it.
+    - `lost`: what goes with a resource that is destroyed or replaced, as a sentence.
+
+    The command line:
+
+    - `columns`: those of `-o table`.
+    - `create_flags`, `update_flags`: fields that have flags; `required_flags`: those without which
+      a file is needed. `updates_by_file`: whether `update` takes a file.
+    - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
+    - `resize_flag`: the field that the command `resize` changes.
+    """
 
     name: str
     schema_name: str
-    documents: tuple[str, ...]
+    collection: str
+    documents: tuple[str, ...] = ()
+    parent: str | None = None
+    parent_key: str = "endpoint_name"
+    versioned: bool = False
+    runs: bool = False
     given: Schema | None = None
+    inferred: Callable[[Mapping[str, Data]], bool] = _never
+
+    az: bool = True
+    tracked: bool = False
+    unique_in_region: bool = False
+    live_type: tuple[Pointer, str] | None = None
+    patchable: tuple[Pointer, ...] = (("tags",),)
+    patched: bool = False
+    delete_query: Mapping[str, str] = field(default_factory=dict)
+    operations: tuple[str, str] = ("mfeOperationsStatus", "mfeOperationResults")
+    limit_per_parent: int | None = None
+    default_child: Pointer = ()
+
+    claims: Callable[[Effective, str], Claims] = _claims_nothing
+    capped: Mapping[str, Pointer] = field(default_factory=dict)
+    has_nodes: bool = False
+    vm_size: Pointer = ()
+    delay: str = ""
+
+    content: Sort = Sort.ASSET
+    content_by_url: bool = False
+    anonymous_name: str = ""
+    lost: str = ""
+
+    columns: Columns = field(default_factory=dict)
+    create_flags: tuple[Flag, ...] = ()
+    update_flags: tuple[Flag, ...] = ()
+    required_flags: tuple[str, ...] = ("name",)
+    updates_by_file: bool = True
+    list_flags: tuple[Flag, ...] = ()
+    limits_lists: bool = False
+    resize_flag: Flag | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -47,14 +132,9 @@ class Kind:
         return tuple(read_forms(self.schema))
 
     @property
-    def versioned(self) -> bool:
-        """Whether a resource is one of many versions under a name."""
-        return COLLECTIONS[self.name][2]
-
-    @property
-    def parent(self) -> str | None:
-        """The kind that a resource of this kind lives under."""
-        return COLLECTIONS[self.name][1]
+    def title(self) -> str:
+        """What people call one: `batch endpoint`."""
+        return str(self.schema["title"]).lower()
 
     @property
     def retired_service(self) -> str | None:
@@ -64,187 +144,16 @@ class Kind:
         """
         return self.schema.get("x-mlctl-retired-service")
 
+    @property
+    def declared(self) -> bool:
+        """Whether documents declare it; others come of the files that documents name."""
+        return bool(self.documents)
+
+    @property
+    def takes_time(self) -> bool:
+        """Whether a write goes on after it was accepted."""
+        return bool(self.delay)
+
     def form_of(self, data: Data) -> Form:
         """The form of a document."""
         return next((form for form in self.forms if form.holds(data)), self.forms[-1])
-
-    def form_of_body(self, body: Mapping[str, Data], scope: Scope) -> Form:
-        """The form that a live body is shown in: its discriminator is what the body decodes to."""
-        for form in self.forms:
-            told = {
-                field.at[0]: codec.decode(pointer.get(body, field.wire), field, scope)
-                for field in form.fields
-                if len(field.at) == 1 and field.at[0] in (form.condition or {}).get("required", [])
-            }
-            if form.condition and form.holds(told):
-                return form
-        return self.forms[-1]
-
-    def address(self, data: Mapping[str, Data]) -> Address | None:
-        """The address that a document gives itself; None while a name is missing or is no text."""
-        name, above = data.get("name"), data.get("endpoint_name")
-        if (
-            not isinstance(name, str)
-            or not name
-            or (self.parent and not (isinstance(above, str) and above))
-        ):
-            return None
-        version = data.get("version") if self.versioned else None
-        return Address(
-            self.name,
-            name,
-            above if self.parent else None,
-            None if version is None else str(version),
-        )
-
-
-def written(data: Data, form: Form) -> dict[Pointer, Data]:
-    """The values that a document gives to the fields of its form.
-
-    What an alias says goes to its main field. An alias counts only where the object of
-    its main field is absent, as the SDK has it.
-    """
-    values: dict[Pointer, Data] = {}
-    for field in form.fields:
-        value = pointer.get(data, field.at)
-        if value is not None and field.mutability is not Mutability.READ_ONLY:
-            values[field.at] = value
-    for field in form.aliases:
-        value, main = pointer.get(data, field.at), field.alias_of or ()
-        if value is not None and pointer.get(data, main[:-1]) is None:
-            values[main] = value
-    return values
-
-
-def complete(values: Values, form: Form) -> dict[Pointer, Data]:
-    """`values` with the defaults that silence stands for (`x-mlctl-absent: default`)."""
-    full = dict(values)
-    for field in form.fields:
-        if field.at not in full and field.absent is Absent.DEFAULT and applies(field, values, form):
-            full[field.at] = field.default
-    return full
-
-
-def applies(field: Field, values: Values, form: Form) -> bool:
-    """Whether the siblings have the values that the field asks for (`x-mlctl-when`)."""
-    for name, wanted in field.when.items():
-        at = (*field.at[:-1], name)
-        sibling = form.field(at)
-        given = values.get(at, sibling.default if sibling else None)
-        if str(given).casefold() != str(wanted).casefold():
-            return False
-    return True
-
-
-def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    """The ARM body that says `values`, secrets included."""
-    body: dict[str, Data] = {}
-    for at, constants in form.constants:
-        if not at or any(one[: len(at)] == at for one in values):
-            for wire, value in constants.items():
-                pointer.put(body, wire, value)
-    return _onto(body, _encoded(values, form, scope))
-
-
-def _encoded(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    body: dict[str, Data] = {}
-    for field in form.writable:
-        if field.at in values:
-            value = codec.encode(values[field.at], field, scope)
-            if value is not None:
-                pointer.put(body, field.wire, value)
-    return body
-
-
-def decode(
-    body: Mapping[str, Data], form: Form, scope: Scope, *, own: bool = True
-) -> dict[Pointer, Data]:
-    """The values that a live body gives to the fields of a form, the service's `own` too if asked.
-
-    A field that the body leaves out has its default, if it has one and it applies.
-    """
-    values = said(body, form, scope, own=own)
-    for field in form.writable:
-        if field.at not in values and field.default is not None and applies(field, values, form):
-            values[field.at] = field.default
-    return values
-
-
-def said(
-    body: Mapping[str, Data], form: Form, scope: Scope, *, own: bool = True
-) -> dict[Pointer, Data]:
-    """The values that a body itself gives, without defaults and secrets."""
-    values: dict[Pointer, Data] = {}
-    for field in form.fields if own else form.writable:
-        value = codec.decode(pointer.get(body, field.wire), field, scope)
-        if value is not None and not field.secret:
-            values[field.at] = value
-    return values
-
-
-def overlay(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    """A body to put over a live one: the live body without the service's own, and `values` on top.
-
-    A PUT replaces the whole resource, so what the file leaves to the service is sent back as it
-    came.
-    """
-    return _onto(_kept(body, values, form), _encoded(values, form, scope))
-
-
-def renewed(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    """A body to make a resource anew with: as `overlay`, but for what only the old one knew.
-
-    An account whose password or key the file does not give cannot be made again.
-    """
-    kept = _kept(body, values, form)
-    secrets = [one for one in form.fields if one.secret]
-    if not any(one.at in values for one in secrets):
-        for one in secrets:
-            pointer.drop(kept, one.wire[:-1])
-    return _onto(kept, encode(values, form, scope))
-
-
-def _kept(body: Mapping[str, Data], values: Values, form: Form) -> dict[str, Data]:
-    """What a body keeps of the live one: neither the service's own fields nor what `values` say."""
-    kept = copy.deepcopy(dict(body))
-    for at in _SYSTEM:
-        pointer.drop(kept, at)
-    for field in form.fields:
-        own = field.mutability is Mutability.READ_ONLY
-        said = field.at in values and not field.additive
-        # a managed identity is said as a whole: its type and its ids belong together
-        beside = field.codec == "identities" and (*field.at[:-1], "type") in values
-        if own or said or beside or not applies(field, values, form):
-            pointer.drop(kept, field.wire)
-    return kept
-
-
-def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
-    for key, value in top.items():
-        inner = base.get(key)
-        base[key] = (
-            _onto(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
-        )
-    return base
-
-
-def state(body: Mapping[str, Data]) -> str:
-    """What the service says of the last operation, in lower case: `succeeded`, `deleting`, ..."""
-    return str(pointer.get(body, ("properties", "provisioningState"), "")).casefold()
-
-
-def moving(body: Mapping[str, Data]) -> bool:
-    """Whether an operation runs on the resource."""
-    return state(body) in ("creating", "updating", "deleting", "scaling")
-
-
-def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
-    """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
-    form = kind.form_of_body(body, scope)
-    values = decode(body, form, scope, own=False)
-    said = {
-        pointer.text(field.at): codec.canonical(values[field.at], field, scope)
-        for field in form.writable
-        if field.at in values
-    }
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

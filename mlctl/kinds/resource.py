@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from mlctl import pointer
 from mlctl.diagnostics import Label
-from mlctl.kinds.address import Address, Reference
+from mlctl.kinds.address import Address, Reference, own_address
 from mlctl.kinds.field import Field, Form
-from mlctl.kinds.kind import Kind, written
+from mlctl.kinds.kind import Kind
 from mlctl.kinds.upload import Upload
+from mlctl.kinds.values import written
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
 
@@ -89,7 +90,7 @@ def build(document: Document, kind: Kind) -> Resource | None:
     Where a name is the service's to make up, the document goes by its place.
     """
     form = kind.form_of(document.data)
-    address = kind.address(document.data)
+    address = own_address(kind, document.data)
     if address is None and "name" not in {*document.data, *form.schema.get("required", ("name",))}:
         address = Address(kind.name, document.place)
     if address is None:

@@ -10,10 +10,11 @@ from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Edge, Graph
 from mlctl.diagnostics import Diagnostic
 from mlctl.kinds import kind_of
-from mlctl.kinds.address import COLLECTIONS, LATEST, Address, Scope, version_key
+from mlctl.kinds.address import LATEST, Address, Scope, version_key
 from mlctl.kinds.field import Mutability
-from mlctl.kinds.kind import complete, decode, fingerprint, state
+from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import complete, decode, fingerprint, state
 from mlctl.planning.diff import differences
 from mlctl.planning.model import Action, Change, FieldChange, Plan
 from mlctl.planning.preflight import quota, references
@@ -201,7 +202,7 @@ class _Planner:
             found = self._found(edge)
             if found is None:
                 self.rejections.append(references.missing(resource, edge))
-            elif edge.reference is not None and COLLECTIONS[found.kind][2]:
+            elif edge.reference is not None and ALL[found.kind].versioned:
                 values[edge.at] = f"azureml:{found.name}:{found.version}"
                 if edge.reference.floating:
                     notes[edge.at] = f"@{edge.reference.label or LATEST}"

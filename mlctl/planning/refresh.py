@@ -21,8 +21,8 @@ from mlctl.config.graph import Graph
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.field import Mutability
-from mlctl.kinds.kind import complete, decode, state
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import complete, decode, form_of_body, state
 from mlctl.planning.diff import differences
 
 _UNIQUE_IN_REGION = ("compute", "batch-endpoint")
@@ -84,7 +84,7 @@ def region(resource: Resource, live: Live | None, default: str) -> str:
 def named_by(live: Live, scope: Scope) -> list[Address]:
     """The addresses in this workspace that a live body names."""
     found = []
-    for one in kind_of(live.address).form_of_body(live.body, scope).fields:
+    for one in form_of_body(kind_of(live.address), live.body, scope).fields:
         if one.refers_to:
             said = codec.decode(pointer.get(live.body, one.wire), one, scope)
             named = Reference.parse(str(said), one.refers_to)

@@ -13,9 +13,9 @@ from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope, version_key
-from mlctl.kinds.kind import encode, moving, overlay, renewed
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
+from mlctl.kinds.values import encode, form_of_body, moving, overlay, renewed
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.planning.refresh import named_by
 from mlctl.pointer import Data, Pointer
@@ -220,7 +220,7 @@ class _Builder:
             body = _body(change, change.resource, self._plan.scope)
         else:
             live = change.live.body if change.live else {}
-            form = kind_of(change.address).form_of_body(live, self._plan.scope)
+            form = form_of_body(kind_of(change.address), live, self._plan.scope)
             body = overlay(live, {}, form, self._plan.scope)
         pointer.drop(body, _DEFAULT)
         if default:

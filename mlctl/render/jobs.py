@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.backends.ports.jobs import Happening, Job
 from mlctl.kinds import JOB, Scope
-from mlctl.kinds.kind import decode
+from mlctl.kinds.values import decode
 from mlctl.pointer import Data
 from mlctl.render.progress import elapsed
 from mlctl.render.tables import Columns

@@ -9,7 +9,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
-from mlctl.kinds.kind import decode
+from mlctl.kinds.values import decode, form_of_body
 from mlctl.planning.model import Action, Change, FieldChange, Plan, Summary
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import diagnostics, plan_text
@@ -233,7 +233,7 @@ def _gone(change: Change, scope: Scope) -> Iterator[tuple[Pointer, Data]]:
     """What is destroyed, in the file's own fields."""
     if change.live is None:
         return
-    form = kind_of(change.address).form_of_body(change.live.body, scope)
+    form = form_of_body(kind_of(change.address), change.live.body, scope)
     values = decode(change.live.body, form, scope)
     for one in form.fields:
         if values.get(one.at) not in (None, {}) and one.mutability is not Mutability.READ_ONLY:

@@ -11,7 +11,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Form
-from mlctl.kinds.kind import decode
+from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data, Pointer
 from mlctl.render.terminal import clean
 from mlctl.source import dump
@@ -30,7 +30,7 @@ def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Da
     are not in it: the service never returns them.
     """
     kind, address = kind_of(live.address), live.address
-    shape = form or kind.form_of_body(live.body, scope)
+    shape = form or form_of_body(kind, live.body, scope)
     names: dict[Pointer, Data] = {("name",): address.name}
     if address.parent is not None:
         names["endpoint_name",] = address.parent

@@ -8,7 +8,7 @@ from mlctl.applying.events import State
 from mlctl.applying.executor import apply
 from mlctl.backends.ports.backend import Backend
 from mlctl.kinds.address import Address
-from mlctl.kinds.kind import state
+from mlctl.kinds.values import state
 from tests.builders.plans import CLUSTER, plan, workspace
 
 SIZE = "size: Standard_D4ds_v5\n"

@@ -13,7 +13,7 @@ from mlctl import pointer, source
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, codec
 from mlctl.kinds.field import Absent, Field, Form, Mutability
-from mlctl.kinds.kind import applies, complete, written
+from mlctl.kinds.values import applies, complete, written
 from mlctl.pointer import Data, Pointer
 from tests.builders.generated import Declared, spellings, values
 from tests.builders.workspace import SCOPE, cloud

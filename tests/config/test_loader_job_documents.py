@@ -13,7 +13,7 @@ from mlctl.config.loader import Loaded, Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import DOCUMENTS, JOB, KINDS
 from mlctl.kinds.infer import infer
-from mlctl.kinds.kind import complete, encode, said, written
+from mlctl.kinds.values import complete, encode, said, written
 from tests.builders.findings import TODAY, check, codes
 from tests.builders.workspace import SCOPE
 

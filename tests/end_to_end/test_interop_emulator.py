@@ -19,7 +19,7 @@ from mlctl.applying import executor
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
-from mlctl.kinds.address import COLLECTIONS, Address, Reference, Scope
+from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.planning import planner as planning
 from mlctl.planning import steps
 from mlctl.planning.refresh import survey
@@ -135,7 +135,7 @@ def make(here: World, address: Address) -> None:
         "environment": {"properties": {"image": "busybox"}},
         "component": {"properties": {"componentSpec": COMPONENT}},
     }
-    if COLLECTIONS[address.kind][2] and address.version is None:
+    if address.is_newest:
         address = address.at("1")
     here.made(address.id(SCOPE), bodies[address.kind])
 

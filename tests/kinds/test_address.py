@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.kinds.address import COLLECTIONS, Address, Reference, Scope, version_key
+from mlctl.kinds.address import Address, Reference, Scope, version_key
+from mlctl.kinds.registry import ALL
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "rg", "ws")
 OTHER = Scope(SCOPE.subscription, "rg", "other")
@@ -16,8 +17,8 @@ VERSIONS = st.none() | st.from_regex(r"[A-Za-z0-9.:-]{1,6}", fullmatch=True)
 
 @st.composite
 def addresses(draw: st.DrawFn) -> Address:
-    kind = draw(st.sampled_from(sorted(COLLECTIONS)))
-    _, parent, versioned = COLLECTIONS[kind]
+    kind = draw(st.sampled_from(sorted(ALL)))
+    parent, versioned = ALL[kind].parent, ALL[kind].versioned
     above = draw(NAMES) if parent else None
     return Address(kind, draw(NAMES), above, draw(VERSIONS) if versioned else None)
 

@@ -11,8 +11,19 @@ from mlctl import pointer
 from mlctl.kinds import KINDS, kind_of_schema
 from mlctl.kinds.field import Form, Mutability
 from mlctl.kinds.infer import by_schema, infer
-from mlctl.kinds.internal import CODE, COMPONENT
-from mlctl.kinds.kind import complete, decode, encode, fingerprint, overlay, renewed, state, written
+from mlctl.kinds.records.code import CODE
+from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.values import (
+    complete,
+    decode,
+    encode,
+    fingerprint,
+    form_of_body,
+    overlay,
+    renewed,
+    state,
+    written,
+)
 from mlctl.planning.diff import differences
 from mlctl.pointer import Data
 from tests.builders.workspace import (
@@ -330,8 +341,8 @@ def test_a_pipeline_is_shown_in_its_own_form_and_a_model_with_settings() -> None
     kind = KINDS["batch-deployment"]
     pipeline = {"deploymentConfigurationType": "PipelineComponent"}
     body = {"properties": {"deploymentConfiguration": pipeline}}
-    assert kind.form_of_body(body, SCOPE).name == "pipeline"
-    assert kind.form_of_body({"properties": {}}, SCOPE).name == "model"
+    assert form_of_body(kind, body, SCOPE).name == "pipeline"
+    assert form_of_body(kind, {"properties": {}}, SCOPE).name == "model"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mlctl import schema
 from mlctl.kinds.address import Address
-from mlctl.kinds.kind import decode
+from mlctl.kinds.values import decode
 from mlctl.planning.diff import differences
 from tests.builders.generated import Declared, resources, workspace, worlds
 from tests.builders.workspace import (

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import planfile, pointer
-from mlctl.kinds.address import COLLECTIONS, Address, Scope
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.registry import ALL
 from mlctl.planning.model import Plan
 from mlctl.planning.steps import Secret, Step, Verb, Work
 from mlctl.pointer import Data
@@ -34,8 +35,8 @@ SCOPES = st.builds(Scope, NAMES, NAMES, NAMES)
 
 @st.composite
 def addresses(draw: st.DrawFn) -> Address:
-    kind = draw(st.sampled_from(list(COLLECTIONS)))
-    _, parent, versioned = COLLECTIONS[kind]
+    kind = draw(st.sampled_from(list(ALL)))
+    parent, versioned = ALL[kind].parent, ALL[kind].versioned
     return Address(
         kind,
         draw(NAMES),

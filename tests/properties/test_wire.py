@@ -16,8 +16,8 @@ from mlctl.config import graph, rules
 from mlctl.diagnostics import Report
 from mlctl.kinds import codec
 from mlctl.kinds.field import Mutability
-from mlctl.kinds.kind import applies, complete, decode, encode, fingerprint, overlay
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import applies, complete, decode, encode, fingerprint, form_of_body, overlay
 from mlctl.planning.diff import differences
 from mlctl.pointer import Data, Pointer
 from tests.builders.generated import FORMS, Declared, documents, resources, worlds
@@ -65,7 +65,7 @@ def test_what_was_sent_is_understood_when_it_comes_back(one: Declared) -> None:
 def test_a_body_says_its_own_form(one: Declared) -> None:
     resource = planned_as(one)
     body = encode(complete(resource.values, resource.form), resource.form, SCOPE)
-    shown = resource.kind.form_of_body(body, SCOPE)
+    shown = form_of_body(resource.kind, body, SCOPE)
     assert (shown.name == "pipeline") is (resource.form.name == "pipeline")
 
 

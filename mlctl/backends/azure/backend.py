@@ -21,8 +21,8 @@ from mlctl.catalog import Size
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
-from mlctl.kinds.kind import decode
 from mlctl.kinds.upload import Upload
+from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data
 
 _SCALE = ("properties", "properties", "scaleSettings")
@@ -193,7 +193,7 @@ class AzureBackend:
         live = self._seen.get(address)
         if address.kind != "compute" or live is None:
             return False
-        form = kind_of(address).form_of_body(body, self.scope)
+        form = form_of_body(kind_of(address), body, self.scope)
         wanted, had = (decode(one, form, self.scope) for one in (body, live.body))
         changed = {
             field.wire[: len(_SCALE)]

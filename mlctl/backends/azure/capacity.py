@@ -11,7 +11,8 @@ from mlctl.backends.azure.arm import Arm, path_of
 from mlctl.backends.azure.reads import together
 from mlctl.backends.ports.backend import BackendError, Usage
 from mlctl.catalog import Size
-from mlctl.kinds.address import COLLECTIONS, PROVIDER, Address, Scope
+from mlctl.kinds.address import PROVIDER, Address, Scope
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 
 _NEIGHBOURS = 32  # workspaces of a region that are looked at; beyond that, a name is thought free
@@ -61,7 +62,7 @@ class Neighbours:
         return {name: who for names in together(asked) for name, who in names} if asked else {}
 
     def _named(self, other: Mapping[str, Data], kind: str, location: str) -> list[tuple[str, str]]:
-        path = str(other["id"]) + path_of(COLLECTIONS[kind][0])
+        path = str(other["id"]) + path_of(ALL[kind].collection)
         return [
             (str(one["name"]).casefold(), str(other["name"]))
             for one in self._quietly(path)

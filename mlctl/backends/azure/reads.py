@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from mlctl.backends.azure.arm import WORKERS, Arm, path_of
 from mlctl.backends.ports.backend import Live, NotFound, Permanent
-from mlctl.kinds.address import COLLECTIONS, Address, Scope
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 
 FEW = 2  # so many of a kind are asked one by one; of one endpoint's deployments, only one
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 def path(address: Address, scope: Scope) -> str:
     """The ARM path of a resource; without a version, that of all versions."""
-    collection = COLLECTIONS[address.kind][0]
+    collection = ALL[address.kind].collection
     above = path(address.up, scope) if address.up else workspace(scope)
     version = ("versions", address.version) if address.version is not None else ()
     return above + path_of(collection, address.name, *version)
@@ -65,7 +66,7 @@ class Reader:
             within = address.parent or (address.name if _versioned(address.kind) else "")
             groups[address.kind, within.casefold()].append(address)
         for (kind, _), group in groups.items():
-            if len(group) > (1 if COLLECTIONS[kind][1] else FEW):
+            if len(group) > (1 if ALL[kind].parent else FEW):
                 yield partial(self._among, group)
             else:
                 yield from (partial(self._one, address) for address in group)
@@ -76,7 +77,7 @@ class Reader:
         Raises:
             NotFound: the parent does not exist.
         """
-        collection, holder, _ = COLLECTIONS[kind]
+        collection, holder = ALL[kind].collection, ALL[kind].parent
         if holder and parent is None:
             return self._beneath(kind, holder)
         above = path(Address(holder, parent), self._scope) if holder and parent else None
@@ -137,7 +138,7 @@ class Reader:
 
 
 def _versioned(kind: str) -> bool:
-    return COLLECTIONS[kind][2]
+    return ALL[kind].versioned
 
 
 def _is(kind: str, body: Body) -> bool:
@@ -152,4 +153,4 @@ def _live(kind: str, body: Body) -> Live:
     parts = str(body.get("id")).strip("/").split("/")
     if _versioned(kind):
         return Live(Address(kind, parts[-3], None, parts[-1]), body)
-    return Live(Address(kind, parts[-1], parts[-3] if COLLECTIONS[kind][1] else None), body)
+    return Live(Address(kind, parts[-1], parts[-3] if ALL[kind].parent else None), body)

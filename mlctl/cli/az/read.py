@@ -21,7 +21,7 @@ from mlctl.cli.scope import LOCATION
 from mlctl.cli.session import Session
 from mlctl.kinds import Address, Kind
 from mlctl.kinds.address import LATEST, PROVIDER
-from mlctl.kinds.kind import moving, state
+from mlctl.kinds.values import moving, state
 from mlctl.pointer import Data
 from mlctl.render import resources, tables
 

@@ -26,7 +26,7 @@ from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import JOB, Resource, Scope
-from mlctl.kinds.kind import complete, encode
+from mlctl.kinds.values import complete, encode
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs.workload import DEFAULT
 from mlctl.source import dump

@@ -17,7 +17,7 @@ from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.flags import option, switch
 from mlctl.cli.session import Session
 from mlctl.kinds import Address, Kind, Scope
-from mlctl.kinds.kind import state
+from mlctl.kinds.values import state
 from mlctl.render import resources
 
 Words = Mapping[str, Any]

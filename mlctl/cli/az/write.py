@@ -22,6 +22,7 @@ from mlctl.config.graph import Graph
 from mlctl.config.loader import Loaded, Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind
+from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import Resource, build
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.planner import plan, removal
@@ -160,7 +161,7 @@ def _meant(document: Document, kind: Kind, words: Words) -> Address:
     names = ("name", "endpoint_name", "version")
     said = {name: document.data.get(name) for name in names}
     typed = {name: words[name] for name in names if words.get(name) is not None}
-    address = kind.address({**said, **typed})
+    address = own_address(kind, {**said, **typed})
     if address is None:
         flags = "--name and --endpoint-name" if kind.parent else "--name"
         raise UsageError(

@@ -13,8 +13,9 @@ from typing import TypeAlias
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import KINDS, Address, Kind, Resource
+from mlctl.kinds.address import own_address
 from mlctl.kinds.field import Field, Form, resolve
-from mlctl.kinds.kind import written
+from mlctl.kinds.values import written
 from mlctl.schema.text import nearest
 
 
@@ -127,6 +128,6 @@ def _asset_fields(form: Form) -> tuple[Field, ...]:
 def _inline(owner: Resource, field: Field, value: dict[str, object]) -> Resource:
     kind = KINDS[field.refers_to or ""]
     form = kind.form_of(value)
-    address = kind.address(value) or Address(kind.name, "")
+    address = own_address(kind, value) or Address(kind.name, "")
     root = (*owner.root, *field.at)
     return Resource(address, kind, form, owner.document, written(value, form), root, owner.address)

@@ -11,7 +11,8 @@ from mlctl.emulator.http.messages import ArmError, Response, reply
 from mlctl.emulator.requests import listing, views
 from mlctl.emulator.requests.blob_store import Sort
 from mlctl.emulator.requests.call import Call
-from mlctl.kinds.address import COLLECTIONS, LATEST, PROVIDER, Address
+from mlctl.kinds.address import LATEST, PROVIDER, Address
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import rows
@@ -146,7 +147,7 @@ def _body(call: Call, container: Container) -> dict[str, Data]:
     return {
         "id": _id(call, container.name),
         "name": container.name,
-        "type": f"{PROVIDER}/workspaces/{COLLECTIONS[call.kind][0]}",
+        "type": f"{PROVIDER}/workspaces/{ALL[call.kind].collection}",
         "systemData": json.loads(container.stamps[-1] or "{}"),
         "properties": {**plain, **said, **own},
     }

@@ -12,8 +12,8 @@ from mlctl.backends.ports.backend import Usage
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
-from mlctl.kinds.kind import decode
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import decode
 from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import pools
 from mlctl.planning.refresh import Survey

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
-from mlctl.kinds.address import COLLECTIONS, Address, Scope
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks
 from mlctl.simulator.control_plane.faults import Fault, Trouble
@@ -95,7 +96,7 @@ def _listed(
     parent: str | None,
     rows_of: Callable[[Connection, int], Iterable[Found]],
 ) -> list[Found]:
-    above = COLLECTIONS[kind][1]
+    above = ALL[kind].parent
     struck = _struck(place, "list", [Address(kind, "*", (parent or "*") if above else None)])
     with place.store.look() as db:
         workspace = rows.world(db, place.scope, place.location).workspace
@@ -254,7 +255,7 @@ def _check_scope(scope: Scope) -> None:
 
 def _exact(turn: _Turn, address: Address) -> Found | None:
     """The resource with this very name: writing never means `the newest`."""
-    if COLLECTIONS[address.kind][2] and address.version is None:
+    if address.is_newest:
         return None
     return rows.find(turn.db, turn.world.workspace, address)
 
@@ -307,7 +308,7 @@ def _write(turn: _Turn, address: Address, new: Mapping[str, Data], old: Found | 
         quota_usage.drop(db, resource)
     quota_usage.add(db, resource, world.scope.subscription, wanted)
     rows.add_needs(db, resource, references.named(world.scope, new))
-    if COLLECTIONS[address.kind][2]:
+    if ALL[address.kind].versioned:
         return None
     verb = Verb.UPDATE if old else Verb.CREATE
     _order(turn, address, new, old, _due(turn, address, verb))
@@ -341,7 +342,7 @@ def _begin_delete(turn: _Turn, old: Found) -> int | None:
     for each in doomed:
         refuse_busy(db, each, world.now)
     refuse_used(db, world, old)
-    if COLLECTIONS[old.address.kind][2]:
+    if ALL[old.address.kind].versioned:
         db.execute("DELETE FROM resources WHERE id = ?", (old.id,))
         return None
     gone = command_log.to_go(world.workspace, old.address)

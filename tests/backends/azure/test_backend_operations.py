@@ -17,7 +17,7 @@ from mlctl.emulator import Response
 from mlctl.emulator.http.messages import LOST
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
-from mlctl.kinds.kind import fingerprint
+from mlctl.kinds.values import fingerprint
 from mlctl.planning.steps import Step, Verb, Work
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.faults import Fault, Trouble

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from mlctl import pointer
-from mlctl.kinds.address import COLLECTIONS, PROVIDER, Address
+from mlctl.kinds.address import PROVIDER, Address
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, Pointer
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.context import Ask, Found
@@ -52,7 +53,7 @@ def closed(ask: Ask, address: Address, old: Found | None, top: dict[str, Data]) 
     above, name = (
         (address.parent, address.name) if address.version is None else (None, address.version)
     )
-    collection = COLLECTIONS[address.kind][0]
+    collection = ALL[address.kind].collection
     nested = f"batchEndpoints/{collection}" if above else collection
     kind = f"{nested}/versions" if address.version is not None else nested
     head = {"id": address.id(ask.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}

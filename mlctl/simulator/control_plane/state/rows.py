@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 from typing import Any
 
-from mlctl.kinds.address import COLLECTIONS, Address, Scope
+from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state import settings
 from mlctl.simulator.control_plane.state.context import Found
@@ -88,7 +88,7 @@ def _plain(text: str) -> str:
 
 def find(db: Connection, workspace: int, address: Address) -> Found | None:
     """The resource at `address`; without a version, the newest created one of a versioned kind."""
-    if COLLECTIONS[address.kind][2] and address.version is None:
+    if address.is_newest:
         first = key(address)  # the plus leads SQLite to the index over keys
         row = db.execute(
             _FOUND + "WHERE +workspace = ? AND key >= ? AND key < ? ORDER BY id DESC LIMIT 1",
@@ -113,7 +113,7 @@ def find_all(
     out: dict[Address, Found] = {}
     exact: dict[Address, Address] = {}
     for address in addresses:
-        if COLLECTIONS[address.kind][2] and address.version is None:
+        if address.is_newest:
             newest = find(db, workspace, address)
             out |= {address: newest} if newest else {}
         else:

@@ -1,0 +1,26 @@
+"""The kinds, one module each. Their order is that of lists and help."""
+
+from __future__ import annotations
+
+from mlctl.kinds.kind import Kind
+from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
+from mlctl.kinds.records.batch_endpoint import BATCH_ENDPOINT
+from mlctl.kinds.records.batch_pool import BATCH_POOL
+from mlctl.kinds.records.code import CODE
+from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.records.compute import COMPUTE
+from mlctl.kinds.records.environment import ENVIRONMENT
+from mlctl.kinds.records.job import JOB
+from mlctl.kinds.records.model import MODEL
+
+RECORDS: tuple[Kind, ...] = (
+    COMPUTE,
+    BATCH_ENDPOINT,
+    BATCH_DEPLOYMENT,
+    MODEL,
+    ENVIRONMENT,
+    COMPONENT,
+    CODE,
+    BATCH_POOL,
+    JOB,
+)

@@ -1,0 +1,43 @@
+"""Batch deployments: what a batch endpoint runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.catalog import limits
+from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.pointer import Data
+
+
+def _claims(_value: Effective, _region: str) -> Claims:
+    return {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): 1}
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    pipeline = str(data.get("type", "")).casefold() == "pipeline" and "component" in data
+    return "endpoint_name" in data or pipeline
+
+
+BATCH_DEPLOYMENT = Kind(
+    name="batch-deployment",
+    schema_name="batchDeployment",
+    collection="deployments",
+    documents=("batchDeployment", "modelBatchDeployment", "pipelineComponentBatchDeployment"),
+    parent="batch-endpoint",
+    inferred=_inferred,
+    tracked=True,
+    patchable=(("tags",), ("properties", "description")),
+    limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
+    claims=_claims,
+    delay="deployment",
+    columns={
+        "Name": ("name",),
+        "Endpoint": ("endpoint_name",),
+        "State": ("provisioning_state",),
+        "Type": ("type",),
+        "Model": ("model",),
+        "Compute": ("compute",),
+        "Instances": ("resources", "instance_count"),
+        "MiniBatch": ("settings", "mini_batch_size"),
+    },
+)

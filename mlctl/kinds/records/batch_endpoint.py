@@ -1,0 +1,46 @@
+"""Batch endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.catalog import limits
+from mlctl.kinds.flags import flag
+from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.pointer import Data
+
+
+def _claims(_value: Effective, region: str) -> Claims:
+    return {(region, limits.ENDPOINTS_QUOTA): 1}
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    if "endpoint_name" in data:
+        return False  # a deployment
+    defaults = data.get("defaults")
+    by_token = str(data.get("auth_mode", "")).replace("_", "").casefold() == "aadtoken"
+    return by_token or (isinstance(defaults, dict) and "deployment_name" in defaults)
+
+
+BATCH_ENDPOINT = Kind(
+    name="batch-endpoint",
+    schema_name="batchEndpoint",
+    collection="batchEndpoints",
+    documents=("batchEndpoint",),
+    inferred=_inferred,
+    tracked=True,
+    unique_in_region=True,
+    patchable=(("tags",), ("identity",)),
+    default_child=("defaults", "deployment_name"),
+    claims=_claims,
+    delay="endpoint",
+    lost="its deployments go with it; the jobs that it runs are lost",
+    columns={
+        "Name": ("name",),
+        "State": ("provisioning_state",),
+        "DefaultDeployment": ("defaults", "deployment_name"),
+        "AuthMode": ("auth_mode",),
+        "Location": ("location",),
+    },
+    update_flags=(flag("--defaults", "defaults"),),
+)

@@ -1,0 +1,48 @@
+"""Batch Pools of Machine Learning Studio (classic): of a retired service, simulated only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.catalog import limits
+from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
+from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.pointer import Data
+
+_VMS = flag("--vm-count", "vm_count")
+
+
+def _claims(_value: Effective, _region: str) -> Claims:
+    return {(limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA): 1}
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    return "vm_count" in data and "swagger_url" in data
+
+
+BATCH_POOL = Kind(
+    name="batch-pool",
+    schema_name="batchPool",
+    collection="batchPools",  # of this project: the service had no ARM resource
+    documents=("batchPool",),
+    inferred=_inferred,
+    az=False,
+    claims=_claims,
+    capped={limits.VMS_PER_POOL_QUOTA: ("vm_count",)},
+    delay="pool",
+    columns={
+        "Name": ("name",),
+        "State": ("provisioning_state",),
+        "VMs": ("vm_count",),
+        "Provisioned": ("provisioned_vms",),
+        "PoolId": ("pool_id",),
+        "BillingPlan": ("billing_plan",),
+    },
+    create_flags=(_VMS, flag("--swagger-url", "swagger_url"), DESCRIPTION, TAGS),
+    update_flags=(_VMS, TAGS),
+    resize_flag=flag(
+        "--vm-count",
+        "vm_count",
+        text="Virtual machines in the pool; 0 stops the bill and keeps the pool.",
+    ),
+)

@@ -1,0 +1,31 @@
+"""Code: what a local folder of code becomes. No document declares it."""
+
+from __future__ import annotations
+
+from mlctl.kinds.kind import Kind
+from mlctl.kinds.upload import Sort
+
+_FIXED = {"x-ms-mutability": ["create", "read"]}
+
+CODE = Kind(
+    name="code",
+    schema_name="code",
+    collection="codes",
+    versioned=True,
+    az=False,
+    content=Sort.CODE,
+    given={
+        "title": "Code",
+        "properties": {
+            "hash": {**_FIXED, "x-mlctl-wire": "/properties/properties/hash_sha256"},
+            "hash_version": {
+                **_FIXED,
+                "x-mlctl-wire": "/properties/properties/hash_version",
+                "x-mlctl-codec": "text",
+            },
+            "uri": {"x-mlctl-wire": "/properties/codeUri", "x-ms-mutability": ["create"]},
+        },
+        "required": ["uri"],
+        "x-mlctl-wire-constants": {"/properties/isAnonymous": True},
+    },
+)

@@ -1,0 +1,104 @@
+"""AmlCompute clusters, the only type of compute here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl import catalog
+from mlctl.catalog import limits
+from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
+from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.pointer import Data
+
+_SCALING = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
+_PANEL = "AmlCompute Arguments"
+_SCALE_FLAGS = (
+    flag("--min-instances", "min_instances", _PANEL),
+    flag("--max-instances", "max_instances", _PANEL),
+    flag("--idle-time-before-scale-down -d", "idle_time_before_scale_down", _PANEL),
+)
+_IDENTITY_FLAGS = (
+    flag("--identity-type", "identity.type"),
+    flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
+)
+
+
+def _claims(value: Effective, region: str) -> Claims:
+    """A cluster claims the most nodes that it may have, whether they run or not.
+
+    "Unprovisioned nodes contribute to your quota usage" (how-to-create-attach-compute-cluster).
+    Dedicated cores count for their VM family and in total, low-priority ones for one number.
+    """
+    size, nodes = catalog.size_of(str(value("size"))), value("max_instances")
+    one: Claims = {(region, limits.COMPUTES_QUOTA): 1}
+    if size is None or not isinstance(nodes, int):
+        return one
+    cores = nodes * size.vcpus
+    if str(value("tier")).replace("_", "").casefold() == "lowpriority":
+        return {**one, (region, limits.LOW_PRIORITY_QUOTA): cores}
+    return {**one, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    kind = str(data.get("type", "")).casefold()
+    return kind == "amlcompute" or (not kind and len(data.keys() & _SCALING) > 1)
+
+
+COMPUTE = Kind(
+    name="compute",
+    schema_name="amlCompute",
+    collection="computes",
+    documents=("amlCompute", "compute"),
+    inferred=_inferred,
+    tracked=True,
+    unique_in_region=True,
+    live_type=(("properties", "computeType"), "AmlCompute"),
+    patchable=(("properties", "properties", "scaleSettings"),),
+    patched=True,  # no GET tells the password of the administrator
+    delete_query={"underlyingResourceAction": "Delete"},
+    operations=("computeOperationsStatus", "computeOperationsResults"),
+    claims=_claims,
+    has_nodes=True,
+    vm_size=("size",),
+    delay="compute",
+    lost="its nodes are given back, and the jobs that run on them are lost",
+    columns={
+        "Name": ("name",),
+        "State": ("provisioning_state",),
+        "Size": ("size",),
+        "Tier": ("tier",),
+        "Nodes": ("current_node_count",),
+        "Min": ("min_instances",),
+        "Max": ("max_instances",),
+        "Preempted": ("node_counts", "preempted"),
+        "Location": ("location",),
+    },
+    create_flags=(
+        flag("--type -t", "type"),
+        flag("--size", "size"),
+        DESCRIPTION,
+        TAGS,
+        flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
+        flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
+        flag("--vnet-name", "network_settings.vnet_name"),
+        flag("--subnet", "network_settings.subnet"),
+        *_IDENTITY_FLAGS,
+        flag("--enable-node-public-ip", "enable_node_public_ip"),
+        flag("--tier", "tier", _PANEL),
+        *_SCALE_FLAGS,
+        flag("--location -l", "location", _PANEL),
+        flag("--admin-username", "ssh_settings.admin_username", _PANEL),
+        flag("--admin-password", "ssh_settings.admin_password", _PANEL),
+    ),
+    update_flags=(*_SCALE_FLAGS, TAGS, *_IDENTITY_FLAGS),
+    required_flags=("name", "type"),
+    updates_by_file=False,
+    list_flags=(
+        flag(
+            "--type",
+            "type",
+            text="List those of a type only: AmlCompute, ComputeInstance or Kubernetes.",
+        ),
+    ),
+    limits_lists=True,
+)

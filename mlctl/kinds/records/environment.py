@@ -1,0 +1,52 @@
+"""Environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl import schema
+from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
+from mlctl.kinds.kind import Kind
+from mlctl.pointer import Data
+
+_SCHEMA = "environment"
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    """Whether an image or a build is that of an environment: many other files have such a key."""
+    if "conda_file" in data:
+        return True
+    build = data.get("build")
+    has_one = "image" in data or (isinstance(build, dict) and "path" in build)
+    return has_one and data.keys() <= schema.load(_SCHEMA)["properties"].keys()
+
+
+ENVIRONMENT = Kind(
+    name="environment",
+    schema_name=_SCHEMA,
+    collection="environments",
+    documents=("environment",),
+    versioned=True,
+    inferred=_inferred,
+    content_by_url=True,  # image builders want the URL of a folder
+    anonymous_name="CliV2AnonymousEnvironment",
+    columns={
+        "Name": ("name",),
+        "Version": ("version",),
+        "Image": ("image",),
+        "OsType": ("os_type",),
+        "Archived": ("is_archived",),
+        "Created": ("creation_context", "createdAt"),
+    },
+    create_flags=(
+        flag("--image -i", "image"),
+        flag("--conda-file -c", "conda_file"),
+        flag("--build-context -b", "build.path"),
+        flag("--dockerfile-path -d", "build.dockerfile_path"),
+        flag("--os-type", "os_type"),
+        DESCRIPTION,
+        TAGS,
+        flag("--datastore", "datastore"),
+    ),
+    limits_lists=True,
+)

@@ -1,0 +1,44 @@
+"""Models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
+from mlctl.kinds.kind import Kind
+from mlctl.pointer import Data
+
+_TYPES = ("custom_model", "mlflow_model", "triton_model")
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    return str(data.get("type", "")).casefold() in _TYPES
+
+
+MODEL = Kind(
+    name="model",
+    schema_name="model",
+    collection="models",
+    documents=("model",),
+    versioned=True,
+    inferred=_inferred,
+    columns={
+        "Name": ("name",),
+        "Version": ("version",),
+        "Type": ("type",),
+        "Stage": ("stage",),
+        "Archived": ("is_archived",),
+        "Created": ("creation_context", "createdAt"),
+    },
+    create_flags=(
+        flag("--path -p", "path"),
+        flag("--type -t", "type"),
+        flag("--stage -s", "stage"),
+        DESCRIPTION,
+        TAGS,
+        flag("--datastore", "datastore"),
+    ),
+    update_flags=(flag("--stage -s", "stage"),),
+    list_flags=(flag("--stage -s", "stage", text="List those of a stage only."),),
+    limits_lists=True,
+)

@@ -1,0 +1,205 @@
+"""The two spellings of a resource: the values of a document, and the ARM body that says them."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Mapping
+
+from mlctl import pointer
+from mlctl.kinds import codec
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Absent, Field, Form, Mutability
+from mlctl.kinds.kind import Effective, Kind
+from mlctl.pointer import Data, Pointer
+
+Values = Mapping[Pointer, Data]
+
+# What every ARM body carries of the service's own, whatever the kind.
+_SYSTEM: tuple[Pointer, ...] = (
+    ("id",),
+    ("name",),
+    ("type",),
+    ("systemData",),
+    ("properties", "provisioningState"),
+)
+
+
+def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
+    """The form that a live body is shown in: its discriminator is what the body decodes to."""
+    for form in kind.forms:
+        told = {
+            field.at[0]: codec.decode(pointer.get(body, field.wire), field, scope)
+            for field in form.fields
+            if len(field.at) == 1 and field.at[0] in (form.condition or {}).get("required", [])
+        }
+        if form.condition and form.holds(told):
+            return form
+    return kind.forms[-1]
+
+
+def effective_in_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Effective:
+    """What fields of a stored body are, read when they are asked for."""
+    form = form_of_body(kind, body, scope)
+
+    def value(name: str) -> Data:
+        field = form.field((name,))
+        if field is None:
+            return None
+        said = codec.decode(pointer.get(body, field.wire), field, scope)
+        return field.default if said is None else said
+
+    return value
+
+
+def written(data: Data, form: Form) -> dict[Pointer, Data]:
+    """The values that a document gives to the fields of its form.
+
+    What an alias says goes to its main field. An alias counts only where the object of
+    its main field is absent, as the SDK has it.
+    """
+    values: dict[Pointer, Data] = {}
+    for field in form.fields:
+        value = pointer.get(data, field.at)
+        if value is not None and field.mutability is not Mutability.READ_ONLY:
+            values[field.at] = value
+    for field in form.aliases:
+        value, main = pointer.get(data, field.at), field.alias_of or ()
+        if value is not None and pointer.get(data, main[:-1]) is None:
+            values[main] = value
+    return values
+
+
+def complete(values: Values, form: Form) -> dict[Pointer, Data]:
+    """`values` with the defaults that silence stands for (`x-mlctl-absent: default`)."""
+    full = dict(values)
+    for field in form.fields:
+        if field.at not in full and field.absent is Absent.DEFAULT and applies(field, values, form):
+            full[field.at] = field.default
+    return full
+
+
+def applies(field: Field, values: Values, form: Form) -> bool:
+    """Whether the siblings have the values that the field asks for (`x-mlctl-when`)."""
+    for name, wanted in field.when.items():
+        at = (*field.at[:-1], name)
+        sibling = form.field(at)
+        given = values.get(at, sibling.default if sibling else None)
+        if str(given).casefold() != str(wanted).casefold():
+            return False
+    return True
+
+
+def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    """The ARM body that says `values`, secrets included."""
+    body: dict[str, Data] = {}
+    for at, constants in form.constants:
+        if not at or any(one[: len(at)] == at for one in values):
+            for wire, value in constants.items():
+                pointer.put(body, wire, value)
+    return _onto(body, _encoded(values, form, scope))
+
+
+def _encoded(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    body: dict[str, Data] = {}
+    for field in form.writable:
+        if field.at in values:
+            value = codec.encode(values[field.at], field, scope)
+            if value is not None:
+                pointer.put(body, field.wire, value)
+    return body
+
+
+def decode(
+    body: Mapping[str, Data], form: Form, scope: Scope, *, own: bool = True
+) -> dict[Pointer, Data]:
+    """The values that a live body gives to the fields of a form, the service's `own` too if asked.
+
+    A field that the body leaves out has its default, if it has one and it applies.
+    """
+    values = said(body, form, scope, own=own)
+    for field in form.writable:
+        if field.at not in values and field.default is not None and applies(field, values, form):
+            values[field.at] = field.default
+    return values
+
+
+def said(
+    body: Mapping[str, Data], form: Form, scope: Scope, *, own: bool = True
+) -> dict[Pointer, Data]:
+    """The values that a body itself gives, without defaults and secrets."""
+    values: dict[Pointer, Data] = {}
+    for field in form.fields if own else form.writable:
+        value = codec.decode(pointer.get(body, field.wire), field, scope)
+        if value is not None and not field.secret:
+            values[field.at] = value
+    return values
+
+
+def overlay(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    """A body to put over a live one: the live body without the service's own, and `values` on top.
+
+    A PUT replaces the whole resource, so what the file leaves to the service is sent back as it
+    came.
+    """
+    return _onto(_kept(body, values, form), _encoded(values, form, scope))
+
+
+def renewed(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    """A body to make a resource anew with: as `overlay`, but for what only the old one knew.
+
+    An account whose password or key the file does not give cannot be made again.
+    """
+    kept = _kept(body, values, form)
+    secrets = [one for one in form.fields if one.secret]
+    if not any(one.at in values for one in secrets):
+        for one in secrets:
+            pointer.drop(kept, one.wire[:-1])
+    return _onto(kept, encode(values, form, scope))
+
+
+def _kept(body: Mapping[str, Data], values: Values, form: Form) -> dict[str, Data]:
+    """What a body keeps of the live one: neither the service's own fields nor what `values` say."""
+    kept = copy.deepcopy(dict(body))
+    for at in _SYSTEM:
+        pointer.drop(kept, at)
+    for field in form.fields:
+        own = field.mutability is Mutability.READ_ONLY
+        said = field.at in values and not field.additive
+        # a managed identity is said as a whole: its type and its ids belong together
+        beside = field.codec == "identities" and (*field.at[:-1], "type") in values
+        if own or said or beside or not applies(field, values, form):
+            pointer.drop(kept, field.wire)
+    return kept
+
+
+def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
+    for key, value in top.items():
+        inner = base.get(key)
+        base[key] = (
+            _onto(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+        )
+    return base
+
+
+def state(body: Mapping[str, Data]) -> str:
+    """What the service says of the last operation, in lower case: `succeeded`, `deleting`, ..."""
+    return str(pointer.get(body, ("properties", "provisioningState"), "")).casefold()
+
+
+def moving(body: Mapping[str, Data]) -> bool:
+    """Whether an operation runs on the resource."""
+    return state(body) in ("creating", "updating", "deleting", "scaling")
+
+
+def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
+    """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
+    form = form_of_body(kind, body, scope)
+    values = decode(body, form, scope, own=False)
+    said = {
+        pointer.text(field.at): codec.canonical(values[field.at], field, scope)
+        for field in form.writable
+        if field.at in values
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
