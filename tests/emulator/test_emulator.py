@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from mlctl.emulator import Emulator, Request, Settings
@@ -11,7 +9,6 @@ from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.emulator import (
     BASE,
     CLUSTER,
-    GROUP,
     VERSION,
     WS,
     Answer,
@@ -115,58 +112,6 @@ def test_a_correlation_id_is_kept() -> None:
     assert answer.header("x-ms-correlation-request-id") == "mine"
 
 
-def test_a_list_is_paged_with_absolute_links_and_nothing_is_left_out() -> None:
-    here = world(page=2)
-    for name in "edcba":
-        here.put(f"{WS}/computes/cpu-{name}", CLUSTER)
-    pages = [here.get(f"{WS}/computes?{VERSION}&$skip=")]
-    while "nextLink" in pages[-1].data:
-        assert pages[-1].data["nextLink"].startswith(BASE)
-        pages.append(here.get(pages[-1].data["nextLink"]))
-    assert [page.names for page in pages] == [
-        ["cpu-a", "cpu-b"],
-        ["cpu-c", "cpu-d"],
-        ["cpu-e"],
-    ]
-
-
-def test_what_is_written_between_two_pages_moves_nothing() -> None:
-    here = world(page=2)
-    for name in "bcde":
-        here.put(f"{WS}/computes/cpu-{name}", CLUSTER)
-    first = here.get(f"{WS}/computes")
-    here.put(f"{WS}/computes/cpu-a", CLUSTER)
-    assert here.get(first.data["nextLink"]).names == ["cpu-d", "cpu-e"]
-
-
-def test_a_page_is_the_same_while_a_fault_is_set() -> None:
-    here = world(page=2)
-    for name in "abc":
-        here.put(f"{WS}/computes/cpu-{name}", CLUSTER)
-    here.ask("POST", "/mlctl/faults", {"trouble": "fail", "operation": "put"})
-    first = here.get(f"{WS}/computes")
-    assert [first.names, here.get(first.data["nextLink"]).names] == [
-        ["cpu-a", "cpu-b"],
-        ["cpu-c"],
-    ]
-
-
-@pytest.mark.parametrize("query", ["$top=0", "$top=x", "$skipToken=x", "$skipToken=WzFd", "$top=٣"])
-def test_a_page_that_cannot_be_is_refused(query: str) -> None:
-    answer = world().get(f"{WS}/computes?{query}")
-    assert (answer.status, answer.code) == (400, "InvalidQueryParameterValue")
-
-
-def test_top_is_how_many_there_are_in_all() -> None:
-    here = world(page=2)
-    for name in "abcde":
-        here.put(f"{WS}/computes/cpu-{name}", CLUSTER)
-    first = here.get(f"{WS}/computes?$top=3")
-    second = here.get(first.data["nextLink"])
-    assert (first.names, second.names) == (["cpu-a", "cpu-b"], ["cpu-c"])
-    assert "nextLink" not in second.data
-
-
 def test_deployments_are_listed_by_endpoint_and_need_one() -> None:
     here = with_deployment()
     assert here.get(f"{WS}/batchEndpoints/SCORING/deployments").names == ["blue"]
@@ -193,82 +138,6 @@ def test_of_a_repeated_query_name_the_first_one_counts() -> None:
 
 def test_a_head_is_a_get() -> None:
     assert world().ask("HEAD", WS).status == 200
-
-
-def test_workspaces_are_made_on_first_use_and_kept_apart() -> None:
-    here = world()
-    here.made(f"{WS}/computes/cpu", CLUSTER)
-    assert here.get(f"{WS}2/computes").data == {"value": []}
-    assert here.get(WS.rsplit("/", 1)[0]).names == ["ws"]
-
-
-def test_a_strict_emulator_refuses_workspaces_that_nobody_made() -> None:
-    here = world(strict=True)
-    assert here.put(f"{WS}/computes/cpu", CLUSTER).code == "ResourceNotFound"
-    assert here.put(WS, {"location": "West US"}).status == 201
-    assert here.put(f"{WS}/computes/cpu", CLUSTER).status == 201
-    assert here.get(WS).data["location"] == "westus"
-
-
-def test_a_strict_emulator_knows_its_home() -> None:
-    here = world(strict=True)
-    home = here.get("/subscriptions").data["value"][0]["id"]
-    group = here.get(f"{home}/resourceGroups").data["value"][0]["id"]
-    assert here.get(f"{group}/resources").names == ["local"]
-    assert here.get(GROUP).code == "ResourceGroupNotFound"
-    assert here.get("/subscriptions/sub").code == "SubscriptionNotFound"
-
-
-def test_a_workspace_in_no_region_is_refused() -> None:
-    answer = world().put(WS, {"location": "atlantis"})
-    assert (answer.status, answer.code) == (400, "LocationNotAvailableForResourceType")
-
-
-def test_a_patch_changes_what_a_patch_may_and_no_more() -> None:
-    here = world()
-    here.made(f"{WS}/computes/cpu", CLUSTER)
-    scale = {"scaleSettings": {"maxNodeCount": 2}}
-    answer = here.ask("PATCH", f"{WS}/computes/cpu", {"properties": {"properties": scale}})
-    inner = answer.data["properties"]["properties"]["scaleSettings"]
-    assert (answer.status, inner["maxNodeCount"], inner["minNodeCount"]) == (200, 2, 0)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"tags": {"a": "b"}},
-        {"properties": {"properties": {"vmSize": "Standard_DS2_v2"}}},
-        {"properties": {"description": "d"}},
-    ],
-    ids=json.dumps,
-)
-def test_a_patch_of_a_cluster_cannot_do_more_than_scale(body: object) -> None:
-    here = world()
-    here.made(f"{WS}/computes/cpu", CLUSTER)
-    answer = here.ask("PATCH", f"{WS}/computes/cpu", body)
-    assert (answer.status, answer.code) == (400, "BadArgument")
-
-
-def test_a_patch_of_a_deployment_describes_it() -> None:
-    here = with_deployment()
-    where = f"{WS}/batchEndpoints/scoring/deployments/blue"
-    body = {"properties": {"description": "d"}, "tags": {"a": "b"}}
-    answer = here.ask("PATCH", where, body)
-    assert answer.data["properties"]["description"] == "d"
-    assert answer.data["tags"] == {"a": "b"}
-
-
-def test_a_patch_of_nothing_is_not_found() -> None:
-    assert world().ask("PATCH", f"{WS}/computes/cpu", {}).status == 404
-
-
-def test_deleting_nothing_is_not_found() -> None:
-    assert world().ask("DELETE", f"{WS}/computes/cpu").status == 404
-
-
-def test_an_unknown_way_to_delete_is_refused() -> None:
-    answer = world().ask("DELETE", f"{WS}/computes/cpu?underlyingResourceAction=Burn")
-    assert (answer.status, answer.code) == (400, "BadArgument")
 
 
 def test_the_data_planes_front_end_is_the_control_plane() -> None:

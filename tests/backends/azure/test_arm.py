@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from mlctl.backends.ports.backend import (
     BackendError,
     NotFound,
     Permanent,
-    Transient,
 )
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import LOST
@@ -52,51 +50,6 @@ def test_every_request_says_who_asks_and_bears_a_token() -> None:
     assert headers["user-agent"].startswith(f"mlctl/{__version__}")
     assert headers["authorization"] == f"Bearer {TOKEN}"
     assert headers["x-ms-client-request-id"]
-
-
-@pytest.mark.parametrize(
-    ("headers", "least", "most"),
-    [
-        ({"retry-after": "7"}, 7, 8.4),
-        ({"x-ms-retry-after-ms": "1500"}, 1.5, 1.8),
-        ({"retry-after": formatdate(90, usegmt=True), "date": formatdate(60, usegmt=True)}, 30, 36),
-        ({"retry-after": "soon"}, 0.5, 0.6),
-        ({}, 0.5, 0.6),
-    ],
-)
-def test_a_read_that_is_refused_for_now_is_asked_again_when_it_says(
-    headers: dict[str, str], least: float, most: float
-) -> None:
-    client = behind((COMPUTE, no(429, headers=headers)))
-    assert client.backend.read([CPU]) == {}
-    (slept,) = client.clock.slept
-    assert least <= slept <= most
-
-
-def test_the_waits_between_reads_grow() -> None:
-    client = behind(*[(COMPUTE, no(503))] * 3)
-    assert client.backend.read([CPU]) == {}
-    assert [round(one, 1) // 0.5 for one in client.clock.slept] == [1, 2, 4]
-
-
-def test_a_read_that_is_always_refused_ends() -> None:
-    client = behind(*[(COMPUTE, no(503, "Busy", {"x-ms-request-id": "r-1"}))] * 9)
-    error = refusal(client)
-    assert isinstance(error, Transient)
-    assert (error.code, error.status, error.request_id) == ("Busy", 503, "r-1")
-    assert client.asked.count("GET cpu-cluster") == 4
-
-
-def test_a_read_that_is_lost_is_asked_again() -> None:
-    client = behind((COMPUTE, says(200, cut=LOST)))
-    assert client.backend.read([CPU]) == {}
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 409])
-def test_a_read_that_is_refused_for_good_is_asked_once(status: int) -> None:
-    client = behind((COMPUTE, no(status)))
-    assert isinstance(refusal(client), Permanent)
-    assert client.asked.count("GET cpu-cluster") == 1
 
 
 def test_a_refusal_is_told_in_the_services_own_words() -> None:
@@ -224,18 +177,6 @@ def test_workspaces_that_may_not_be_seen_have_no_names() -> None:
 def test_a_missing_parent_is_not_found() -> None:
     with pytest.raises(NotFound):
         behind().backend.list("batch-deployment", "nobody")
-
-
-def test_no_attempt_takes_longer_than_is_left_of_the_time_limit() -> None:
-    client = behind(limit=7.0)
-    client.backend.read([CPU])
-    assert client.transport.patience[-1] == (7.0, 7.0)
-
-
-def test_a_read_that_is_lost_when_its_time_is_over_has_timed_out() -> None:
-    client = behind(*[(COMPUTE, says(200, cut=LOST))] * 4, limit=1.0)
-    error = refusal(client)
-    assert (error.code, "https://" in error.message) == ("TimedOut", False)
 
 
 def test_a_broken_connection_is_told_in_words_and_its_cause_beneath() -> None:

@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from mlctl.backends import open_backend
-from mlctl.backends.ports.backend import NotFound, Options, Permanent
+from mlctl.backends.azure import identified
+from mlctl.backends.azure.clouds import METADATA as METADATA_URL
+from mlctl.backends.azure.clouds import choose
+from mlctl.backends.azure.credentials import Auth, auth, credential
+from mlctl.backends.ports.backend import Options, Permanent
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from tests.builders.azure import SCOPE, Between, azure, emulated, says
 from tests.builders.paths import ROOT
 
 pytest.importorskip("azure.identity", reason="the azure extra is not installed")
-from mlctl.backends.azure import identified
-from mlctl.backends.azure.clouds import METADATA as METADATA_URL
-from mlctl.backends.azure.clouds import choose
-from mlctl.backends.azure.credentials import Auth, auth, credential
+
 
 URL = "https://stack.test:8443/metadata/endpoints?api-version=2022-09-01"
+
+
 METADATA = {METADATA_URL: URL}
 
 
@@ -31,60 +33,6 @@ def cloud(name: str, manager: str = "https://stack.test:8443/") -> dict[str, Dat
     login = {"loginEndpoint": "https://login.stack.test/"}
     suffixes = {"storage": "stack.test"}
     return {"name": name, "resourceManager": manager, "authentication": login, "suffixes": suffixes}
-
-
-def chosen(name: str | None, environment: Mapping[str, str], data: Data = None) -> tuple[str, str]:
-    """The name and the resource manager of the cloud that is chosen."""
-    found = choose(name, environment, lambda _: data)
-    return found.name, found.manager
-
-
-def test_without_a_word_it_is_the_public_cloud() -> None:
-    assert chosen(None, {}) == ("AzureCloud", "https://management.azure.com")
-
-
-@pytest.mark.parametrize(
-    ("name", "host"),
-    [
-        ("AzureUSGovernment", "management.usgovcloudapi.net"),
-        ("azurechinacloud", "management.chinacloudapi.cn"),
-    ],
-)
-def test_a_sovereign_cloud_is_chosen_by_its_name(name: str, host: str) -> None:
-    assert chosen(name, {})[1] == f"https://{host}"
-
-
-def test_metadata_that_cannot_be_had_name_the_variable_that_leads_there() -> None:
-    def fetch(_: str) -> Data:
-        raise NotFound("InvalidResourceType", "There is no resource type at '/'.")
-
-    with pytest.raises(Permanent, match=f"{METADATA_URL}.*no resource type") as caught:
-        choose(None, METADATA, fetch)
-    assert not isinstance(caught.value, NotFound)  # it is not what was asked for that is missing
-
-
-def test_an_unknown_cloud_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(Permanent, match="AzureUSGovernment"):
-        chosen("Mars", {})
-
-
-@pytest.mark.parametrize("data", [cloud("Stack"), [cloud("Stack")]], ids=["object", "array"])
-def test_the_metadata_of_a_cloud_lead_to_it(data: Data) -> None:
-    assert chosen(None, METADATA, data) == ("Stack", "https://stack.test:8443")
-
-
-def test_of_several_clouds_it_is_the_one_that_was_asked() -> None:
-    other = cloud("Other", "https://other.test")
-    assert chosen(None, METADATA, [other, cloud("Stack")])[0] == "Stack"
-    assert chosen("other", METADATA, [other, cloud("Stack")])[0] == "Other"
-    with pytest.raises(Permanent, match="--cloud"):
-        chosen(None, METADATA, [other, cloud("Third", "https://third.test")])
-
-
-@pytest.mark.parametrize("data", [None, {}, [], [1], "text", {"resourceManager": 5}])
-def test_metadata_that_say_nothing_are_refused(data: Data) -> None:
-    with pytest.raises(Permanent, match="describes no cloud"):
-        chosen(None, METADATA, data)
 
 
 def test_an_unknown_way_to_log_in_is_refused_with_those_that_there_are() -> None:

@@ -1,0 +1,96 @@
+"""How often a read is asked again, and for how long."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from mlctl.backends.ports.backend import (
+    BackendError,
+    Permanent,
+    Transient,
+)
+from mlctl.emulator import Response
+from mlctl.emulator.http.messages import LOST
+from tests.builders.azure import (
+    Azure,
+    Between,
+    azure,
+    emulated,
+    no,
+    says,
+)
+from tests.contract.test_contract import CPU
+
+COMPUTE = "GET */computes/cpu-cluster"
+
+
+def behind(*answers: tuple[str, Response], **options: Any) -> Azure:
+    """A client of an emulator that gives some answers not of its own."""
+    return azure(Between(emulated(), list(answers)), **options)
+
+
+def refusal(client: Azure) -> BackendError:
+    """What reading a cluster ends in."""
+    with pytest.raises(BackendError) as caught:
+        client.backend.read([CPU])
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("headers", "least", "most"),
+    [
+        ({"retry-after": "7"}, 7, 8.4),
+        ({"x-ms-retry-after-ms": "1500"}, 1.5, 1.8),
+        ({"retry-after": formatdate(90, usegmt=True), "date": formatdate(60, usegmt=True)}, 30, 36),
+        ({"retry-after": "soon"}, 0.5, 0.6),
+        ({}, 0.5, 0.6),
+    ],
+)
+def test_a_read_that_is_refused_for_now_is_asked_again_when_it_says(
+    headers: dict[str, str], least: float, most: float
+) -> None:
+    client = behind((COMPUTE, no(429, headers=headers)))
+    assert client.backend.read([CPU]) == {}
+    (slept,) = client.clock.slept
+    assert least <= slept <= most
+
+
+def test_the_waits_between_reads_grow() -> None:
+    client = behind(*[(COMPUTE, no(503))] * 3)
+    assert client.backend.read([CPU]) == {}
+    assert [round(one, 1) // 0.5 for one in client.clock.slept] == [1, 2, 4]
+
+
+def test_a_read_that_is_always_refused_ends() -> None:
+    client = behind(*[(COMPUTE, no(503, "Busy", {"x-ms-request-id": "r-1"}))] * 9)
+    error = refusal(client)
+    assert isinstance(error, Transient)
+    assert (error.code, error.status, error.request_id) == ("Busy", 503, "r-1")
+    assert client.asked.count("GET cpu-cluster") == 4
+
+
+def test_a_read_that_is_lost_is_asked_again() -> None:
+    client = behind((COMPUTE, says(200, cut=LOST)))
+    assert client.backend.read([CPU]) == {}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 409])
+def test_a_read_that_is_refused_for_good_is_asked_once(status: int) -> None:
+    client = behind((COMPUTE, no(status)))
+    assert isinstance(refusal(client), Permanent)
+    assert client.asked.count("GET cpu-cluster") == 1
+
+
+def test_no_attempt_takes_longer_than_is_left_of_the_time_limit() -> None:
+    client = behind(limit=7.0)
+    client.backend.read([CPU])
+    assert client.transport.patience[-1] == (7.0, 7.0)
+
+
+def test_a_read_that_is_lost_when_its_time_is_over_has_timed_out() -> None:
+    client = behind(*[(COMPUTE, says(200, cut=LOST))] * 4, limit=1.0)
+    error = refusal(client)
+    assert (error.code, "https://" in error.message) == ("TimedOut", False)

@@ -1,0 +1,46 @@
+"""Values of bodies: durations and whole numbers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlctl.simulator.control_plane.resources import body
+from mlctl.simulator.control_plane.state.errors import (
+    Refusal,
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "respelt"),
+    [
+        ("PT2M", "PT120S"),
+        ("PT120S", "PT120S"),
+        ("P0Y0M0DT0H2M0S", "PT120S"),
+        ("pt1m30.5s", "PT90.5S"),
+        ("P1DT1H", "PT90000S"),
+        ("P1W", "PT604800S"),
+        ("PT0S", "PT0S"),
+    ],
+)
+def test_a_duration_is_respelt_in_seconds(written: str, respelt: str) -> None:
+    assert body.duration(written, "idle") == respelt
+
+
+@pytest.mark.parametrize("wrong", ["P", "PT", "P1DT", "2m", "00:02:00", 120, None, "", "PT-1S"])
+def test_what_is_no_duration_is_refused(wrong: object) -> None:
+    with pytest.raises(Refusal, match="`idle` must be an ISO 8601 duration"):
+        body.duration(wrong, "idle")
+
+
+@given(st.integers(0, 10**9))
+def test_a_respelt_duration_stays_as_it_is(seconds: int) -> None:
+    once = body.duration(f"PT{seconds}S", "idle")
+    assert body.duration(once, "idle") == once
+
+
+@pytest.mark.parametrize("wrong", [True, "3", 1.5, None, 0, 11])
+def test_what_is_no_whole_number_between_the_bounds_is_refused(wrong: object) -> None:
+    with pytest.raises(Refusal, match="`nodes` must be"):
+        body.whole(wrong, 1, "nodes", most=10)

@@ -1,0 +1,22 @@
+"""Settings of the simulated cloud."""
+
+from __future__ import annotations
+
+from mlctl.simulator.control_plane.state import settings
+from mlctl.simulator.control_plane.state.settings import (
+    Delays,
+    Immutable,
+    InUse,
+    Settings,
+)
+
+
+def test_settings_are_read_as_they_were_written() -> None:
+    given = Settings(Delays(compute_create=1.5), Immutable.IGNORE, InUse.REFUSE)
+    assert settings.load(settings.dump(given)) == given
+    assert settings.load("{}") == Settings()
+
+
+def test_assets_take_no_time() -> None:
+    assert Delays().of("model", "create") == 0
+    assert Delays(endpoint_delete=7).of("batch-endpoint", "delete") == 7

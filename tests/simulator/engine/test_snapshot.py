@@ -1,0 +1,64 @@
+"""The state of the engine on disk."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from mlctl.simulator.engine import engine, snapshot, views
+from mlctl.simulator.engine.commands import (
+    Refused,
+)
+from mlctl.simulator.engine.processes import Poisson, Script
+from mlctl.simulator.engine.state import World
+from mlctl.simulator.engine.usage import usage
+from tests.builders.histories import (
+    AT_ONCE,
+    EVER,
+    HOUR,
+    batch,
+    cluster,
+    of,
+    world,
+)
+
+
+def text_of(made: World) -> str:
+    """The state as it is written down."""
+    return json.dumps(snapshot.dump(made), allow_nan=False)
+
+
+def test_a_state_that_was_read_back_is_written_down_the_same() -> None:
+    made = world(*of(cluster(3, low=True), batch(100, 60, 3, concurrency=2), Poisson(5.0)))
+    engine.run(made, 700)
+    assert text_of(snapshot.load(json.loads(text_of(made)))) == text_of(made)
+
+
+def test_nodes_stay_in_the_order_in_which_they_were_lost() -> None:
+    losses = Script(((10, 2), (20, 0)))
+    slow = replace(AT_ONCE, replacement_s=1000.0)
+    made = world(*of(cluster(3, low=True), batch(3, 60, 3), losses), settings=slow)
+    engine.run(made, 30)
+    again = snapshot.load(json.loads(text_of(made)))
+    engine.run(again, 61)
+    assert [node.number for node in views.nodes(again, "c")] == [1, 2]  # who was lost last, goes
+
+
+def test_a_million_mini_batches_take_no_more_room_than_those_that_run() -> None:
+    made = world(*of(cluster(20), batch(1_000_000, 60, 20)), watched=False)
+    engine.run(made, HOUR)
+    assert len(text_of(made)) < 10_000
+
+
+def test_a_state_of_a_newer_version_is_refused() -> None:
+    with pytest.raises(Refused, match="a newer version wrote the state"):
+        snapshot.load({**snapshot.dump(world()), "format": snapshot.FORMAT + 1})
+
+
+def test_a_world_without_end_is_read_back_at_its_moment() -> None:
+    made = world(*of(cluster(1), batch(1, 60, 1)), settings=AT_ONCE)
+    engine.run(made, EVER)
+    again = snapshot.load(json.loads(text_of(made)))
+    assert (again.now, list(usage(again))) == (EVER, list(usage(made)))
