@@ -19,10 +19,10 @@ from mlctl.simulator.engine import cluster_commands, engine
 from mlctl.simulator.engine.commands import AddCluster, SetPreemption, SubmitBatch
 from mlctl.simulator.engine.model import (
     BatchSpec,
+    BatchWork,
     ClusterSpec,
     Settings,
     Tier,
-    Workload,
 )
 from mlctl.simulator.engine.processes import Poisson
 from mlctl.simulator.engine.state import World
@@ -40,7 +40,7 @@ def history(seed: str) -> float:
     """One history of model M; its makespan."""
     world = World(seed, settings=FAST)
     cluster = ClusterSpec("c", Tier.LOW_PRIORITY, 0, 20)
-    load = Workload(per_mini_batch_s=60.0)
+    load = BatchWork(per_mini_batch_s=60.0)
     job = BatchSpec("j", "c", 1000, load, 1, 20, timeout_s=EVER)
     for command in (SetPreemption((Poisson(0.5),)), AddCluster(cluster), SubmitBatch(job)):
         cluster_commands.carry_out(world, command)

@@ -24,10 +24,10 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL, Settings
 from mlctl.emulator.routes import Needs
 from mlctl.simulator.control_plane import control
-from mlctl.simulator.control_plane.http_faults import Style, WireFault
-from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
 from mlctl.simulator.control_plane.state.errors import CONFLICT, Refusal
 from mlctl.simulator.control_plane.state.store import Store, StoreError
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 LARGEST_BODY = 16 * 2**20
 _OWN, _MFE = "/mlctl/", "/mferp/managementfrontend/"
@@ -56,7 +56,7 @@ class Emulator:
     def __call__(self, request: Request) -> Response:
         """The response to a request; nothing is raised."""
         number = self._settings.new_id()
-        struck: list[WireFault] = []  # known as soon as the request has been counted
+        struck: list[HttpFault] = []  # known as soon as the request has been counted
         try:
             response = self._answer(_plain(request), struck)
         except ArmError as error:
@@ -73,7 +73,7 @@ class Emulator:
             response = refusal(ArmError(500, "InternalServerError", told), number)
         return faults.spoil(response, struck).adding(_always(request, number))
 
-    def _answer(self, request: Request, struck: list[WireFault]) -> Response:
+    def _answer(self, request: Request, struck: list[HttpFault]) -> Response:
         self._tick()
         if not request.path.casefold().startswith(_OWN):
             struck += faults.meet(self._store, request)
@@ -121,8 +121,8 @@ class Emulator:
         return ArmError(error.status, error.code, error.message, headers=headers, cut=cut)
 
     @property
-    def _home(self) -> Place:
-        return Place(self._store, self._settings.home, LOCATION, catalog)
+    def _home(self) -> WorkspaceHandle:
+        return WorkspaceHandle(self._store, self._settings.home, LOCATION, catalog)
 
 
 def _plain(request: Request) -> Request:
@@ -132,7 +132,7 @@ def _plain(request: Request) -> Request:
     return request
 
 
-def _wanted(request: Request, usual: Style) -> Style:
+def _wanted(request: Request, usual: OperationStyle) -> OperationStyle:
     """The style of long-running operations that the caller may choose, with `x-mlctl-lro`.
 
     Raises:
@@ -142,9 +142,9 @@ def _wanted(request: Request, usual: Style) -> Style:
     if not text:
         return usual
     try:
-        return Style(text.casefold())
+        return OperationStyle(text.casefold())
     except ValueError:
-        known = ", ".join(each.value for each in Style)
+        known = ", ".join(each.value for each in OperationStyle)
         raise ArmError(400, "InvalidHeader", f"`{text}` is no style: {known}.") from None
 
 

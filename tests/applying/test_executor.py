@@ -21,8 +21,8 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.kinds.address import Address
 from mlctl.planning.steps import Step, Verb, Work
-from mlctl.simulator.control_plane.faults import Fault, Trouble
-from mlctl.simulator.control_plane.state.settings import Immutable, Settings
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from mlctl.simulator.control_plane.state.settings import CloudSettings, ImmutablePolicy
 from tests.builders.workspace import (
     SCOPE,
     Watched,
@@ -46,11 +46,11 @@ CPU, BLUE, ENDPOINT = compute().address, deployment().address, endpoint().addres
 
 
 def troubled(
-    trouble: Trouble, verb: str = "put", target: str = "compute", **how: Any
+    trouble: FaultKind, verb: str = "put", target: str = "compute", **how: Any
 ) -> LocalBackend:
     """An empty workspace that has trouble with its first call of a kind."""
     backend = cloud()
-    backend.add_fault(Fault(trouble, verb, target, **how))
+    backend.add_fault(CallFault(trouble, verb, target, **how))
     return backend
 
 
@@ -70,7 +70,7 @@ def test_a_write_is_started_done_and_told_as_written() -> None:
 
 
 def test_a_throttled_write_is_asked_again_after_the_services_own_delay() -> None:
-    backend = troubled(Trouble.THROTTLE, seconds=7)
+    backend = troubled(FaultKind.THROTTLE, seconds=7)
     events = carried_out(planned(backend, compute()).work, backend)
     assert story(events) == ["started", "retrying", "done"]
     assert (events[1].delay, getattr(events[1].error, "code", "")) == (7, "TooManyRequests")
@@ -78,7 +78,7 @@ def test_a_throttled_write_is_asked_again_after_the_services_own_delay() -> None
 
 def test_a_delay_of_zero_is_a_delay_and_no_missing_one() -> None:
     assert Retry(base=5).delay(1, Transient("T", "t", retry_after=0)) == 0
-    backend = troubled(Trouble.THROTTLE, seconds=0)
+    backend = troubled(FaultKind.THROTTLE, seconds=0)
     events = carried_out(planned(backend, compute()).work, backend)
     assert [event.delay for event in events] == [None, 0, None]
 
@@ -90,13 +90,13 @@ def test_delays_double_up_to_the_longest_and_end() -> None:
 
 
 def test_waiting_lets_the_backends_own_time_pass() -> None:
-    backend = troubled(Trouble.THROTTLE, seconds=1000)
+    backend = troubled(FaultKind.THROTTLE, seconds=1000)
     carried_out(planned(backend, compute()).work, backend)
     assert backend.status().now >= 1000
 
 
 def test_a_write_that_is_refused_too_often_fails_with_the_last_refusal() -> None:
-    backend = troubled(Trouble.THROTTLE, times=None, seconds=0)
+    backend = troubled(FaultKind.THROTTLE, times=None, seconds=0)
     events = carried_out(planned(backend, compute()).work, backend)
     assert story(events) == ["started", *["retrying"] * 5, "failed"]
     assert isinstance(last(events).error, Transient)
@@ -104,7 +104,7 @@ def test_a_write_that_is_refused_too_often_fails_with_the_last_refusal() -> None
 
 
 def test_a_permanent_refusal_is_not_asked_again() -> None:
-    backend = troubled(Trouble.FAIL, status=400, code="Boom")
+    backend = troubled(FaultKind.FAIL, status=400, code="Boom")
     watched = Watched(backend)
     events = carried_out(planned(backend, compute()).work, watched)
     assert (story(events), watched.told) == (["started", "failed"], ["put compute/cpu-cluster"])
@@ -112,7 +112,7 @@ def test_a_permanent_refusal_is_not_asked_again() -> None:
 
 @pytest.mark.parametrize("resource", [compute(), model()], ids=["long", "at once"])
 def test_a_lost_answer_is_settled_by_reading_and_not_by_writing_twice(resource: Any) -> None:
-    backend = troubled(Trouble.DROP, "put", resource.address.kind)
+    backend = troubled(FaultKind.DROP, "put", resource.address.kind)
     watched = Watched(backend)
     events = carried_out(planned(backend, resource).work, watched)
     assert (story(events), len(watched.told)) == (["started", "done"], 1)
@@ -123,7 +123,7 @@ def test_a_lost_answer_is_settled_by_reading_and_not_by_writing_twice(resource: 
 def test_a_lost_answer_to_a_delete_is_settled_too() -> None:
     backend = cloud()
     applied(backend, compute())
-    backend.add_fault(Fault(Trouble.DROP, "delete", "compute"))
+    backend.add_fault(CallFault(FaultKind.DROP, "delete", "compute"))
     events = carried_out(planned(backend, compute(), destroying=True).work, backend)
     assert (story(events)[-1], bodies(backend)) == ("done", {})
 
@@ -131,18 +131,18 @@ def test_a_lost_answer_to_a_delete_is_settled_too() -> None:
 def test_a_failing_read_is_asked_again_too() -> None:
     backend = cloud()
     work = planned(backend, compute()).work
-    backend.add_fault(Fault(Trouble.THROTTLE, "get", "compute", times=2, seconds=0))
+    backend.add_fault(CallFault(FaultKind.THROTTLE, "get", "compute", times=2, seconds=0))
     assert story(carried_out(work, backend)) == ["started", "retrying", "retrying", "done"]
 
 
 def test_an_operation_that_fails_later_fails_the_step() -> None:
-    backend = troubled(Trouble.FAIL_OPERATION, code="AllocationFailed")
+    backend = troubled(FaultKind.FAIL_OPERATION, code="AllocationFailed")
     events = carried_out(planned(backend, compute()).work, backend)
     assert getattr(last(events).error, "code", "") == "AllocationFailed"
 
 
 def test_what_depends_on_a_failure_is_skipped_and_names_its_cause() -> None:
-    backend = troubled(Trouble.FAIL, status=400)
+    backend = troubled(FaultKind.FAIL, status=400)
     events = carried_out(planned(backend, *HEART).work, backend)
     assert outcomes(events) == {
         "Creating compute/cpu-cluster": "failed",
@@ -157,7 +157,7 @@ def test_what_depends_on_a_failure_is_skipped_and_names_its_cause() -> None:
 
 
 def test_the_next_apply_does_the_rest() -> None:
-    backend = troubled(Trouble.FAIL, status=400)
+    backend = troubled(FaultKind.FAIL, status=400)
     carried_out(planned(backend, *HEART).work, backend)
     assert len(writes(applied(backend, *HEART))) == 3
     assert planned(backend, *HEART).plan.empty
@@ -233,7 +233,7 @@ def test_node_counts_and_times_do_not_make_a_plan_stale() -> None:
 
 def test_a_change_that_the_service_took_and_ignored_is_told() -> None:
     backend = cloud()
-    backend.configure(Settings(immutable=Immutable.IGNORE))
+    backend.configure(CloudSettings(immutable=ImmutablePolicy.IGNORE))
     applied(backend, compute())
     made = planned(backend, compute(size="Standard_D4s_v3"))
     (*_, put) = made.work.steps
@@ -245,7 +245,7 @@ def test_a_change_that_the_service_took_and_ignored_is_told() -> None:
 
 def test_a_replacement_really_replaces_where_changes_are_ignored() -> None:
     backend = cloud()
-    backend.configure(Settings(immutable=Immutable.IGNORE))
+    backend.configure(CloudSettings(immutable=ImmutablePolicy.IGNORE))
     applied(backend, compute())
     applied(backend, compute(size="Standard_D4s_v3"))
     assert "STANDARD_D4S_V3" in str(bodies(backend)["compute/cpu-cluster"])
@@ -361,7 +361,7 @@ def test_stopped_before_the_start_everything_is_cancelled_and_nothing_written() 
 
 
 def test_stopping_ends_the_retries() -> None:
-    inner, stop = troubled(Trouble.THROTTLE, times=None, seconds=60), threading.Event()
+    inner, stop = troubled(FaultKind.THROTTLE, times=None, seconds=60), threading.Event()
 
     class Impatient(Watched):
         def wait(self, seconds: float) -> None:

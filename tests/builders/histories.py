@@ -19,11 +19,11 @@ from mlctl.simulator.engine.commands import (
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.model import (
     BatchSpec,
+    BatchWork,
     ClusterSpec,
     Settings,
     Tier,
     TrainingSpec,
-    Workload,
 )
 from mlctl.simulator.engine.processes import Preemption
 from mlctl.simulator.engine.state import World
@@ -49,7 +49,7 @@ def batch(
 ) -> BatchSpec:
     """A job of `n` mini-batches of one file, `seconds` each."""
     spec = BatchSpec(
-        *(name, on, n, Workload(per_mini_batch_s=float(seconds))),
+        *(name, on, n, BatchWork(per_mini_batch_s=float(seconds))),
         mini_batch_size=1,
         instance_count=nodes,
         timeout_s=NO_TIMEOUT,

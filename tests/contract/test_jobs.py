@@ -6,7 +6,7 @@ import pytest
 
 from mlctl.backends.ports.backend import Backend, NotFound, Permanent
 from mlctl.backends.ports.jobs import Job, Jobs, SupportsJobs
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from tests.contract.test_contract import CPU, stage
 
 INPUT = {"inputData": {"x": {"jobInputType": "UriFolder", "uri": "https://host/data"}}}
@@ -19,7 +19,7 @@ def staged(backend: Backend) -> Jobs:
 
 
 def invoke(jobs: Jobs, deployment: str = "blue") -> Job:
-    return jobs.invoke("heart-batch", deployment, INPUT, Load(), DEFAULT)
+    return jobs.invoke("heart-batch", deployment, INPUT, Workload(), DEFAULT_NAME)
 
 
 def test_a_job_of_an_endpoint_is_in_every_list_that_it_belongs_to(backend: Backend) -> None:
@@ -45,7 +45,7 @@ def test_a_command_job_is_created_under_its_name(backend: Backend) -> None:
     environment = "azureml://registries/azureml/environments/e/versions/1"
     asked = {"jobType": "Command", "command": "x", "computeId": CPU.id(backend.scope)}
     body = {"properties": {**asked, "environmentId": environment}}
-    assert jobs.create("mine", body, Load(), DEFAULT).name == "mine"
+    assert jobs.create("mine", body, Workload(), DEFAULT_NAME).name == "mine"
     assert jobs.show("mine").body["properties"]["command"] == "x"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.simulator.control_plane.http_faults import Style
+from mlctl.simulator.control_plane.http_faults import OperationStyle
 from tests.builders.paths import SAMPLES
 from tests.builders.sdk import Sdk, lead_here, sdk
 
@@ -115,8 +115,8 @@ def test_nodes_usages_and_sizes_are_listed() -> None:
     assert list(ml.compute.list_nodes("cpu-cluster")) == []
 
 
-@pytest.mark.parametrize("style", list(Style), ids=lambda style: style.value)
-def test_every_style_of_operations_is_understood(style: Style) -> None:
+@pytest.mark.parametrize("style", list(OperationStyle), ids=lambda style: style.value)
+def test_every_style_of_operations_is_understood(style: OperationStyle) -> None:
     ml = with_deployment(style=style).ml
     assert ml.batch_deployments.get("blue", "scoring").provisioning_state == "Succeeded"
     ml.batch_endpoints.begin_delete("scoring").result()

@@ -15,11 +15,11 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Operation
 from mlctl.kinds.address import Address
 from mlctl.planning.steps import Step, Verb, Work
-from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.workspace import SCOPE, Watched, bodies, carried_out, cloud
 
 FINAL = {State.DONE, State.FAILED, State.SKIPPED, State.CANCELLED}
-TROUBLES = (Trouble.FAIL, Trouble.THROTTLE, Trouble.DROP, Trouble.FAIL_OPERATION)
+TROUBLES = (FaultKind.FAIL, FaultKind.THROTTLE, FaultKind.DROP, FaultKind.FAIL_OPERATION)
 BODY = {
     "properties": {
         "computeType": "AmlCompute",
@@ -43,10 +43,10 @@ def works(draw: st.DrawFn) -> Work:
     return Work("local", SCOPE, tuple(steps), dict.fromkeys(map(name, range(9))))
 
 
-def faults() -> st.SearchStrategy[list[Fault]]:
+def faults() -> st.SearchStrategy[list[CallFault]]:
     return st.lists(
         st.builds(
-            Fault,
+            CallFault,
             st.sampled_from(TROUBLES),
             st.just("put"),
             st.integers(0, 8).map(lambda number: str(name(number))),
@@ -87,7 +87,7 @@ class Witness(Watched):
             return self.inner.put(address, body)
 
 
-def tried(work: Work, trouble: list[Fault], stop_after: int, parallelism: int) -> Tried:
+def tried(work: Work, trouble: list[CallFault], stop_after: int, parallelism: int) -> Tried:
     backend = cloud()
     for fault in trouble:
         backend.add_fault(fault)
@@ -112,7 +112,7 @@ ANY = (works(), faults(), st.integers(1, 12), st.sampled_from([1, 3]))
 
 @given(*ANY)
 def test_no_step_starts_before_what_it_needs_is_final(
-    work: Work, trouble: list[Fault], stop_after: int, parallelism: int
+    work: Work, trouble: list[CallFault], stop_after: int, parallelism: int
 ) -> None:
     done = tried(work, trouble, stop_after, parallelism)
     for step in work.steps:
@@ -122,7 +122,7 @@ def test_no_step_starts_before_what_it_needs_is_final(
 
 @given(*ANY)
 def test_every_step_has_one_outcome_and_it_is_true(
-    work: Work, trouble: list[Fault], stop_after: int, parallelism: int
+    work: Work, trouble: list[CallFault], stop_after: int, parallelism: int
 ) -> None:
     done = tried(work, trouble, stop_after, parallelism)
     finals = [event.step.id for event in done.events if event.state in FINAL]
@@ -138,7 +138,7 @@ def test_every_step_has_one_outcome_and_it_is_true(
 
 @given(*ANY)
 def test_a_failure_is_told_once_and_what_follows_names_it(
-    work: Work, trouble: list[Fault], stop_after: int, parallelism: int
+    work: Work, trouble: list[CallFault], stop_after: int, parallelism: int
 ) -> None:
     last = tried(work, trouble, stop_after, parallelism).last
     failed = {number for number, event in last.items() if event.state is State.FAILED}
@@ -155,7 +155,7 @@ def test_a_failure_is_told_once_and_what_follows_names_it(
 
 @given(*ANY)
 def test_nothing_new_starts_once_it_is_stopped(
-    work: Work, trouble: list[Fault], stop_after: int, parallelism: int
+    work: Work, trouble: list[CallFault], stop_after: int, parallelism: int
 ) -> None:
     done = tried(work, trouble, stop_after, parallelism)
     # those that had started when the stop came may still write
@@ -166,10 +166,10 @@ def test_nothing_new_starts_once_it_is_stopped(
 
 @given(*ANY)
 def test_trouble_costs_writes_and_never_doubles_or_loses_any(
-    work: Work, trouble: list[Fault], stop_after: int, parallelism: int
+    work: Work, trouble: list[CallFault], stop_after: int, parallelism: int
 ) -> None:
     # what failed after it was accepted is there, and takes another plan
-    refused = [one for one in trouble if one.trouble is not Trouble.FAIL_OPERATION]
+    refused = [one for one in trouble if one.trouble is not FaultKind.FAIL_OPERATION]
     backend = tried(work, refused, stop_after, parallelism).witness.cloud
     backend.clear_faults()
     events = carried_out(work, backend)

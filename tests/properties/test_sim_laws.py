@@ -33,6 +33,7 @@ from mlctl.simulator.engine.commands import (
 from mlctl.simulator.engine.event_log import DETAILS, LoggedEvent
 from mlctl.simulator.engine.model import (
     BatchSpec,
+    BatchWork,
     ClusterSpec,
     Place,
     PoolSpec,
@@ -40,7 +41,6 @@ from mlctl.simulator.engine.model import (
     Tenancy,
     Tier,
     TrainingSpec,
-    Workload,
 )
 from mlctl.simulator.engine.processes import (
     ALL,
@@ -79,7 +79,7 @@ clusters = st.builds(
     price=st.none() | st.just(1.0),
 )
 workloads = st.builds(
-    Workload,
+    BatchWork,
     per_file_s=st.sampled_from([0.0, 7.0]),
     per_mini_batch_s=st.sampled_from([10.0, 33.3, 60.0]),
     cv=st.sampled_from([0.0, 0.5]),

@@ -23,7 +23,7 @@ from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
-from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.control_plane.jobs.workload import Workload
 
 _FRONT = "/mferp/managementfrontend"
 _LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it
@@ -55,7 +55,7 @@ class AzureJobs:
         endpoint: str,
         deployment: str | None,
         body: Mapping[str, Data],
-        load: Load,  # noqa: ARG002 - what the simulated cloud has to be told
+        load: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
         workload: str,  # noqa: ARG002
     ) -> Job:
         """Call an endpoint by its scoring URI.
@@ -78,7 +78,7 @@ class AzureJobs:
         self,
         name: str | None,
         body: Mapping[str, Data],
-        load: Load,  # noqa: ARG002 - what the simulated cloud has to be told
+        load: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
         workload: str,  # noqa: ARG002
     ) -> Job:
         """Submit a command job.

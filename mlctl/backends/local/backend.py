@@ -23,16 +23,16 @@ from mlctl.catalog import Size
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control, service
-from mlctl.simulator.control_plane.control import Pool, Status
-from mlctl.simulator.control_plane.faults import AnyFault, Planted
+from mlctl.simulator.control_plane.control import CloudStatus, QuotaStatus
+from mlctl.simulator.control_plane.faults import ActiveFault, AnyFault
 from mlctl.simulator.control_plane.resources import operations, quota
-from mlctl.simulator.control_plane.resources.operations import Running
-from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import rows
-from mlctl.simulator.control_plane.state.context import Catalog, Found
+from mlctl.simulator.control_plane.state.context import Catalog, StoredResource
 from mlctl.simulator.control_plane.state.errors import NOT_FOUND, Refusal
-from mlctl.simulator.control_plane.state.settings import Settings
+from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.store import Store, StoreError
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalEngine, LocalJobs
@@ -52,7 +52,7 @@ class LocalStateError(Permanent):
 class LocalOperation:
     """A write to the local cloud; waiting moves the virtual clock and never sleeps."""
 
-    def __init__(self, place: Place, number: int | None) -> None:
+    def __init__(self, place: WorkspaceHandle, number: int | None) -> None:
         self._place = place
         self.number = number
 
@@ -109,7 +109,7 @@ class LocalBackend:
         with translated():
             store = path if isinstance(path, Store) else Store(path)
         self.scope = scope
-        self._place = Place(store, scope, location, catalog)
+        self._place = WorkspaceHandle(store, scope, location, catalog)
 
     def within(self, scope: Scope, location: str = LOCATION) -> LocalBackend:
         """Another workspace of the same cloud, on the same connection."""
@@ -121,7 +121,7 @@ class LocalBackend:
         """The workspace's region."""
         place = self._place
         with translated(), place.store.look() as db:
-            return rows.world(db, place.scope, place.location).location
+            return rows.workspace_state(db, place.scope, place.location).location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         """The resources that exist, by the address as asked."""
@@ -136,7 +136,7 @@ class LocalBackend:
             NotFound: the parent does not exist.
         """
         with translated():
-            return [_live(each) for each in service.siblings(self._place, kind, parent)]
+            return [_live(each) for each in service.list_resources(self._place, kind, parent)]
 
     def put(self, address: Address, body: Mapping[str, Data]) -> LocalOperation:
         """Create or overwrite.
@@ -239,26 +239,26 @@ class LocalBackend:
         """Which other workspace of the subscription has the name in a region."""
         place = self._place
         with translated(), place.store.look() as db:
-            world = rows.world(db, place.scope, place.location)
-            other = rows.owner(db, world, address, location)
+            world = rows.workspace_state(db, place.scope, place.location)
+            other = rows.name_owner(db, world, address, location)
         return f"workspace `{other}` has it" if other else None
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash."""
         place = self._place
         with translated(), place.store.look() as db:
-            world = rows.world(db, place.scope, place.location)
+            world = rows.workspace_state(db, place.scope, place.location)
             return rows.find_code(db, world.workspace, sha256)
 
-    def operation(self, token: str) -> Running | None:
+    def operation(self, token: str) -> LongRunningOperation | None:
         """The operation that any process began, by its id; None when there is none."""
         place = self._place
         with translated(), place.store.look() as db:
-            seed = rows.world(db, place.scope, place.location).seed
+            seed = rows.workspace_state(db, place.scope, place.location).seed
             number = operations.number_of(seed, token)
             return None if number is None else operations.find(db, number)
 
-    def status(self) -> Status:
+    def status(self) -> CloudStatus:
         """The whole cloud at this moment."""
         with translated():
             return control.status(self._place)
@@ -275,22 +275,22 @@ class LocalBackend:
     def settle(self) -> float:
         """Let virtual time pass until nothing runs any more."""
         with translated():
-            return control.settle(self._place)
+            return control.finish_operations(self._place)
 
     def reset(self, seed: int | str = 0) -> None:
         """Make the whole cloud new."""
         with translated():
             control.reset(self._place, str(seed))
 
-    def configure(self, settings: Settings) -> None:
+    def configure(self, settings: CloudSettings) -> None:
         """Set how long things take and how strict the cloud is."""
         with translated():
             control.configure(self._place, settings)
 
-    def pools(self, location: str | None = None) -> tuple[Pool, ...]:
+    def pools(self, location: str | None = None) -> tuple[QuotaStatus, ...]:
         """The quotas of a region (the workspace's), or those that hold `limits.EVERYWHERE`."""
         with translated():
-            return control.pools(self._place, self.location if location is None else location)
+            return control.quotas(self._place, self.location if location is None else location)
 
     def set_quota(
         self,
@@ -313,7 +313,9 @@ class LocalBackend:
         }
         limits = {name: limit for name, limit in general.items() if limit is not None}
         with translated():
-            control.set_caps(self._place, location or self.location, limits | dict(families or {}))
+            control.set_quotas(
+                self._place, location or self.location, limits | dict(families or {})
+            )
 
     def set_pool_limits(self, *, pools: int | None = None, vms: int | None = None) -> None:
         """Set how many Batch Pools the account may have, and how many VMs each; None leaves one.
@@ -324,14 +326,14 @@ class LocalBackend:
         given = {quota.BATCH_POOLS: pools, quota.VMS_PER_POOL: vms}
         limits = {name: limit for name, limit in given.items() if limit is not None}
         with translated():
-            control.set_caps(self._place, quota.EVERYWHERE, limits)
+            control.set_quotas(self._place, quota.EVERYWHERE, limits)
 
     def add_fault(self, fault: AnyFault) -> int:
         """Set a fault for calls to come; its number."""
         with translated():
             return control.add_fault(self._place, fault)
 
-    def faults(self) -> tuple[Planted, ...]:
+    def faults(self) -> tuple[ActiveFault, ...]:
         """The faults that are set, and how many calls each has seen."""
         return self.status().faults
 
@@ -345,7 +347,7 @@ class LocalBackend:
             return control.clear_faults(self._place, numbers)
 
 
-def _live(found: Found) -> Live:
+def _live(found: StoredResource) -> Live:
     found.body["properties"]["provisioningState"] = found.state
     return Live(found.address, found.body)
 

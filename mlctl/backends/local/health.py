@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from mlctl.backends.ports.health import Check, Verdict
 from mlctl.kinds.address import Scope
-from mlctl.simulator.control_plane.control import Status
+from mlctl.simulator.control_plane.control import CloudStatus
 
 
-def checkup(status: Status, scope: Scope, location: str) -> Iterator[Check]:
+def checkup(status: CloudStatus, scope: Scope, location: str) -> Iterator[Check]:
     """The state file, and the locks on the workspace, above it and in it."""
     yield Check("backend", Verdict.OK, f"open, in {location}")
     held = [

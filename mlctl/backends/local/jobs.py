@@ -16,7 +16,7 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane import billing, disruptions
 from mlctl.simulator.control_plane import metrics as measured
 from mlctl.simulator.control_plane import nodes as cluster_nodes
-from mlctl.simulator.control_plane.billing import Used
+from mlctl.simulator.control_plane.billing import UsageRow
 from mlctl.simulator.control_plane.jobs import (
     artifacts,
     batch_jobs,
@@ -26,17 +26,17 @@ from mlctl.simulator.control_plane.jobs import (
     training_jobs,
 )
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
-from mlctl.simulator.control_plane.jobs.records import Known
-from mlctl.simulator.control_plane.jobs.training_jobs import Asked
-from mlctl.simulator.control_plane.jobs.workload import Load
-from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.jobs.records import JobRecord
+from mlctl.simulator.control_plane.jobs.training_jobs import TrainingRequest
+from mlctl.simulator.control_plane.jobs.workload import Workload
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.metrics import Bucket
 from mlctl.simulator.engine.model import Parameter, Tenancy, Tier
 from mlctl.simulator.engine.processes import Capacity, Preemption
 
 
-def nodes(place: Place, cluster: Address) -> list[Node]:
+def nodes(place: WorkspaceHandle, cluster: Address) -> list[Node]:
     """The nodes of a cluster.
 
     Raises:
@@ -44,12 +44,12 @@ def nodes(place: Place, cluster: Address) -> list[Node]:
     """
     return [
         Node(each.id, each.state, each.private_ip, each.public_ip, each.port, each.job)
-        for each in cluster_nodes.nodes(place, cluster)
+        for each in cluster_nodes.list_nodes(place, cluster)
     ]
 
 
 def metrics(
-    place: Place,
+    place: WorkspaceHandle,
     cluster: Address,
     names: Sequence[str],
     interval: float | None,
@@ -68,14 +68,14 @@ def metrics(
 
 
 def _interval(one: Bucket) -> Interval:
-    return Interval(measured.moment(one), one.average, one.minimum, one.maximum, one.total)
+    return Interval(measured.interval_start(one), one.average, one.minimum, one.maximum, one.total)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalJobs:
     """The jobs of a workspace of a simulated cloud."""
 
-    place: Place
+    place: WorkspaceHandle
 
     @property
     def simulated(self) -> bool:
@@ -87,7 +87,7 @@ class LocalJobs:
         endpoint: str,
         deployment: str | None,
         body: Mapping[str, Data],
-        load: Load,
+        load: Workload,
         workload: str,
     ) -> Job:
         """Call an endpoint.
@@ -103,7 +103,9 @@ class LocalJobs:
                 )
             )
 
-    def create(self, name: str | None, body: Mapping[str, Data], load: Load, workload: str) -> Job:
+    def create(
+        self, name: str | None, body: Mapping[str, Data], load: Workload, workload: str
+    ) -> Job:
         """Submit a command job.
 
         Raises:
@@ -111,7 +113,7 @@ class LocalJobs:
             BackendError: refused.
         """
         with translated():
-            asked = Asked(name, body["properties"], load, workload)
+            asked = TrainingRequest(name, body["properties"], load, workload)
             return self._job(training_jobs.create(self.place, asked))
 
     def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
@@ -131,7 +133,7 @@ class LocalJobs:
             NotFound: there is none of that name.
         """
         with translated():
-            return self._job(records.find(self.place, name))
+            return self._job(records.get_job(self.place, name))
 
     def list(
         self, endpoint: str | None = None, deployment: str | None = None
@@ -142,7 +144,7 @@ class LocalJobs:
             NotFound: there is no such endpoint or deployment.
         """
         with translated():
-            return [self._job(each) for each in records.list_(self.place, endpoint, deployment)]
+            return [self._job(each) for each in records.list_jobs(self.place, endpoint, deployment)]
 
     def cancel(self, name: str) -> Job:
         """Cancel a job.
@@ -165,7 +167,7 @@ class LocalJobs:
         with translated():
             for each in job_events.follow(self.place, name, seconds, detail=detail):
                 events = tuple(map(_happening, each.events))
-                counts = cluster_nodes.by_state(each.nodes) if each.nodes else {}
+                counts = cluster_nodes.node_state_counts(each.nodes) if each.nodes else {}
                 yield Progress(each.now, self._job(each.known), counts, events)
 
     def metrics(self, name: str) -> builtins.list[Point]:
@@ -185,7 +187,7 @@ class LocalJobs:
             NotFound: there is no such job.
         """
         with translated():
-            yield from artifacts.of(records.find(self.place, name))
+            yield from artifacts.files_of(records.get_job(self.place, name))
 
     def story(self, name: str) -> Iterator[str]:
         """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
@@ -194,9 +196,9 @@ class LocalJobs:
             NotFound: there is no such job.
         """
         with translated():
-            yield from job_events.story(self.place, name)
+            yield from job_events.event_lines(self.place, name)
 
-    def _job(self, known: Known) -> Job:
+    def _job(self, known: JobRecord) -> Job:
         return Job(known.row.name, known.body(self.place.scope))
 
 
@@ -204,7 +206,7 @@ class LocalJobs:
 class LocalEngine:
     """What nodes and jobs of a simulated cloud meet with. Everything counts from now on."""
 
-    place: Place
+    place: WorkspaceHandle
 
     def parameters(self) -> list[Parameter]:
         """Every setting, with where its value comes from."""
@@ -266,7 +268,7 @@ class LocalEngine:
         with translated():
             pool_jobs.set_tenancy(self.place, Tenancy(slots, arrivals, mean_s))
 
-    def used(self, ratio: float) -> list[Used]:
+    def used(self, ratio: float) -> list[UsageRow]:
         """Node-hours and cost of everything; `ratio`: of a low-priority price to a dedicated one.
 
         Raises:
@@ -275,12 +277,12 @@ class LocalEngine:
         with translated():
             return billing.of_workspace(self.place, ratio)
 
-    def workloads(self) -> dict[str, Load]:
+    def workloads(self) -> dict[str, Workload]:
         """Every workload by its name."""
         with translated():
             return disruptions.workloads(self.place)
 
-    def set_workload(self, name: str, load: Load) -> Load:
+    def set_workload(self, name: str, load: Workload) -> Workload:
         """Say how long jobs take that name this workload; over what it said before.
 
         Raises:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol, runtime_checkable
 
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.control_plane.jobs.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Jobs(Protocol):
         endpoint: str,
         deployment: str | None,
         body: Mapping[str, Data],
-        load: Load,
+        load: Workload,
         workload: str,
     ) -> Job:
         """Call an endpoint: `body` has ARM's properties of a batch job.
@@ -88,7 +88,9 @@ class Jobs(Protocol):
             BackendError: refused.
         """
 
-    def create(self, name: str | None, body: Mapping[str, Data], load: Load, workload: str) -> Job:
+    def create(
+        self, name: str | None, body: Mapping[str, Data], load: Workload, workload: str
+    ) -> Job:
         """Submit a command job: `body` is ARM's; a name is made up where there is none.
 
         Raises:

@@ -19,7 +19,7 @@ from mlctl.cli.parser.command import add
 from mlctl.cli.parser.flags import option
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME
 
 
 class InputType(StrEnum):
@@ -111,7 +111,7 @@ _INVOKE = (
         metavar="NAME",
         help="What `mlctl local workload set NAME` said of the work.",
         panel=SIMULATED,
-        default=DEFAULT,
+        default=DEFAULT_NAME,
     ),
     *workload_flags.BATCH,
 )

@@ -28,7 +28,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import JOB, Resource, Scope
 from mlctl.kinds.values import complete, encode
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME
 from mlctl.source import dump
 
 _CREATE = (
@@ -51,7 +51,7 @@ _CREATE = (
         metavar="NAME",
         help="What `mlctl local workload set NAME` said of the work.",
         panel=SIMULATED,
-        default=DEFAULT,
+        default=DEFAULT_NAME,
     ),
     *workload_flags.TRAINING,
     flags.OUTPUT,

@@ -25,7 +25,7 @@ from mlctl.cli.session import Session
 if TYPE_CHECKING:
     from mlctl.emulator.instance_file import Running
     from mlctl.emulator.requests.settings import Settings
-    from mlctl.simulator.control_plane.http_faults import Style
+    from mlctl.simulator.control_plane.http_faults import OperationStyle
 
 app = typer.Typer(
     help="The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs.",
@@ -194,14 +194,14 @@ def _settings(
     )
 
 
-def _style(session: Session) -> Style:
-    from mlctl.simulator.control_plane.http_faults import Style
+def _style(session: Session) -> OperationStyle:
+    from mlctl.simulator.control_plane.http_faults import OperationStyle
 
-    text = session.environment.get(STYLE_VARIABLE, Style.ASYNC.value)
-    if text not in [each.value for each in Style]:
-        known = ", ".join(each.value for each in Style)
+    text = session.environment.get(STYLE_VARIABLE, OperationStyle.ASYNC.value)
+    if text not in [each.value for each in OperationStyle]:
+        known = ", ".join(each.value for each in OperationStyle)
         raise typer.BadParameter(f"`{text}` is not one of {known}", param_hint=f"${STYLE_VARIABLE}")
-    return Style(text)
+    return OperationStyle(text)
 
 
 def _pace(text: str) -> float | None:

@@ -13,7 +13,7 @@ from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.simulator.control_plane import faults
-from mlctl.simulator.control_plane.http_faults import RetryAfter, Style, WireFault
+from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
 
 if TYPE_CHECKING:
     from mlctl.pointer import Data
@@ -107,7 +107,8 @@ def add(
         typer.Option("--bytes", min=0, help="Where a truncated answer breaks off; at 0."),
     ] = None,
     style: Annotated[
-        Style | None, typer.Option("--style", help="How the emulator tells that a write goes on.")
+        OperationStyle | None,
+        typer.Option("--style", help="How the emulator tells that a write goes on."),
     ] = None,
 ) -> Exit:
     """Make calls to come go wrong, in the cloud or on the way to its emulator.
@@ -133,12 +134,12 @@ def add(
     given = {name: held for name, held in said.items() if held is not None}
     counted = {"nth": nth, "times": times, "every": every, "seconds": duration(seconds)}
     try:
-        fault = faults.read({"trouble": trouble.value, **counted, **given})
+        fault = faults.from_json({"trouble": trouble.value, **counted, **given})
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     with opened(session) as local:
         session.out(str(local.add_fault(fault)))
-    if isinstance(fault, WireFault) and not _emulated():
+    if isinstance(fault, HttpFault) and not _emulated():
         session.note(
             "it strikes requests to the emulator only, and none was started in this folder:"
             " `mlctl emulator start`"

@@ -17,7 +17,7 @@ from mlctl.cli.parser.command import add, command
 from mlctl.cli.parser.flags import option
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME
 
 _DELAYS = {
     "allocation": "From asking for a node to having it.",
@@ -62,7 +62,7 @@ _NAME = option(
     "-n",
     metavar="NAME",
     help="The workload, for jobs that name it; that of all others unless given.",
-    default=DEFAULT,
+    default=DEFAULT_NAME,
 )
 _WORKLOAD_TEXT = (
     "Say how much there is to do in a job, and how long it takes, for the jobs to come.\n\n"

@@ -11,7 +11,7 @@ from mlctl.backends.ports.jobs import Jobs
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.flags import option
 from mlctl.cli.parser.tree import SIMULATED
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 
 BATCH = (
     option(
@@ -103,7 +103,7 @@ TRAINING = (
 _FIELDS = [one.name for one in (*BATCH, *TRAINING) if one.name != "trace"]
 
 
-def load(words: Mapping[str, Any]) -> Load:
+def load(words: Mapping[str, Any]) -> Workload:
     """What the flags say.
 
     Raises:
@@ -116,7 +116,7 @@ def load(words: Mapping[str, Any]) -> Load:
         if {"seconds_per_file", "seconds_per_mini_batch"} & {*given}:
             raise UsageError("--trace has the times: leave the other flags of time out.")
         given["times"] = _times(trace)
-    return Load(**given)
+    return Workload(**given)
 
 
 def check(jobs: Jobs, words: Mapping[str, Any]) -> None:
@@ -128,7 +128,7 @@ def check(jobs: Jobs, words: Mapping[str, Any]) -> None:
     if jobs.simulated:
         return
     given = [name for name in (*_FIELDS, "trace") if words.get(name) is not None]
-    given += ["workload"] if words["workload"] != DEFAULT else []
+    given += ["workload"] if words["workload"] != DEFAULT_NAME else []
     if given:
         said = ", ".join("--" + name.replace("_", "-") for name in given)
         text = f"{said}: only the simulated cloud (--backend local) is told what work takes."

@@ -118,7 +118,7 @@ def _container(call: Call) -> Container | None:
 
 def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
     """The containers of the kind from one name (in lower case) to another, by name."""
-    within = rows.holder(Address(call.kind, ""))
+    within = rows.collection_key(Address(call.kind, ""))
     with call.store.look() as db:
         found = db.execute(
             "SELECT name, version, json_extract(body, '$.systemData') FROM resources"

@@ -8,7 +8,7 @@ from mlctl.emulator.http.messages import ArmError, Response, missing, reply
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import locks
-from mlctl.simulator.control_plane.locks import Level, Lock, Verb
+from mlctl.simulator.control_plane.locks import Lock, LockedAction, LockLevel
 from mlctl.simulator.control_plane.state import clock
 
 _LOCKS = locks.PROVIDER + "/"
@@ -26,7 +26,9 @@ def refuse(call: Call, path: str) -> None:
     scope = "".join("/" + unquote(part) for part in path.split("/") if part)
     if method in ("PUT", "PATCH", "POST", "DELETE") and _LOCKS.casefold() not in scope.casefold():
         with call.store.look() as db:
-            locks.refuse(db, scope, Verb.DELETE if method == "DELETE" else Verb.WRITE)
+            locks.check(
+                db, scope, LockedAction.DELETE if method == "DELETE" else LockedAction.WRITE
+            )
 
 
 def put_lock(call: Call) -> Response:
@@ -36,7 +38,7 @@ def put_lock(call: Call) -> Response:
         ArmError: 400, its level is none.
     """
     properties = call.data.get("properties") or {}
-    levels = {each.value.casefold(): each for each in Level}
+    levels = {each.value.casefold(): each for each in LockLevel}
     level = levels.get(str(properties.get("level")).casefold())
     if level is None:
         text = f"`{properties.get('level')}` is no level of a lock: it is CanNotDelete or ReadOnly."
@@ -62,7 +64,7 @@ def show_locks(call: Call) -> Response:
     with call.store.look() as db:
         found = [
             each
-            for each in locks.every(db)
+            for each in locks.list_locks(db)
             if each.holds(scope) or Lock(scope, "").holds(each.scope)
         ]
     return reply({"value": [_shown(each) for each in found]})

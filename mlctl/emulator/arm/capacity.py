@@ -11,10 +11,10 @@ from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control
-from mlctl.simulator.control_plane.control import Pool
+from mlctl.simulator.control_plane.control import QuotaStatus
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources import quota
-from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 # Types and names of the swagger's example (2024-04-01, Usage/list.json).
 _GENERAL = {
@@ -28,8 +28,8 @@ def usages(call: Call) -> Response:
     """GET of the quotas of a region: clusters, cores, and cores by family."""
     home = call.settings.home
     scope = Scope(call.names["subscription"], home.resource_group, home.workspace)
-    location = part.region(call.names["location"])
-    pools = control.pools(Place(call.store, scope, location, catalog), location)
+    location = part.region_name(call.names["location"])
+    pools = control.quotas(WorkspaceHandle(call.store, scope, location, catalog), location)
     return reply({"value": [_usage(call, each) for each in pools if each.name != quota.ENDPOINTS]})
 
 
@@ -44,7 +44,7 @@ def family(name: str) -> str:
     return f"{bare} Cluster Dedicated vCPUs"
 
 
-def _usage(call: Call, pool: Pool) -> Data:
+def _usage(call: Call, pool: QuotaStatus) -> Data:
     kind, name = _GENERAL.get(pool.name, ("vmFamily", family(pool.name)))
     own = "" if pool.name in _GENERAL else "/" + name.replace(" ", "_")
     return {

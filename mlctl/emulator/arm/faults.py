@@ -13,48 +13,48 @@ from mlctl.emulator.http.messages import LOST, ArmError, Request, Response, repl
 from mlctl.emulator.requests.call import Call
 from mlctl.simulator.control_plane import control, faults
 from mlctl.simulator.control_plane.http_faults import (
+    HttpFault,
+    HttpFaultKind,
+    OperationStyle,
     RetryAfter,
-    Style,
-    Trouble,
-    WireFault,
 )
-from mlctl.simulator.control_plane.service import Place
 from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 
-def meet(store: Store, request: Request) -> Sequence[WireFault]:
+def meet(store: Store, request: Request) -> Sequence[HttpFault]:
     """Count a request for every fault that it matches; those that strike it."""
     with store.look() as db:
-        if not faults.are_planted(db):
+        if not faults.any_active(db):
             return ()
     with store.change() as db:
-        return faults.meet(db, request.method, request.path)
+        return faults.match_request(db, request.method, request.path)
 
 
-def refuse(struck: Sequence[WireFault], now: float) -> None:
+def refuse(struck: Sequence[HttpFault], now: float) -> None:
     """What keeps a request from being carried out.
 
     Raises:
         ArmError: a fault refuses it, or hangs up.
     """
     for each in struck:
-        if each.trouble is Trouble.REFUSE:
+        if each.trouble is HttpFaultKind.REFUSE:
             raise ArmError(each.status, each.reason, each.message, headers=_retry(each, now))
-        if each.trouble is Trouble.HANG_UP:
+        if each.trouble is HttpFaultKind.HANG_UP:
             raise ArmError(503, "ConnectionLost", each.message, cut=LOST)
 
 
-def style(struck: Sequence[WireFault], usual: Style) -> Style:
+def style(struck: Sequence[HttpFault], usual: OperationStyle) -> OperationStyle:
     """The style of long-running operations that this request gets."""
-    return next((each.style for each in struck if each.trouble is Trouble.STYLE), usual)
+    return next((each.style for each in struck if each.trouble is HttpFaultKind.STYLE), usual)
 
 
-def spoil(response: Response, struck: Sequence[WireFault]) -> Response:
+def spoil(response: Response, struck: Sequence[HttpFault]) -> Response:
     """What becomes of an answer on its way."""
     for each in struck:
-        if each.trouble is Trouble.SLOW:
+        if each.trouble is HttpFaultKind.SLOW:
             response = replace(response, wait=response.wait + each.seconds)
-        if each.trouble is Trouble.TRUNCATE and len(response.body) > each.bytes:
+        if each.trouble is HttpFaultKind.TRUNCATE and len(response.body) > each.bytes:
             response = replace(response, cut=each.bytes)
     return response
 
@@ -71,7 +71,7 @@ def add(call: Call) -> Response:
         ArmError: 400, it is neither.
     """
     try:
-        fault = faults.read(call.data)
+        fault = faults.from_json(call.data)
     except ValueError as error:
         raise ArmError(400, "InvalidFault", f"This is no fault: {error}.") from None
     return reply({"number": control.add_fault(_place(call), fault)}, 201)
@@ -82,11 +82,11 @@ def clear(call: Call) -> Response:
     return reply({"removed": control.clear_faults(_place(call))})
 
 
-def _place(call: Call) -> Place:
-    return Place(call.store, call.settings.home, LOCATION, catalog)
+def _place(call: Call) -> WorkspaceHandle:
+    return WorkspaceHandle(call.store, call.settings.home, LOCATION, catalog)
 
 
-def _retry(fault: WireFault, now: float) -> dict[str, str]:
+def _retry(fault: HttpFault, now: float) -> dict[str, str]:
     match fault.retry_after:
         case RetryAfter.NONE:
             return {}

@@ -19,8 +19,8 @@ from mlctl.simulator.control_plane.jobs import (
     training_jobs,
 )
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
-from mlctl.simulator.control_plane.jobs.records import Known
-from mlctl.simulator.control_plane.jobs.training_jobs import Asked
+from mlctl.simulator.control_plane.jobs.records import JobRecord
+from mlctl.simulator.control_plane.jobs.training_jobs import TrainingRequest
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import NOT_FOUND, Refusal, missing
 
@@ -67,7 +67,9 @@ def create(call: Call) -> Response:
     if properties.get("jobType") != "Command":
         text = f"The emulator runs command jobs, not `{properties.get('jobType')}`."
         raise ArmError(400, "UnsupportedJobType", text, target="jobType")
-    return reply(_body(call, training_jobs.create(call.place, Asked(name, properties))), 201)
+    return reply(
+        _body(call, training_jobs.create(call.place, TrainingRequest(name, properties))), 201
+    )
 
 
 def show_all(call: Call) -> Response:
@@ -89,7 +91,7 @@ def cancel(call: Call) -> Response:
     return Response(200)
 
 
-def look(call: Call) -> Known:
+def look(call: Call) -> JobRecord:
     """The job that the path names; in virtual time some of it passes, until the job has ended.
 
     Raises:
@@ -102,7 +104,7 @@ def look(call: Call) -> Known:
     return found(call)
 
 
-def found(call: Call) -> Known:
+def found(call: Call) -> JobRecord:
     """The job that the path names.
 
     Raises:
@@ -111,7 +113,7 @@ def found(call: Call) -> Known:
     return named(call, call.names["name"])
 
 
-def named(call: Call, name: str) -> Known:
+def named(call: Call, name: str) -> JobRecord:
     """A job.
 
     Raises:
@@ -124,29 +126,29 @@ def named(call: Call, name: str) -> Known:
     return known
 
 
-def _known(call: Call, name: str) -> Known | None:
+def _known(call: Call, name: str) -> JobRecord | None:
     try:
-        return records.find(call.place, name)
+        return records.get_job(call.place, name)
     except Refusal as refusal:
         if refusal.status != NOT_FOUND:
             raise
         return None
 
 
-def _jobs(call: Call) -> list[Known]:
+def _jobs(call: Call) -> list[JobRecord]:
     endpoint, deployment = call.names.get("parent"), call.names.get("deployment")
     there = [Address("batch-endpoint", endpoint)] if endpoint else []
     there += [Address("batch-deployment", deployment, endpoint)] if deployment else []
     if any(call.peek(each) is None for each in there):
         return []
-    return records.list_(call.place, endpoint, deployment)
+    return records.list_jobs(call.place, endpoint, deployment)
 
 
-def _key(job: Known) -> str:
+def _key(job: JobRecord) -> str:
     return f"{clock.iso(job.row.created)} {job.row.name.casefold()}"
 
 
-def _body(call: Call, job: Known) -> dict[str, Data]:
+def _body(call: Call, job: JobRecord) -> dict[str, Data]:
     """ARM's body; what only the simulated cloud knows stays out of it."""
     body, row = job.body(call.scope), job.row
     properties = {key: held for key, held in body["properties"].items() if key not in _OURS}

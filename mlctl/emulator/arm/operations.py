@@ -11,15 +11,15 @@ from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.http_faults import Style
+from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.resources.operations import (
     FAILED,
     RUNNING,
     SUCCEEDED,
-    Failure,
-    Running,
-    Verb,
+    LongRunningOperation,
+    OperationFailure,
+    OperationKind,
 )
 from mlctl.simulator.control_plane.state import clock
 
@@ -68,7 +68,7 @@ def result(call: Call) -> Response:
         return Response(_ACCEPTED, {"location": here, **hint(call, running.number)})
     if running.failure and running.status == FAILED:
         raise _failed(running.failure)
-    found = None if running.verb is Verb.DELETE else call.peek(running.address)
+    found = None if running.verb is OperationKind.DELETE else call.peek(running.address)
     return reply(views.resource(call, found)) if found else Response(_NO_CONTENT)
 
 
@@ -83,10 +83,10 @@ def hint(call: Call, number: int) -> dict[str, str]:
     return {"x-ms-retry-after-ms": str(round(wait * 1000))}
 
 
-def _begun(call: Call, number: int | None) -> Running | None:
+def _begun(call: Call, number: int | None) -> LongRunningOperation | None:
     if number is None:
         return None
-    if call.style is not Style.SYNC:
+    if call.style is not OperationStyle.SYNC:
         with call.store.look() as db:
             return operations.find(db, number)
     ended = service.finish(call.place, number)
@@ -95,21 +95,21 @@ def _begun(call: Call, number: int | None) -> Running | None:
     return ended
 
 
-def _headers(call: Call, running: Running) -> dict[str, str]:
+def _headers(call: Call, running: LongRunningOperation) -> dict[str, str]:
     if running.status != RUNNING:
         return {}
     headers = hint(call, running.number)
     match call.style:
-        case Style.ASYNC:
+        case OperationStyle.ASYNC:
             headers["azure-asyncoperation"] = _url(call, running, 0)
-        case Style.LOCATION:
+        case OperationStyle.LOCATION:
             headers["location"] = _url(call, running, 1)
-        case Style.STATE | Style.SYNC:
+        case OperationStyle.STATE | OperationStyle.SYNC:
             pass
     return headers
 
 
-def _url(call: Call, running: Running, which: int) -> str:
+def _url(call: Call, running: LongRunningOperation, which: int) -> str:
     world = call.world
     segment = _SEGMENTS.get(running.address.kind, _MFE_SEGMENTS)[which]
     token = operations.token(world.seed, running.number)
@@ -128,7 +128,7 @@ def _there(call: Call) -> Call:
     return replace(call, names={**call.names, **named})
 
 
-def _polled(call: Call) -> Running:
+def _polled(call: Call) -> LongRunningOperation:
     """The operation as it stands, or as it ends where waiting for it lets time pass."""
     token = call.names["token"]
     with call.store.look() as db:
@@ -142,7 +142,7 @@ def _polled(call: Call) -> Running:
     return service.finish(call.place, running.number) or running
 
 
-def _status(call: Call, running: Running) -> Data:
+def _status(call: Call, running: LongRunningOperation) -> Data:
     body: dict[str, Data] = {
         "id": call.request.path,
         "name": call.names["token"],
@@ -162,5 +162,5 @@ def _status(call: Call, running: Running) -> Data:
     return body
 
 
-def _failed(failure: Failure) -> ArmError:
+def _failed(failure: OperationFailure) -> ArmError:
     return ArmError(400, failure.code, failure.message)

@@ -13,7 +13,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts
-from mlctl.simulator.control_plane.jobs.records import Known
+from mlctl.simulator.control_plane.jobs.records import JobRecord
 
 _LEFT = "ExperimentRun/dcid.{run}"  # of the artifacts, in the store that is for them
 _NAMED = "azureml/{run}"  # of the named outputs, in the default store
@@ -41,10 +41,10 @@ def resolved(call: Call) -> Response:
     return reply({"values": {each: {"uri": _uri(call, str(each))} for each in wanted}})
 
 
-def _laid_out(call: Call, known: Known) -> list[str]:
+def _laid_out(call: Call, known: JobRecord) -> list[str]:
     """Make blobs of all that a job leaves behind; the names of its named outputs."""
     names: dict[str, None] = {}
-    for path, text in artifacts.of(known):
+    for path, text in artifacts.files_of(known):
         of_all, *rest = path.parts
         if of_all == artifacts.OUTPUTS:
             names[rest[0]] = None

@@ -12,7 +12,7 @@ from mlctl.emulator.requests import listing, views
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data, Pointer
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
 
 _SCALE = ("properties", "properties", "scaleSettings")
@@ -100,7 +100,7 @@ def nodes(call: Call) -> Response:
     return reply({"nodes": found})
 
 
-def _put(call: Call, body: dict[str, Data], old: Found | None) -> Response:
+def _put(call: Call, body: dict[str, Data], old: StoredResource | None) -> Response:
     number = service.put(call.place, call.address, body)
     return operations.written(call, number, created=old is None)
 

@@ -15,7 +15,7 @@ from mlctl.emulator.storage.blobs import BlobError
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts
-from mlctl.simulator.control_plane.jobs.records import Known
+from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.engine.jobs import Status
 
@@ -63,9 +63,9 @@ def log(call: Call) -> Response:
     return Response(200, {"content-type": "text/plain; charset=utf-8"}, texts[asked].encode())
 
 
-def _logs(known: Known) -> Iterator[tuple[str, str]]:
+def _logs(known: JobRecord) -> Iterator[tuple[str, str]]:
     """The logs that there are by now, under the names by which the SDK knows what to print."""
-    for path, text in artifacts.of(known):
+    for path, text in artifacts.files_of(known):
         name = path.relative_to(path.parts[0]).as_posix()
         if path.parts[0] != artifacts.ARTIFACTS or known.view.started is None:
             continue
@@ -75,7 +75,7 @@ def _logs(known: Known) -> Iterator[tuple[str, str]]:
             yield _SCORING, text
 
 
-def _warnings(known: Known) -> Iterator[str]:
+def _warnings(known: JobRecord) -> Iterator[str]:
     view = known.view
     if view.warning:
         yield view.warning

@@ -15,7 +15,7 @@ from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.rows import NOWHERE
+from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
 
 TENANT = str(uuid5(NAMESPACE_URL, "mlctl/tenant"))
 # The versions that azure-ai-ml 1.35.2 asks for; any other is answered as well.
@@ -81,15 +81,15 @@ def make(call: Call) -> Response:
     """
     names = call.names
     asked = Scope(names["subscription"], names["group"], names["workspace"])
-    location = part.region(call.data.get("location") or LOCATION)
+    location = part.region_name(call.data.get("location") or LOCATION)
     if location not in catalog.regions():
         text = f"The provided location '{location}' is not available."
         raise ArmError(400, "LocationNotAvailableForResourceType", text, target="location")
     with call.store.change() as db:
-        made = rows.world(db, asked, location).workspace == NOWHERE
+        made = rows.workspace_state(db, asked, location).workspace == NO_WORKSPACE
         if made:
-            rows.make_workspace(db, asked, location)
-        world = rows.world(db, asked, location)
+            rows.add_workspace(db, asked, location)
+        world = rows.workspace_state(db, asked, location)
     body = _workspace(call, Workspace(world.scope, world.location))
     return reply(body, 201 if made else 200)
 

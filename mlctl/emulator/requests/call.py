@@ -17,12 +17,12 @@ from mlctl.emulator.requests.settings import VIRTUAL, Settings
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.http_faults import Style
-from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state import rows
-from mlctl.simulator.control_plane.state.context import Found
-from mlctl.simulator.control_plane.state.rows import NOWHERE, World
+from mlctl.simulator.control_plane.state.context import StoredResource
+from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE, WorkspaceState
 from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Call:
     store: Store
     shelf: Shelf
     settings: Settings
-    style: Style
+    style: OperationStyle
 
     @property
-    def world(self) -> World:
+    def world(self) -> WorkspaceState:
         """The cloud as seen from the workspace that the path names.
 
         Raises:
@@ -49,8 +49,8 @@ class Call:
         home = self.settings.home
         at_home = same(asked, home)
         with self.store.look() as db:
-            world = rows.world(db, home if at_home else asked, LOCATION)
-        if self.settings.strict and world.workspace == NOWHERE and not at_home:
+            world = rows.workspace_state(db, home if at_home else asked, LOCATION)
+        if self.settings.strict and world.workspace == NO_WORKSPACE and not at_home:
             raise missing(
                 f"{PROVIDER}/workspaces/{asked.workspace}",
                 f"resource group '{asked.resource_group}'",
@@ -63,9 +63,9 @@ class Call:
         return self.world.scope
 
     @property
-    def place(self) -> Place:
+    def place(self) -> WorkspaceHandle:
         """Where the cloud's verbs work."""
-        return Place(self.store, self.world.scope, self.world.location, catalog)
+        return WorkspaceHandle(self.store, self.world.scope, self.world.location, catalog)
 
     @property
     def local(self) -> LocalBackend:
@@ -87,7 +87,7 @@ class Call:
         """
         return bodies.read(self.request.body)
 
-    def peek(self, address: Address) -> Found | None:
+    def peek(self, address: Address) -> StoredResource | None:
         """A resource as it stands; unlike the verbs of the cloud, this meets no fault."""
         with self.store.look() as db:
             return rows.find(db, self.world.workspace, address)

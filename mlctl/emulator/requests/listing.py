@@ -19,7 +19,7 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import rows
-from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.context import StoredResource
 
 Item = TypeVar("Item")
 _COLUMNS = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
@@ -54,21 +54,21 @@ def cut(call: Call, items: Iterable[Item], key: Callable[[Item], str]) -> Page[I
     return _page(call, rest, lambda each: [key(each)])
 
 
-def resources(call: Call, parent: str | None) -> Page[Found]:
+def resources(call: Call, parent: str | None) -> Page[StoredResource]:
     """The resources of the call's kind (of one parent), by name.
 
     Raises:
         Refusal: there is no such parent (404), or a fault was set for the call.
     """
     name, number = _after(call, str, int) or ["", 0]
-    found = service.page(call.place, call.kind, parent, (name, number), _limit(call) + 1)
+    found = service.list_page(call.place, call.kind, parent, (name, number), _limit(call) + 1)
     return _page(call, found, lambda each: [each.address.name.lower(), each.id])
 
 
 def names(call: Call) -> Page[str]:
     """The names of the call's kind, each once, in lower case."""
     (after,) = _after(call, str) or [""]
-    within = rows.holder(Address(call.kind, ""))
+    within = rows.collection_key(Address(call.kind, ""))
     with call.store.look() as db:
         found = db.execute(
             "SELECT DISTINCT lower(name) FROM resources WHERE workspace = ? AND kind = ?"
@@ -78,7 +78,7 @@ def names(call: Call) -> Page[str]:
     return _page(call, [name for (name,) in found], lambda each: [each])
 
 
-def versions(call: Call, name: str) -> Page[Found]:
+def versions(call: Call, name: str) -> Page[StoredResource]:
     """The versions of an asset: oldest first, or as `$orderBy=createdtime desc` says."""
     newest_first = call.request.asked("$orderBy").casefold().replace("%20", " ").endswith(" desc")
     sign, order = ("<", "DESC") if newest_first else (">", "ASC")
@@ -105,12 +105,14 @@ def _archived(call: Call) -> str:
             return ""
 
 
-def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[Found]:
+def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[StoredResource]:
     with call.store.look() as db:
         workspace = call.world.workspace
         read = db.execute(_COLUMNS + where, (workspace, *arguments)).fetchall()
         found = [
-            Found(number, Address(kind, name, parent, version), state, operation, json.loads(text))
+            StoredResource(
+                number, Address(kind, name, parent, version), state, operation, json.loads(text)
+            )
             for number, kind, name, parent, version, state, operation, text in read
         ]
         service.show_nodes(call.place, db, workspace, found)

@@ -8,7 +8,7 @@ from itertools import count
 from uuid import UUID
 
 from mlctl.kinds.address import Scope
-from mlctl.simulator.control_plane.http_faults import Style
+from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state import clock
 
 VIRTUAL = None  # of `Settings.pace`: time passes when somebody waits for something
@@ -39,7 +39,7 @@ class Settings:
     """
 
     home: Scope = HOME
-    style: Style = Style.ASYNC
+    style: OperationStyle = OperationStyle.ASYNC
     pace: float | None = VIRTUAL
     page: int = 100
     strict: bool = False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.context import StoredResource
 
 
-def resource(call: Call, found: Found) -> dict[str, Data]:
+def resource(call: Call, found: StoredResource) -> dict[str, Data]:
     """The body of a resource, with what the SDK relies on, and an endpoint's URLs being ours."""
     properties = found.body["properties"]
     properties["provisioningState"] = found.state

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.service import Place
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import usage
 from mlctl.simulator.engine.model import HOUR, LOW_PRIORITY_PRICE_RATIO, Tier
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class UsageRow:
     """Node-hours of a cluster, pool or job; `cost` is None where the price is not known.
 
     What a job used is part of what its cluster used. `gone`: deleted, or ended.
@@ -28,7 +28,7 @@ class Used:
     gone: bool
 
 
-def of_workspace(place: Place, ratio: float = LOW_PRIORITY_PRICE_RATIO) -> list[Used]:
+def of_workspace(place: WorkspaceHandle, ratio: float = LOW_PRIORITY_PRICE_RATIO) -> list[UsageRow]:
     """Clusters, pools and jobs, then what clusters and pools used together, by tier.
 
     `ratio` is the price of a low-priority node to that of a dedicated one.
@@ -39,26 +39,28 @@ def of_workspace(place: Place, ratio: float = LOW_PRIORITY_PRICE_RATIO) -> list[
     if not 0 <= ratio <= 1:
         raise bad(f"The ratio must be between 0 and 1, not {ratio:g}.")
     with place.store.look() as db:
-        workspace = rows.world(db, place.scope, place.location).workspace
-    with replay.look(place.store) as now:
-        mine = command_log.name_of(workspace, "")
+        workspace = rows.workspace_state(db, place.scope, place.location).workspace
+    with replay.current(place.store) as now:
+        mine = command_log.engine_name(workspace, "")
         found = [_used(each, ratio) for each in usage.usage(now) if each.name.startswith(mine)]
     return [*found, *_totals(found)]
 
 
-def _used(each: usage.Usage, ratio: float) -> Used:
+def _used(each: usage.Usage, ratio: float) -> UsageRow:
     cost = each.cost
     if cost is not None and each.tier is Tier.LOW_PRIORITY:
         cost *= ratio / LOW_PRIORITY_PRICE_RATIO
-    name, hours = command_log.plain(each.name), each.node_s / HOUR
-    return Used(each.kind, name, each.tier.value, hours, cost, each.gone)
+    name, hours = command_log.resource_name(each.name), each.node_s / HOUR
+    return UsageRow(each.kind, name, each.tier.value, hours, cost, each.gone)
 
 
-def _totals(found: list[Used]) -> Iterator[Used]:
+def _totals(found: list[UsageRow]) -> Iterator[UsageRow]:
     for tier in Tier:
         own = [one for one in found if one.kind != "job" and one.tier == tier.value]
         known = [one.cost for one in own if one.cost is not None]
         if own:
             hours = sum(one.node_hours for one in own)
             unknown = any(one.cost is None and one.node_hours for one in own)
-            yield Used("total", "", tier.value, hours, None if unknown else sum(known), gone=False)
+            yield UsageRow(
+                "total", "", tier.value, hours, None if unknown else sum(known), gone=False
+            )

@@ -13,23 +13,23 @@ from sqlite3 import Connection
 from mlctl.kinds.address import Address
 from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources.vm_sizes import size_of
+from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.state.context import Catalog
 
-Order = Mapping[str, Data]
+CommandData = Mapping[str, Data]
 
 
-def name_of(workspace: int, name: str) -> str:
+def engine_name(workspace: int, name: str) -> str:
     """What a cluster, pool or job of a workspace is called in the engine: `1/cpu`."""
     return f"{workspace}/{name}"
 
 
-def plain(name: str) -> str:
+def resource_name(name: str) -> str:
     """What a cluster, pool or job of the engine is called in its workspace."""
     return name.partition("/")[2]
 
 
-def write(db: Connection, at: float, order: Order, *, quiet: bool = False) -> int:
+def append(db: Connection, at: float, order: CommandData, *, quiet: bool = False) -> int:
     """Write down what the engine is to do at a moment that has not passed; the order's number.
 
     As long as all orders are `quiet`, nobody needs to look at the engine to show a cluster.
@@ -43,19 +43,19 @@ def write(db: Connection, at: float, order: Order, *, quiet: bool = False) -> in
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def is_awake(db: Connection) -> bool:
+def is_active(db: Connection) -> bool:
     """Whether there was an order that clusters may show something of."""
     return bool(db.execute("SELECT awake FROM engine").fetchone()[0])
 
 
-def to_have(
+def create_command(
     workspace: int, address: Address, body: Mapping[str, Data], catalog: Catalog
-) -> Order | None:
+) -> CommandData | None:
     """The order to have a cluster or pool as its body says; None for other kinds.
 
     One of that name that is there already is resized.
     """
-    name = name_of(workspace, address.name)
+    name = engine_name(workspace, address.name)
     match address.kind:
         case "compute":
             return _cluster(name, body, catalog)
@@ -66,31 +66,31 @@ def to_have(
             return None
 
 
-def to_go(workspace: int, address: Address) -> Order | None:
+def delete_command(workspace: int, address: Address) -> CommandData | None:
     """The order to have a cluster or pool no more; None for other kinds."""
     what = {"compute": "DeleteCluster", "batch-pool": "DeletePool"}.get(address.kind)
-    return {"is": what, "name": name_of(workspace, address.name)} if what else None
+    return {"is": what, "name": engine_name(workspace, address.name)} if what else None
 
 
-def to_stand(name: str, *, locked: bool) -> Order:
+def lock_command(name: str, *, locked: bool) -> CommandData:
     """The order that a cluster of the engine stands still, or no longer does."""
     return {"is": "Lock", "name": name, "locked": locked}
 
 
-def held(order: Order) -> Iterator[Order]:
+def create_locked_commands(order: CommandData) -> Iterator[CommandData]:
     """What to order before a new cluster beneath a lock: it stands before it wants any node."""
     if order["is"] == "AddCluster":
         spec = order["spec"]
         yield {**order, "spec": {**spec, "min_instances": 0}}
-        yield to_stand(spec["name"], locked=True)
+        yield lock_command(spec["name"], locked=True)
 
 
-def is_quiet(order: Order) -> bool:
+def needs_no_node(order: CommandData) -> bool:
     """Whether an order changes nothing that a cluster shows, where all before it were quiet."""
     return order["is"] != "AddCluster" or not order["spec"]["min_instances"]
 
 
-def shrinks(order: Order, before: Order | None) -> bool:
+def is_shrinking(order: CommandData, before: CommandData | None) -> bool:
     """Whether a pool is to have fewer VMs: their bill ends when the resizing begins."""
     if before is None or order["is"] != "AddPool":
         return False
@@ -98,10 +98,10 @@ def shrinks(order: Order, before: Order | None) -> bool:
     return vms < had
 
 
-def _cluster(name: str, body: Mapping[str, Data], catalog: Catalog) -> Order:
+def _cluster(name: str, body: Mapping[str, Data], catalog: Catalog) -> CommandData:
     """`price` is that of a dedicated node."""
     inner = body["properties"]["properties"]
-    scale, size = inner["scaleSettings"], size_of(catalog, inner["vmSize"])
+    scale, size = inner["scaleSettings"], find_size(catalog, inner["vmSize"])
     spec = {
         "name": name,
         "tier": "low_priority" if inner["vmPriority"] == "LowPriority" else "dedicated",

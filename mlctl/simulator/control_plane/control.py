@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane import faults, locks
-from mlctl.simulator.control_plane.faults import AnyFault, Planted
+from mlctl.simulator.control_plane.faults import ActiveFault, AnyFault
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.resources import operations, quota
-from mlctl.simulator.control_plane.resources.operations import Running
-from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import clock, quota_usage, rows, settings
 from mlctl.simulator.control_plane.state.errors import NOT_FOUND, Refusal
-from mlctl.simulator.control_plane.state.settings import Settings
+from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.store import TABLES
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 _MOST = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
+class WorkspaceSummary:
     """A workspace, and how many resources of each kind it has."""
 
     scope: Scope
@@ -30,22 +30,22 @@ class Workspace:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class CloudStatus:
     """A simulated cloud at one moment; `now` in seconds since its epoch, `moment` as ISO 8601."""
 
     path: str
     now: float
     moment: str
     seed: str
-    settings: Settings
-    workspaces: tuple[Workspace, ...]
-    pending: tuple[Running, ...]
-    faults: tuple[Planted, ...]
+    settings: CloudSettings
+    workspaces: tuple[WorkspaceSummary, ...]
+    pending: tuple[LongRunningOperation, ...]
+    faults: tuple[ActiveFault, ...]
     locks: tuple[Lock, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class QuotaStatus:
     """What is taken and allowed of one quota; `is_set` where somebody set the limit."""
 
     name: str
@@ -54,26 +54,26 @@ class Pool:
     is_set: bool
 
 
-def status(place: Place) -> Status:
+def status(place: WorkspaceHandle) -> CloudStatus:
     """Everything worth knowing about the cloud that `place` is in."""
     with place.store.look() as db:
-        world = rows.world(db, place.scope, place.location)
-        return Status(
+        world = rows.workspace_state(db, place.scope, place.location)
+        return CloudStatus(
             *(place.store.path, world.now, clock.iso(world.now), world.seed, world.settings),
-            tuple(Workspace(*each) for each in rows.workspaces(db)),
+            tuple(WorkspaceSummary(*each) for each in rows.workspaces(db)),
             tuple(operations.pending(db)),
-            tuple(faults.planted(db)),
-            tuple(locks.every(db)),
+            tuple(faults.active_faults(db)),
+            tuple(locks.list_locks(db)),
         )
 
 
-def now(place: Place) -> float:
+def now(place: WorkspaceHandle) -> float:
     """The clock."""
     with place.store.look() as db:
-        return rows.world(db, place.scope, place.location).now
+        return rows.workspace_state(db, place.scope, place.location).now
 
 
-def advance(place: Place, seconds: float) -> float:
+def advance(place: WorkspaceHandle, seconds: float) -> float:
     """Let time pass, and end what is due by then; the time after it.
 
     Raises:
@@ -82,22 +82,22 @@ def advance(place: Place, seconds: float) -> float:
     if not seconds >= 0:
         raise ValueError("time does not go back: give a duration that is not negative")
     with place.store.change() as db:
-        to = rows.world(db, place.scope, place.location).now + seconds
+        to = rows.workspace_state(db, place.scope, place.location).now + seconds
         if to > clock.END:
             raise ValueError("the clock ends with the year 9999: give a shorter duration")
         operations.advance(db, to)
         return to
 
 
-def settle(place: Place) -> float:
+def finish_operations(place: WorkspaceHandle) -> float:
     """Let time pass until nothing runs any more; the time after it."""
     with place.store.change() as db:
         last = max((each.due for each in operations.pending(db)), default=0.0)
         operations.advance(db, last)
-        return rows.world(db, place.scope, place.location).now
+        return rows.workspace_state(db, place.scope, place.location).now
 
 
-def reset(place: Place, seed: str) -> None:
+def reset(place: WorkspaceHandle, seed: str) -> None:
     """Make the cloud new: no workspace, the clock at its epoch, all settings as at first."""
     with place.store.change() as db:
         for table in TABLES:
@@ -109,27 +109,27 @@ def reset(place: Place, seed: str) -> None:
         db.execute("UPDATE world SET now = 0, seed = ?, settings = '{}'", (seed,))
 
 
-def configure(place: Place, wanted: Settings) -> None:
+def configure(place: WorkspaceHandle, wanted: CloudSettings) -> None:
     """Set how long things take and how strict the cloud is."""
     with place.store.change() as db:
         db.execute("UPDATE world SET settings = ?", (settings.dump(wanted),))
 
 
-def pools(place: Place, location: str) -> tuple[Pool, ...]:
+def quotas(place: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]:
     """The quotas of a region: the general ones, then every VM family.
 
     `quota.EVERYWHERE` asks for those that hold over all regions.
     """
     with place.store.look() as db:
-        used = quota_usage.used(db, place.scope.subscription, location)
-        caps = quota_usage.caps(db, place.scope.subscription, location)
+        used = quota_usage.usage(db, place.scope.subscription, location)
+        caps = quota_usage.limits(db, place.scope.subscription, location)
     general: tuple[str, ...] = (quota.BATCH_POOLS, quota.VMS_PER_POOL)
     families: set[str] = set()
     if location != quota.EVERYWHERE:
         general = (quota.LOW_PRIORITY, quota.TOTAL, quota.COMPUTES, quota.ENDPOINTS)
         families = {*quota.families(place.catalog), *used, *caps} - {*quota.DEFAULTS}
     return tuple(
-        Pool(
+        QuotaStatus(
             name,
             used.get(name, 0),
             caps.get(name, quota.default(name, place.catalog)),
@@ -139,7 +139,7 @@ def pools(place: Place, location: str) -> tuple[Pool, ...]:
     )
 
 
-def set_caps(place: Place, location: str, limits: Mapping[str, int]) -> None:
+def set_quotas(place: WorkspaceHandle, location: str, limits: Mapping[str, int]) -> None:
     """Set the limits of pools in a region; VM families in any case.
 
     Raises:
@@ -147,21 +147,21 @@ def set_caps(place: Place, location: str, limits: Mapping[str, int]) -> None:
     """
     if not all(0 <= limit <= _MOST for limit in limits.values()):
         raise ValueError(f"a quota is between 0 and {_MOST}")
-    spelt = {pool.name.casefold(): pool.name for pool in pools(place, location)}
+    spelt = {pool.name.casefold(): pool.name for pool in quotas(place, location)}
     with place.store.change() as db:
         for name, limit in limits.items():
             pool = spelt.get(name.casefold(), name)
-            quota_usage.set_cap(db, place.scope.subscription, location, pool, limit)
+            quota_usage.set_limit(db, place.scope.subscription, location, pool, limit)
 
 
-def add_fault(place: Place, fault: AnyFault) -> int:
+def add_fault(place: WorkspaceHandle, fault: AnyFault) -> int:
     """Set a fault; its number."""
     with place.store.change() as db:
         row = db.execute("INSERT INTO faults (spec, seen) VALUES (?, 0)", (faults.dump(fault),))
         return int(row.lastrowid or 0)
 
 
-def clear_faults(place: Place, numbers: Collection[int] = ()) -> int:
+def clear_faults(place: WorkspaceHandle, numbers: Collection[int] = ()) -> int:
     """Remove faults, all where no number is named; how many there were.
 
     Raises:

@@ -11,14 +11,14 @@ from typing import Any
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, locks, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, workload
-from mlctl.simulator.control_plane.jobs.records import found, said
-from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.control_plane.jobs.records import require_resource, translated_refusals
+from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.control_plane.locks import Lock
-from mlctl.simulator.control_plane.replay import Turn
-from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.replay import EngineTransaction
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
-from mlctl.simulator.control_plane.state.rows import World
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import model
 from mlctl.simulator.engine.commands import (
     Configure,
@@ -31,13 +31,13 @@ from mlctl.simulator.engine.nodes import UP
 from mlctl.simulator.engine.processes import Capacity, Preemption
 
 
-def parameters(place: Place) -> list[Parameter]:
+def parameters(place: WorkspaceHandle) -> list[Parameter]:
     """Every setting as it is, with where its value comes from."""
-    with replay.look(place.store) as now:
+    with replay.current(place.store) as now:
         return list(model.parameters(now.settings))
 
 
-def configure(place: Place, changes: Mapping[str, object]) -> None:
+def configure(place: WorkspaceHandle, changes: Mapping[str, object]) -> None:
     """Change settings by their names; text is read as what the setting takes.
 
     Raises:
@@ -52,7 +52,7 @@ def configure(place: Place, changes: Mapping[str, object]) -> None:
         replay.command(it, Configure(replace(it.world.settings, **wanted)))
 
 
-def set_preemption(place: Place, processes: tuple[Preemption, ...]) -> None:
+def set_preemption(place: WorkspaceHandle, processes: tuple[Preemption, ...]) -> None:
     """What takes low-priority nodes; nothing, where there are no processes.
 
     Raises:
@@ -62,7 +62,7 @@ def set_preemption(place: Place, processes: tuple[Preemption, ...]) -> None:
         replay.command(it, SetPreemption(processes))
 
 
-def set_capacity(place: Place, capacity: Capacity | None, tier: Tier | None) -> None:
+def set_capacity(place: WorkspaceHandle, capacity: Capacity | None, tier: Tier | None) -> None:
     """How many nodes every region has (of a tier, or of each); None: no limit.
 
     Raises:
@@ -73,16 +73,16 @@ def set_capacity(place: Place, capacity: Capacity | None, tier: Tier | None) -> 
             replay.command(it, SetCapacity(capacity, each))
 
 
-def preempt(place: Place, cluster: Address, count: int | None) -> int:
+def preempt(place: WorkspaceHandle, cluster: Address, count: int | None) -> int:
     """Take nodes of a cluster away: the first `count` that are up, or all; how many went.
 
     Raises:
         Refusal: there is no such cluster (404), it is dedicated, or has not so many nodes.
     """
     with _commanding(place) as (it, world):
-        there = found(it.db, world, cluster)
-        batch_jobs.ensure(it, place, world, there)
-        name = command_log.name_of(world.workspace, there.address.name)
+        there = require_resource(it.db, world, cluster)
+        batch_jobs.ensure_in_engine(it, place, world, there)
+        name = command_log.engine_name(world.workspace, there.address.name)
         nodes = it.world.clusters[name].nodes
         up = sorted(number for number, node in nodes.items() if node.state in UP)
         if count is not None and count > len(up):
@@ -93,7 +93,7 @@ def preempt(place: Place, cluster: Address, count: int | None) -> int:
         return len(doomed)
 
 
-def lock(place: Place, names: Sequence[Address], *, locked: bool) -> list[Address]:
+def lock(place: WorkspaceHandle, names: Sequence[Address], *, locked: bool) -> list[Address]:
     """Put a lock on clusters (all of the workspace, where none is named), or take it away; which.
 
     Where none is named, the locks above the clusters go too; else these still hold them.
@@ -102,34 +102,34 @@ def lock(place: Place, names: Sequence[Address], *, locked: bool) -> list[Addres
         Refusal: there is no such cluster (404).
     """
     with place.store.change() as db:
-        world = rows.world(db, place.scope, place.location)
-        every = rows.siblings(db, world.workspace, "compute", None)
-        chosen = [found(db, world, name) for name in names] or list(every)
+        world = rows.workspace_state(db, place.scope, place.location)
+        every = rows.list_resources(db, world.workspace, "compute", None)
+        chosen = [require_resource(db, world, name) for name in names] or list(every)
         for each in chosen:
             scope = each.address.id(world.scope)
             if locked:
                 locks.put(db, Lock(scope, _LOCAL))
                 continue
-            for one in locks.above(db, scope):
+            for one in locks.covering(db, scope):
                 if not names or one.scope.casefold() == scope.casefold():
                     locks.drop(db, one)
         return [
             each.address
             for each in chosen
-            if bool(locks.above(db, each.address.id(world.scope))) is locked
+            if bool(locks.covering(db, each.address.id(world.scope))) is locked
         ]
 
 
 _LOCAL = "local"  # the name of the locks that are set here
 
 
-def workloads(place: Place) -> dict[str, Load]:
+def workloads(place: WorkspaceHandle) -> dict[str, Workload]:
     """Every workload by its name."""
     with place.store.look() as db:
         return {name: workload.get(db, name) for name in workload.names(db)}
 
 
-def set_workload(place: Place, name: str, given: Load) -> Load:
+def set_workload(place: WorkspaceHandle, name: str, given: Workload) -> Workload:
     """Say how long the jobs take that name this workload, over what it said before.
 
     Raises:
@@ -137,16 +137,16 @@ def set_workload(place: Place, name: str, given: Load) -> Load:
     """
     workload.check(given)
     with place.store.change() as db:
-        made = given.over(workload.find(db, name) or workload.USUAL)
+        made = given.over(workload.find(db, name) or workload.DEFAULT_WORKLOAD)
         workload.save(db, name, made)
         return made
 
 
 @contextmanager
-def _commanding(place: Place) -> Iterator[tuple[Turn, World]]:
-    with replay.turn(place.store) as it:
-        world = rows.world(it.db, place.scope, place.location)
-        with said(world.workspace):
+def _commanding(place: WorkspaceHandle) -> Iterator[tuple[EngineTransaction, WorkspaceState]]:
+    with replay.transaction(place.store) as it:
+        world = rows.workspace_state(it.db, place.scope, place.location)
+        with translated_refusals(world.workspace):
             yield it, world
 
 

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import http_faults
-from mlctl.simulator.control_plane.http_faults import RetryAfter, Style, WireFault
-from mlctl.simulator.control_plane.resources.operations import Failure
+from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
+from mlctl.simulator.control_plane.resources.operations import OperationFailure
 from mlctl.simulator.control_plane.state.errors import Refusal
 
 
-class Trouble(Enum):
+class FaultKind(Enum):
     """What happens to a call."""
 
     FAIL = "fail"  # refused, nothing done
@@ -33,7 +33,7 @@ ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class CallFault:
     """The `nth` matching call (counted from 1) meets trouble, and so do the next: `times` in all.
 
     With `every`, it is each nth call instead. `times` None: no end. `verb` is one of `VERBS` or
@@ -41,7 +41,7 @@ class Fault:
     delay, or the Retry-After of a throttled call.
     """
 
-    trouble: Trouble
+    trouble: FaultKind
     verb: str = ANY
     target: str = "*"
     nth: int = 1
@@ -58,7 +58,7 @@ class Fault:
         Raises:
             ValueError: a count is below 1, or the verb is unknown.
         """
-        http_faults.check(self.nth, self.times, self.seconds)
+        http_faults.check_schedule(self.nth, self.times, self.seconds)
         if self.verb not in (*VERBS, ANY):
             raise ValueError(f"`{self.verb}` is no verb: it is one of {', '.join((*VERBS, ANY))}")
 
@@ -72,12 +72,12 @@ class Fault:
 
     def strikes(self, seen: int) -> bool:
         """Whether the matching call number `seen` (from 1) meets the trouble."""
-        return http_faults.strikes(seen, self.nth, self.times, every=self.every)
+        return http_faults.applies(seen, self.nth, self.times, every=self.every)
 
-    def failure(self) -> Failure:
+    def failure(self) -> OperationFailure:
         """How the long-running operation of a `FAIL_OPERATION` ends."""
         text = self.message or "The operation failed, because a fault was set for it."
-        return Failure(self.code or "OperationFailed", text)
+        return OperationFailure(self.code or "OperationFailed", text)
 
     def refusal(self) -> Refusal:
         """What the caller is told."""
@@ -86,23 +86,23 @@ class Fault:
             self.code or code,
             self.message or text,
             status=self.status or status,
-            retry_after=self.seconds if self.trouble is Trouble.THROTTLE else None,
-            lost=self.trouble is Trouble.DROP,
+            retry_after=self.seconds if self.trouble is FaultKind.THROTTLE else None,
+            lost=self.trouble is FaultKind.DROP,
         )
 
 
 _WORDS = {
-    Trouble.FAIL: ("InternalServerError", 500, "The request failed, because a fault was set."),
-    Trouble.THROTTLE: ("TooManyRequests", 429, "The request was throttled."),
-    Trouble.DROP: ("ConnectionLost", 504, "The connection was lost before an answer came."),
+    FaultKind.FAIL: ("InternalServerError", 500, "The request failed, because a fault was set."),
+    FaultKind.THROTTLE: ("TooManyRequests", 429, "The request was throttled."),
+    FaultKind.DROP: ("ConnectionLost", 504, "The connection was lost before an answer came."),
 }
 
 
-AnyFault: TypeAlias = Fault | WireFault
+AnyFault: TypeAlias = CallFault | HttpFault
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class ActiveFault:
     """A fault in the store: its number, and how many matching calls it has seen."""
 
     number: int
@@ -111,10 +111,10 @@ class Planted:
 
     def plain(self) -> dict[str, Data]:
         """All of it as JSON data."""
-        return {"number": self.number, **plain(self.fault), "seen": self.seen}
+        return {"number": self.number, **to_json(self.fault), "seen": self.seen}
 
 
-def plain(fault: AnyFault) -> dict[str, Data]:
+def to_json(fault: AnyFault) -> dict[str, Data]:
     """A fault as JSON data that `read` reads; the verb of a call is its `operation`."""
     return {
         _SPELT.get(name, name): held.value if isinstance(held, Enum) else held
@@ -122,18 +122,18 @@ def plain(fault: AnyFault) -> dict[str, Data]:
     }
 
 
-def read(data: Mapping[str, Data]) -> AnyFault:
+def from_json(data: Mapping[str, Data]) -> AnyFault:
     """The fault that JSON data tell of; `times` 0 and null are both "no end".
 
     Raises:
         ValueError: they tell of none; says why.
     """
     trouble = data.get("trouble")
-    of_wire = trouble in [each.value for each in http_faults.Trouble]
-    made = WireFault if of_wire else Fault
+    of_wire = trouble in [each.value for each in http_faults.HttpFaultKind]
+    made = HttpFault if of_wire else CallFault
     slots = {_SPELT.get(slot.name, slot.name): slot for slot in fields(made)}
-    if not of_wire and trouble not in [each.value for each in Trouble]:
-        known = ", ".join(each.value for each in (*Trouble, *http_faults.Trouble))
+    if not of_wire and trouble not in [each.value for each in FaultKind]:
+        known = ", ".join(each.value for each in (*FaultKind, *http_faults.HttpFaultKind))
         raise ValueError(f"`{trouble}` is no trouble: it is one of {known}")
     given: dict[str, Any] = {}
     for key, held in data.items():
@@ -141,12 +141,12 @@ def read(data: Mapping[str, Data]) -> AnyFault:
         if slot is None:
             raise ValueError(f"`{trouble}` takes no `{key}`; it takes {', '.join(slots)}")
         given[slot.name] = _value(slot.name, slot.default, held)
-    kinds: type[Enum] = http_faults.Trouble if of_wire else Trouble
+    kinds: type[Enum] = http_faults.HttpFaultKind if of_wire else FaultKind
     return made(**(given | {"trouble": kinds(trouble)}))
 
 
 _SPELT = {"verb": "operation"}
-_ENUMS: dict[str, type[Enum]] = {"retry_after": RetryAfter, "style": Style}
+_ENUMS: dict[str, type[Enum]] = {"retry_after": RetryAfter, "style": OperationStyle}
 
 
 def _value(name: str, usual: object, held: Data) -> object:
@@ -163,47 +163,47 @@ def _value(name: str, usual: object, held: Data) -> object:
 
 def dump(fault: AnyFault) -> str:
     """The fault as JSON text that `load` reads."""
-    return json.dumps(plain(fault))
+    return json.dumps(to_json(fault))
 
 
 def load(text: str) -> AnyFault:
     """The fault that `dump` wrote."""
-    return read(json.loads(text))
+    return from_json(json.loads(text))
 
 
-def planted(db: Connection) -> list[Planted]:
+def active_faults(db: Connection) -> list[ActiveFault]:
     """All faults, in the order in which they were added."""
     return [
-        Planted(number, load(text), seen)
+        ActiveFault(number, load(text), seen)
         for number, text, seen in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")
     ]
 
 
-def are_planted(db: Connection) -> bool:
+def any_active(db: Connection) -> bool:
     """Whether there is any fault: mostly there is none, and nothing needs to be counted."""
     return db.execute("SELECT 1 FROM faults LIMIT 1").fetchone() is not None
 
 
-def count(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[Fault, ...]:
+def match_call(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[CallFault, ...]:
     """Count one call for every fault that it matches; those that strike now."""
     return tuple(
         each.fault
-        for each in planted(db)
-        if isinstance(each.fault, Fault) and each.fault.matches(verb, addresses)
+        for each in active_faults(db)
+        if isinstance(each.fault, CallFault) and each.fault.matches(verb, addresses)
         if each.fault.strikes(_counted(db, each))
     )
 
 
-def meet(db: Connection, method: str, path: str) -> tuple[WireFault, ...]:
+def match_request(db: Connection, method: str, path: str) -> tuple[HttpFault, ...]:
     """Count one request for every fault of the wire that it matches; those that strike it."""
     return tuple(
         each.fault
-        for each in planted(db)
-        if isinstance(each.fault, WireFault) and each.fault.matches(method, path)
+        for each in active_faults(db)
+        if isinstance(each.fault, HttpFault) and each.fault.matches(method, path)
         if each.fault.strikes(_counted(db, each))
     )
 
 
-def _counted(db: Connection, each: Planted) -> int:
+def _counted(db: Connection, each: ActiveFault) -> int:
     db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (each.number,))
     return each.seen + 1

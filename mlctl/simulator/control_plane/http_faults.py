@@ -14,7 +14,7 @@ _FIRST, _LAST = 200, 599  # HTTP statuses that a fault may answer with
 LONGEST = 365 * 86400.0  # seconds
 
 
-class Trouble(Enum):
+class HttpFaultKind(Enum):
     """What happens to a request, or to its answer."""
 
     REFUSE = "refuse"  # answered with `status`; nothing is done
@@ -33,7 +33,7 @@ class RetryAfter(Enum):
     MILLISECONDS = "ms"
 
 
-class Style(Enum):
+class OperationStyle(Enum):
     """The ways in which the service says that a write goes on (ARM's long-running operations)."""
 
     ASYNC = "async"  # an Azure-AsyncOperation header with the URL of a status
@@ -43,14 +43,14 @@ class Style(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class WireFault:
+class HttpFault:
     """The `nth` matching request (from 1) meets trouble, and so do the next: `times` in all.
 
     With `every`, it is each nth one; `times` None: no end. `method` and `path` are patterns
     (`*/computes/*`).
     """
 
-    trouble: Trouble
+    trouble: HttpFaultKind
     method: str = "*"
     path: str = "*"
     nth: int = 1
@@ -62,7 +62,7 @@ class WireFault:
     retry_after: RetryAfter = RetryAfter.NONE
     seconds: float = 1.0
     bytes: int = 0
-    style: Style = Style.ASYNC
+    style: OperationStyle = OperationStyle.ASYNC
 
     def __post_init__(self) -> None:
         """Refuse what can never strike.
@@ -70,7 +70,7 @@ class WireFault:
         Raises:
             ValueError: a number is out of its range.
         """
-        check(self.nth, self.times, self.seconds)
+        check_schedule(self.nth, self.times, self.seconds)
         if not _FIRST <= self.status <= _LAST:
             raise ValueError(f"a status is between {_FIRST} and {_LAST}")
         if self.bytes < 0:
@@ -91,10 +91,10 @@ class WireFault:
 
     def strikes(self, seen: int) -> bool:
         """Whether the matching request number `seen` (from 1) meets the trouble."""
-        return strikes(seen, self.nth, self.times, every=self.every)
+        return applies(seen, self.nth, self.times, every=self.every)
 
 
-def check(nth: int, times: int | None, seconds: float) -> None:
+def check_schedule(nth: int, times: int | None, seconds: float) -> None:
     """Refuse a fault that can never strike, or never ends.
 
     Raises:
@@ -106,7 +106,7 @@ def check(nth: int, times: int | None, seconds: float) -> None:
         raise ValueError(f"a delay is between 0 and {LONGEST:.0f} seconds")
 
 
-def strikes(seen: int, nth: int, times: int | None, *, every: bool) -> bool:
+def applies(seen: int, nth: int, times: int | None, *, every: bool) -> bool:
     """Whether the matching call number `seen` (from 1) meets the trouble."""
     if every:
         return seen % nth == 0 and (times is None or seen // nth <= times)

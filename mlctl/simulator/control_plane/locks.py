@@ -16,20 +16,20 @@ from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane import command_log
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.state import rows
-from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import conflict
 
 PROVIDER = "/providers/Microsoft.Authorization/locks"
 
 
-class Level(Enum):
+class LockLevel(Enum):
     """What a lock forbids: deleting, or every write."""
 
     CAN_NOT_DELETE = "CanNotDelete"
     READ_ONLY = "ReadOnly"
 
 
-class Verb(Enum):
+class LockedAction(Enum):
     """What a lock may forbid, in the words of its refusal."""
 
     WRITE = "write"
@@ -42,7 +42,7 @@ class Lock:
 
     scope: str
     name: str
-    level: Level = Level.CAN_NOT_DELETE
+    level: LockLevel = LockLevel.CAN_NOT_DELETE
     notes: str = ""
 
     @property
@@ -55,31 +55,33 @@ class Lock:
         return f"{scope.rstrip('/')}/".casefold().startswith(f"{self.scope}/".casefold())
 
 
-def every(db: Connection) -> list[Lock]:
+def list_locks(db: Connection) -> list[Lock]:
     """All locks of the cloud, by their ids."""
     found = db.execute("SELECT scope, name, level, notes FROM locks ORDER BY key")
-    return [Lock(scope, name, Level(level), notes) for scope, name, level, notes in found]
+    return [Lock(scope, name, LockLevel(level), notes) for scope, name, level, notes in found]
 
 
 def find(db: Connection, scope: str, name: str) -> Lock | None:
     """The lock of that name on that very scope."""
     wanted = Lock(scope, name).id.casefold()
-    return next((each for each in every(db) if each.id.casefold() == wanted), None)
+    return next((each for each in list_locks(db) if each.id.casefold() == wanted), None)
 
 
-def above(db: Connection, scope: str) -> list[Lock]:
+def covering(db: Connection, scope: str) -> list[Lock]:
     """Those that hold a scope: on it, and above it."""
-    return [each for each in every(db) if each.holds(scope)]
+    return [each for each in list_locks(db) if each.holds(scope)]
 
 
-def refuse(db: Connection, scope: str, verb: Verb) -> None:
+def check(db: Connection, scope: str, verb: LockedAction) -> None:
     """Hold a write to the locks on what it writes, and above that; the message is ARM's.
 
     Raises:
         Refusal: 409, there is such a lock.
     """
     held = [
-        each for each in above(db, scope) if verb is Verb.DELETE or each.level is Level.READ_ONLY
+        each
+        for each in covering(db, scope)
+        if verb is LockedAction.DELETE or each.level is LockLevel.READ_ONLY
     ]
     if held:
         scopes = ", ".join(sorted({f"'{each.scope}'" for each in held}))
@@ -115,25 +117,25 @@ def _tell_clusters(db: Connection, lock: Lock) -> None:
     """After a lock came or went: what it held, or holds, from now on."""
     (now,) = db.execute("SELECT now FROM world").fetchone()
     for workspace, scope, cluster in _clusters(db, lock):
-        others = [each for each in above(db, cluster.address.id(scope)) if each.id != lock.id]
+        others = [each for each in covering(db, cluster.address.id(scope)) if each.id != lock.id]
         if not others:
             locked = find(db, lock.scope, lock.name) is not None
-            name = command_log.name_of(workspace, cluster.address.name)
-            command_log.write(
-                db, _since(db, cluster, now), command_log.to_stand(name, locked=locked)
+            name = command_log.engine_name(workspace, cluster.address.name)
+            command_log.append(
+                db, _since(db, cluster, now), command_log.lock_command(name, locked=locked)
             )
 
 
-def _clusters(db: Connection, lock: Lock) -> Iterator[tuple[int, Scope, Found]]:
+def _clusters(db: Connection, lock: Lock) -> Iterator[tuple[int, Scope, StoredResource]]:
     found = db.execute("SELECT id, subscription, resource_group, name FROM workspaces").fetchall()
     for number, *spelt in found:
         scope = Scope(*spelt)
-        for cluster in rows.siblings(db, number, "compute", None):
+        for cluster in rows.list_resources(db, number, "compute", None):
             if lock.holds(cluster.address.id(scope)):
                 yield number, scope, cluster
 
 
-def _since(db: Connection, cluster: Found, now: float) -> float:
+def _since(db: Connection, cluster: StoredResource, now: float) -> float:
     """When the engine has it: a new cluster when it has been created."""
     running = operations.find(db, cluster.operation) if cluster.operation else None
     return max(now, running.due) if running and cluster.state == "Creating" else now

@@ -9,10 +9,10 @@ from math import floor
 
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.resources.vm_sizes import size_of
-from mlctl.simulator.control_plane.service import Place
+from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.errors import bad, missing
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import metrics
 from mlctl.simulator.engine.metrics import Bucket, Metric
 
@@ -23,7 +23,7 @@ _ENOUGH = 48  # intervals that a screen shows
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class MetricSeries:
     """One metric by intervals."""
 
     name: str
@@ -32,13 +32,13 @@ class Series:
 
 
 def of_cluster(
-    place: Place,
+    place: WorkspaceHandle,
     cluster: Address,
     names: Sequence[str],
     *,
     interval: float | None = None,
     span: float | None = None,
-) -> list[Series]:
+) -> list[MetricSeries]:
     """Metrics of the last `span` seconds, or since the cluster was made, in steps of `interval`.
 
     Raises:
@@ -46,28 +46,28 @@ def of_cluster(
     """
     wanted = [_metric(name) for name in names]
     with place.store.look() as db:
-        world = rows.world(db, place.scope, place.location)
+        world = rows.workspace_state(db, place.scope, place.location)
         found = rows.find(db, world.workspace, cluster)
     if found is None:
         raise missing(cluster)
-    name = command_log.name_of(world.workspace, found.address.name)
-    points = list(metrics.points(replay.story(place.store, detail=False), name))
+    name = command_log.engine_name(world.workspace, found.address.name)
+    points = list(metrics.points(replay.events(place.store, detail=False), name))
     begun = points[0].at if points else world.now
     start = begun if span is None else max(world.now - span, 0.0)
     step = _step(world.now - start) if interval is None else interval
     if not step > 0:
         raise bad(f"The interval must be longer than nothing, not {step:g} s.")
-    size = size_of(place.catalog, found.body["properties"]["properties"]["vmSize"])
+    size = find_size(place.catalog, found.body["properties"]["properties"]["vmSize"])
     opens = floor(start / step) * step
     return [
-        Series(full, step, tuple(each.times(cores if is_cores else 1) for each in buckets))
+        MetricSeries(full, step, tuple(each.times(cores if is_cores else 1) for each in buckets))
         for full, metric, is_cores in wanted
         for cores in [size.vcpus if size else 1]
         for buckets in [metrics.aggregate(points, metric, opens, world.now, step)]
     ]
 
 
-def moment(bucket: Bucket) -> str:
+def interval_start(bucket: Bucket) -> str:
     """When an interval begins, as ARM writes it."""
     return clock.iso(bucket.start)
 

@@ -9,28 +9,28 @@ from uuid import NAMESPACE_URL, uuid5
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.service import Place
 from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
 from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
 from mlctl.simulator.engine.state import NodeState
 from mlctl.simulator.engine.views import Counts, NodeView
 
 
-def show(store: Store, workspace: int, found: Iterable[Found]) -> None:
+def add_node_counts(store: Store, workspace: int, found: Iterable[StoredResource]) -> None:
     """Put into the bodies of clusters what their nodes are doing now."""
-    with replay.look(store) as world:
+    with replay.current(store) as world:
         for each in found:
-            name = command_log.name_of(workspace, each.address.name)
+            name = command_log.engine_name(workspace, each.address.name)
             if each.address.kind == "compute" and name in world.clusters:
                 inner = each.body["properties"]["properties"]
                 inner |= _said(views.counts(world, name))
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class NodeInformation:
     """A node as ARM lists it. The port is that of the cluster's load balancer."""
 
     id: str
@@ -41,19 +41,19 @@ class Machine:
     job: str | None
 
 
-def nodes(place: Place, cluster: Address) -> list[Machine]:
+def list_nodes(place: WorkspaceHandle, cluster: Address) -> list[NodeInformation]:
     """The nodes of a cluster, without those that are still allocating.
 
     Raises:
         Refusal: there is no such cluster (404).
     """
     with place.store.look() as db:
-        there = rows.world(db, place.scope, place.location)
+        there = rows.workspace_state(db, place.scope, place.location)
         found = rows.find(db, there.workspace, cluster)
     if found is None:
         raise missing(cluster)
-    name = command_log.name_of(there.workspace, found.address.name)
-    with replay.look(place.store) as world:
+    name = command_log.engine_name(there.workspace, found.address.name)
+    with replay.current(place.store) as world:
         seen = views.nodes(world, name) if name in world.clusters else []
     public = found.body["properties"]["properties"].get("enableNodePublicIp", True)
     return [
@@ -63,7 +63,7 @@ def nodes(place: Place, cluster: Address) -> list[Machine]:
     ]
 
 
-def by_state(counts: Counts) -> dict[str, int]:
+def node_state_counts(counts: Counts) -> dict[str, int]:
     """ARM's `nodeStateCounts`."""
     return {
         "idle": counts.idle,
@@ -78,15 +78,15 @@ def by_state(counts: Counts) -> dict[str, int]:
 _PORTS = 50_000  # where the load balancer's ports for SSH begin
 
 
-def _machine(node: NodeView, key: str, *, public: bool) -> Machine:
+def _machine(node: NodeView, key: str, *, public: bool) -> NodeInformation:
     low, high = node.number % 250 + 4, node.number // 250  # Azure keeps the first four of a subnet
-    return Machine(
+    return NodeInformation(
         f"tvmps_{uuid5(NAMESPACE_URL, f'{key}/{node.number}').hex}_{node.number}",
         node.state.name.lower(),
         f"10.0.{high}.{low}",
         f"20.0.{high}.{low}" if public else None,
         _PORTS + node.number,
-        command_log.plain(node.job) if node.job else None,
+        command_log.resource_name(node.job) if node.job else None,
     )
 
 
@@ -97,6 +97,6 @@ def _said(counts: Counts) -> dict[str, Data]:
         "currentNodeCount": counts.current,
         "targetNodeCount": counts.target,
         "nodeStateCounts": {
-            f"{state}NodeCount": count for state, count in by_state(counts).items()
+            f"{state}NodeCount": count for state, count in node_state_counts(counts).items()
         },
     }

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
 from mlctl.simulator.control_plane import command_log
-from mlctl.simulator.control_plane.command_log import Order
+from mlctl.simulator.control_plane.command_log import CommandData
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.engine import engine, snapshot
@@ -40,8 +40,8 @@ from mlctl.simulator.engine.model import (
 from mlctl.simulator.engine.state import World
 
 # The control plane's own operations say how long the VMs of a pool take to come.
-USUAL = Settings(provisioning_s=0.0)
-COARSE, FINE = 20_000, 500  # events of a stride, about
+ENGINE_SETTINGS = Settings(provisioning_s=0.0)
+COARSE_SLICE, FINE_SLICE = 20_000, 500  # events of a stride, about
 _FAR = 20_000  # events after which a checkpoint is worth its writing
 _STRIDE = 60.0  # seconds: the first stride through a job's time
 
@@ -61,7 +61,7 @@ class _Memo:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class EngineTransaction:
     """One transaction with the engine at the clock's moment."""
 
     db: Connection
@@ -74,7 +74,7 @@ class Turn:
 
 
 @contextmanager
-def look(store: Store) -> Iterator[World]:
+def current(store: Store) -> Iterator[World]:
     """The engine at the clock's moment, to read; a long way there is saved on the way."""
     with store.look() as db:
         memo = _recalled(store, db)
@@ -88,22 +88,22 @@ def look(store: Store) -> Iterator[World]:
 
 
 @contextmanager
-def turn(store: Store) -> Iterator[Turn]:
+def transaction(store: Store) -> Iterator[EngineTransaction]:
     """A transaction with the engine at the clock's moment. Give it orders by `command`."""
-    with look(store):
+    with current(store):
         pass  # the long way is saved in pieces
     try:
         with store.change() as db:
             memo = _recalled(store, db)
             while not _follow(db, memo, _clock(db)):
                 pass
-            yield Turn(db, memo)
+            yield EngineTransaction(db, memo)
     except BaseException:
         store.memo = None  # it may know what has not happened
         raise
 
 
-def command(it: Turn, wanted: Command) -> list[LoggedEvent]:
+def command(it: EngineTransaction, wanted: Command) -> list[LoggedEvent]:
     """Have the engine carry out a command now; what happened by that.
 
     Raises:
@@ -112,20 +112,20 @@ def command(it: Turn, wanted: Command) -> list[LoggedEvent]:
     engine.run(it.world, it.world.now)
     happened = engine.apply(it.world, wanted)
     now = it.world.now
-    it.memo.done = (now, command_log.write(it.db, now, snapshot.dump_command(wanted)))
+    it.memo.done = (now, command_log.append(it.db, now, snapshot.dump_command(wanted)))
     return happened
 
 
-def carry(it: Turn, order: Order) -> None:
+def carry_out(it: EngineTransaction, order: CommandData) -> None:
     """Write an order down and carry it out now."""
     engine.run(it.world, it.world.now)
     now = it.world.now
-    it.memo.done = (now, command_log.write(it.db, now, order))
+    it.memo.done = (now, command_log.append(it.db, now, order))
     _carry_out(it.world, snapshot.load_command(dict(order)))
 
 
 @dataclass(frozen=True, slots=True)
-class Stride:
+class TimeSlice:
     """What happened until the moment `now`; whether the job has ended."""
 
     now: float
@@ -133,7 +133,9 @@ class Stride:
     ended: bool
 
 
-def strides(store: Store, job: str, limit: float, *, grain: int, detail: bool) -> Iterator[Stride]:
+def run_job(
+    store: Store, job: str, limit: float, *, grain: int, detail: bool
+) -> Iterator[TimeSlice]:
     """Move the clock until the job has ended, but no further than to `limit`.
 
     Each stride is a transaction of its own, of about `grain` events. The clock stands still where
@@ -144,20 +146,20 @@ def strides(store: Store, job: str, limit: float, *, grain: int, detail: bool) -
     """
     length, done = _STRIDE, False
     while not done:
-        with turn(store) as it:
+        with transaction(store) as it:
             until = _until(it, limit, length)
             if until is None:
                 return
             events = tuple(engine.wait(it.world, job, until, detail=detail))
             ended = engine.job_of(it.world, job).ended is not None
             _move(it)
-            stride = Stride(it.world.now, events, ended)
+            stride = TimeSlice(it.world.now, events, ended)
             done = ended or it.world.now >= limit
         length *= 2 if len(events) < grain / 2 else 0.5 if len(events) > 2 * grain else 1
         yield stride
 
 
-def story(store: Store, *, detail: bool) -> Iterator[LoggedEvent]:
+def events(store: Store, *, detail: bool) -> Iterator[LoggedEvent]:
     """Everything that has happened since the cloud was made, told again."""
     with store.look() as db:
         world, now = _new(db), _clock(db)
@@ -182,7 +184,7 @@ def _recalled(store: Store, db: Connection) -> _Memo:
 
 def _new(db: Connection) -> World:
     (seed,) = db.execute("SELECT seed FROM world").fetchone()
-    return World(str(seed), settings=USUAL)
+    return World(str(seed), settings=ENGINE_SETTINGS)
 
 
 def _clock(db: Connection) -> float:
@@ -279,7 +281,7 @@ def _save(db: Connection, memo: _Memo) -> None:
     )
 
 
-def _until(it: Turn, limit: float, length: float) -> float | None:
+def _until(it: EngineTransaction, limit: float, length: float) -> float | None:
     """How far the next stride goes: no further than to the next order; None: there is no way."""
     now, ahead = it.world.now, engine.next_at(it.world)
     (to_come,) = it.db.execute("SELECT min(at) FROM orders WHERE at > ?", (now,)).fetchone()
@@ -288,7 +290,7 @@ def _until(it: Turn, limit: float, length: float) -> float | None:
     return max(now, min(limit, *stops)) if stops else None
 
 
-def _move(it: Turn) -> None:
+def _move(it: EngineTransaction) -> None:
     """Let the clock stand where the engine stands."""
     operations.advance(it.db, it.world.now)
     if _is_worth_saving(it.memo):

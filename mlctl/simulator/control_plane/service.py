@@ -11,7 +11,7 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks
-from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.resources import (
     assets,
     batch,
@@ -28,30 +28,20 @@ from mlctl.simulator.control_plane.resources.checks import (
     refuse_used,
 )
 from mlctl.simulator.control_plane.resources.operations import (
-    Failure,
-    Running,
-    Started,
-    Verb,
+    LongRunningOperation,
+    NewOperation,
+    OperationFailure,
+    OperationKind,
 )
 from mlctl.simulator.control_plane.state import quota_usage, rows
-from mlctl.simulator.control_plane.state.context import Ask, Catalog, Found
+from mlctl.simulator.control_plane.state.context import Catalog, RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad, missing
-from mlctl.simulator.control_plane.state.rows import World
-from mlctl.simulator.control_plane.state.settings import Immutable
-from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One workspace of a simulated cloud (made on first use in `location`)."""
-
-    store: Store
-    scope: Scope
-    location: str
-    catalog: Catalog
-
-
-def read(place: Place, addresses: Collection[Address]) -> dict[Address, Found]:
+def read(place: WorkspaceHandle, addresses: Collection[Address]) -> dict[Address, StoredResource]:
     """The resources that exist, by the address as asked.
 
     Raises:
@@ -61,45 +51,45 @@ def read(place: Place, addresses: Collection[Address]) -> dict[Address, Found]:
         return {}
     struck = _struck(place, "get", addresses)
     with place.store.look() as db:
-        world = rows.world(db, place.scope, place.location)
+        world = rows.workspace_state(db, place.scope, place.location)
         found = rows.find_all(db, world.workspace, addresses)
         show_nodes(place, db, world.workspace, found.values())
     _lose(struck)
     return found
 
 
-def siblings(place: Place, kind: str, parent: str | None) -> list[Found]:
+def list_resources(place: WorkspaceHandle, kind: str, parent: str | None) -> list[StoredResource]:
     """All of a kind (of one parent), by name, oldest version first.
 
     Raises:
         Refusal: there is no such parent (404), or a fault was set for the call.
     """
-    return _listed(place, kind, parent, lambda db, at: rows.siblings(db, at, kind, parent))
+    return _listed(place, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent))
 
 
-def page(
-    place: Place, kind: str, parent: str | None, after: tuple[str, int], limit: int
-) -> list[Found]:
+def list_page(
+    place: WorkspaceHandle, kind: str, parent: str | None, after: tuple[str, int], limit: int
+) -> list[StoredResource]:
     """At most `limit` of a kind (of one parent), by name, after that name and row id.
 
     Raises:
         Refusal: there is no such parent (404), or a fault was set for the call.
     """
     return _listed(
-        place, kind, parent, lambda db, at: rows.page(db, at, kind, parent, after, limit)
+        place, kind, parent, lambda db, at: rows.list_page(db, at, kind, parent, after, limit)
     )
 
 
 def _listed(
-    place: Place,
+    place: WorkspaceHandle,
     kind: str,
     parent: str | None,
-    rows_of: Callable[[Connection, int], Iterable[Found]],
-) -> list[Found]:
+    rows_of: Callable[[Connection, int], Iterable[StoredResource]],
+) -> list[StoredResource]:
     above = ALL[kind].parent
     struck = _struck(place, "list", [Address(kind, "*", (parent or "*") if above else None)])
     with place.store.look() as db:
-        workspace = rows.world(db, place.scope, place.location).workspace
+        workspace = rows.workspace_state(db, place.scope, place.location).workspace
         if parent is not None and above:
             holder = Address(above, parent)
             if rows.find(db, workspace, holder) is None:
@@ -110,7 +100,7 @@ def _listed(
     return found
 
 
-def put(place: Place, address: Address, body: Mapping[str, Data]) -> int | None:
+def put(place: WorkspaceHandle, address: Address, body: Mapping[str, Data]) -> int | None:
     """Create or overwrite; the number of the operation that began, None when all is done.
 
     Raises:
@@ -121,7 +111,7 @@ def put(place: Place, address: Address, body: Mapping[str, Data]) -> int | None:
         turn = _Turn(db, place.catalog, _made(db, place, struck), struck)
         old = _exact(turn, address)
         address = old.address if old else address
-        locks.refuse(db, address.id(turn.world.scope), locks.Verb.WRITE)
+        locks.check(db, address.id(turn.world.scope), locks.LockedAction.WRITE)
         refuse_busy(db, old, turn.world.now)
         new = _judged(turn, address, body, old)
         number = None
@@ -131,7 +121,7 @@ def put(place: Place, address: Address, body: Mapping[str, Data]) -> int | None:
     return number
 
 
-def delete(place: Place, address: Address) -> int | None:
+def delete(place: WorkspaceHandle, address: Address) -> int | None:
     """Delete, with all that is beneath; the number of the operation, None when all is done.
 
     Deleting what is being deleted joins the running operation.
@@ -141,7 +131,7 @@ def delete(place: Place, address: Address) -> int | None:
     """
     struck = _struck(place, "delete", [address])
     with place.store.change() as db:
-        world = rows.world(db, place.scope, place.location)
+        world = rows.workspace_state(db, place.scope, place.location)
         turn = _Turn(db, place.catalog, world, struck)
         old = _exact(turn, address)
         if old is None:
@@ -151,14 +141,14 @@ def delete(place: Place, address: Address) -> int | None:
     return number
 
 
-def due(place: Place, number: int) -> float | None:
+def due(place: WorkspaceHandle, number: int) -> float | None:
     """When an operation ends or has ended; None when there is no such operation."""
     with place.store.look() as db:
         running = operations.find(db, number)
     return running.due if running else None
 
 
-def finish(place: Place, number: int) -> Running | None:
+def finish(place: WorkspaceHandle, number: int) -> LongRunningOperation | None:
     """Let time pass until the operation has ended; None when there is no such operation."""
     with place.store.look() as db:
         running = operations.find(db, number)
@@ -169,59 +159,63 @@ def finish(place: Place, number: int) -> Running | None:
         return operations.find(db, number)
 
 
-def show_nodes(place: Place, db: Connection, workspace: int, found: Collection[Found]) -> None:
+def show_nodes(
+    place: WorkspaceHandle, db: Connection, workspace: int, found: Collection[StoredResource]
+) -> None:
     """Put into the bodies of clusters what their nodes are doing."""
-    if any(each.address.kind == "compute" for each in found) and command_log.is_awake(db):
+    if any(each.address.kind == "compute" for each in found) and command_log.is_active(db):
         from mlctl.simulator.control_plane import nodes  # noqa: PLC0415  # most clusters never have a node
 
-        nodes.show(place.store, workspace, found)
+        nodes.add_node_counts(place.store, workspace, found)
 
 
-def opened(db: Connection, place: Place) -> World:
+def ensure_workspace(db: Connection, place: WorkspaceHandle) -> WorkspaceState:
     """The world, with the workspace made on its first use.
 
     Raises:
         Refusal: the scope is none.
     """
-    world = rows.world(db, place.scope, place.location)
-    if world.workspace != rows.NOWHERE:
+    world = rows.workspace_state(db, place.scope, place.location)
+    if world.workspace != rows.NO_WORKSPACE:
         return world
     _check_scope(place.scope)
-    made = rows.make_workspace(db, place.scope, place.location)
+    made = rows.add_workspace(db, place.scope, place.location)
     return replace(world, workspace=made)
 
 
-def _struck(place: Place, verb: str, addresses: Collection[Address]) -> tuple[Fault, ...]:
+def _struck(
+    place: WorkspaceHandle, verb: str, addresses: Collection[Address]
+) -> tuple[CallFault, ...]:
     """Count the call, carry out what keeps it from being done, and leave the rest to the verb."""
     with place.store.look() as db:
-        if not faults.are_planted(db):
+        if not faults.any_active(db):
             return ()
     with place.store.change() as db:
-        struck = faults.count(db, verb, [str(each) for each in addresses])
+        struck = faults.match_call(db, verb, [str(each) for each in addresses])
         if verb in ("get", "list") and _delay(struck):
-            now = rows.world(db, place.scope, place.location).now
+            now = rows.workspace_state(db, place.scope, place.location).now
             operations.advance(db, now + _delay(struck))
     for each in struck:
-        if each.trouble in (Trouble.FAIL, Trouble.THROTTLE):
+        if each.trouble in (FaultKind.FAIL, FaultKind.THROTTLE):
             raise each.refusal()
     return struck
 
 
-def _delay(struck: tuple[Fault, ...]) -> float:
-    return sum(each.seconds for each in struck if each.trouble is Trouble.DELAY)
+def _delay(struck: tuple[CallFault, ...]) -> float:
+    return sum(each.seconds for each in struck if each.trouble is FaultKind.DELAY)
 
 
-def _failure(struck: tuple[Fault, ...]) -> Failure | None:
+def _failure(struck: tuple[CallFault, ...]) -> OperationFailure | None:
     """How the operation will end, where a fault was set for that."""
     for each in struck:
-        if each.trouble is Trouble.FAIL_OPERATION:
+        if each.trouble is FaultKind.FAIL_OPERATION:
             return each.failure()
     return None
 
 
-def _lose(struck: tuple[Fault, ...]) -> None:
+def _lose(struck: tuple[CallFault, ...]) -> None:
     for each in struck:
-        if each.trouble is Trouble.DROP:
+        if each.trouble is FaultKind.DROP:
             raise each.refusal()
 
 
@@ -231,15 +225,15 @@ class _Turn:
 
     db: Connection
     catalog: Catalog
-    world: World
-    struck: tuple[Fault, ...]
+    world: WorkspaceState
+    struck: tuple[CallFault, ...]
 
 
-def _made(db: Connection, place: Place, struck: tuple[Fault, ...]) -> World:
+def _made(db: Connection, place: WorkspaceHandle, struck: tuple[CallFault, ...]) -> WorkspaceState:
     """The world, with the workspace made on its first use, and what faults make of its settings."""
-    world = opened(db, place)
-    if any(each.trouble is Trouble.IGNORE for each in struck):
-        return replace(world, settings=replace(world.settings, immutable=Immutable.IGNORE))
+    world = ensure_workspace(db, place)
+    if any(each.trouble is FaultKind.IGNORE for each in struck):
+        return replace(world, settings=replace(world.settings, immutable=ImmutablePolicy.IGNORE))
     return world
 
 
@@ -253,7 +247,7 @@ def _check_scope(scope: Scope) -> None:
             raise bad(text, "InvalidResourceName")
 
 
-def _exact(turn: _Turn, address: Address) -> Found | None:
+def _exact(turn: _Turn, address: Address) -> StoredResource | None:
     """The resource with this very name: writing never means `the newest`."""
     if address.is_newest:
         return None
@@ -261,16 +255,16 @@ def _exact(turn: _Turn, address: Address) -> Found | None:
 
 
 def _judged(
-    turn: _Turn, address: Address, body: Mapping[str, Data], old: Found | None
+    turn: _Turn, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body as the service would store it."""
     world = turn.world
 
-    def find(wanted: Address, scope: Scope | None) -> Found | None:
-        there = rows.world(turn.db, scope, "").workspace if scope else world.workspace
+    def find(wanted: Address, scope: Scope | None) -> StoredResource | None:
+        there = rows.workspace_state(turn.db, scope, "").workspace if scope else world.workspace
         return rows.find(turn.db, there, wanted)
 
-    ask = Ask(
+    ask = RequestContext(
         *(world.scope, world.location, world.now, world.seed),
         *(world.settings, turn.catalog, find),
     )
@@ -287,77 +281,81 @@ def _judged(
             return assets.accept(ask, address, body, old)
 
 
-def _write(turn: _Turn, address: Address, new: Mapping[str, Data], old: Found | None) -> int | None:
+def _write(
+    turn: _Turn, address: Address, new: Mapping[str, Data], old: StoredResource | None
+) -> int | None:
     db, world = turn.db, turn.world
     if old is None:
         refuse_taken(db, world, address, str(new.get("location", world.location)))
     wanted = quota.claims(address, new, turn.catalog)
-    held = quota_usage.of(db, old.id) if old else {}
+    held = quota_usage.claims_of(db, old.id) if old else {}
     excess = excess_of(db, world, turn.catalog, wanted, held)
     if excess:
         raise excess.refusal(new)
     batch_pools.refuse_crowded(db, world, address, new, old)
     if old is not None and _failure(turn.struck):
-        return _begin(turn, [old.id], address, Verb.UPDATE)  # and nothing will have changed
+        return _begin(
+            turn, [old.id], address, OperationKind.UPDATE
+        )  # and nothing will have changed
     if old is None:
-        resource = rows.add(db, world.workspace, address, new)
+        resource = rows.add_resource(db, world.workspace, address, new)
     else:
         resource = old.id
-        rows.overwrite(db, resource, new, "Succeeded")
-        rows.drop_needs(db, resource)
-        quota_usage.drop(db, resource)
-    quota_usage.add(db, resource, world.scope.subscription, wanted)
-    rows.add_needs(db, resource, references.named(world.scope, new))
+        rows.update_resource(db, resource, new, "Succeeded")
+        rows.drop_references(db, resource)
+        quota_usage.drop_claims(db, resource)
+    quota_usage.add_claims(db, resource, world.scope.subscription, wanted)
+    rows.add_references(db, resource, references.references_of(world.scope, new))
     if ALL[address.kind].versioned:
         return None
-    verb = Verb.UPDATE if old else Verb.CREATE
+    verb = OperationKind.UPDATE if old else OperationKind.CREATE
     _order(turn, address, new, old, _due(turn, address, verb))
     return _begin(turn, [resource], address, verb)
 
 
 def _order(
-    turn: _Turn, address: Address, new: Mapping[str, Data], old: Found | None, due: float
+    turn: _Turn, address: Address, new: Mapping[str, Data], old: StoredResource | None, due: float
 ) -> None:
     """Let nodes follow a write, unless its operation will fail or it is not about nodes."""
     there = turn.world.workspace
-    wanted = command_log.to_have(there, address, new, turn.catalog)
-    had = command_log.to_have(there, address, old.body, turn.catalog) if old else None
+    wanted = command_log.create_command(there, address, new, turn.catalog)
+    had = command_log.create_command(there, address, old.body, turn.catalog) if old else None
     if wanted is None or _failure(turn.struck):
         return
     if wanted != had or (old is not None and old.state != "Succeeded"):
-        at = turn.world.now if command_log.shrinks(wanted, had) else due
-        if old is None and locks.above(turn.db, address.id(turn.world.scope)):
-            for each in command_log.held(wanted):
-                command_log.write(turn.db, at, each)
-        command_log.write(turn.db, at, wanted, quiet=command_log.is_quiet(wanted))
+        at = turn.world.now if command_log.is_shrinking(wanted, had) else due
+        if old is None and locks.covering(turn.db, address.id(turn.world.scope)):
+            for each in command_log.create_locked_commands(wanted):
+                command_log.append(turn.db, at, each)
+        command_log.append(turn.db, at, wanted, quiet=command_log.needs_no_node(wanted))
 
 
-def _begin_delete(turn: _Turn, old: Found) -> int | None:
+def _begin_delete(turn: _Turn, old: StoredResource) -> int | None:
     db, world = turn.db, turn.world
     doomed = [old]
     if old.address.kind == "batch-endpoint":
-        beneath = rows.siblings(db, world.workspace, "batch-deployment", old.address.name)
+        beneath = rows.list_resources(db, world.workspace, "batch-deployment", old.address.name)
         doomed += [each for each in beneath if each.state != "Deleting"]
-    locks.refuse(db, old.address.id(world.scope), locks.Verb.DELETE)
+    locks.check(db, old.address.id(world.scope), locks.LockedAction.DELETE)
     for each in doomed:
         refuse_busy(db, each, world.now)
     refuse_used(db, world, old)
     if ALL[old.address.kind].versioned:
         db.execute("DELETE FROM resources WHERE id = ?", (old.id,))
         return None
-    gone = command_log.to_go(world.workspace, old.address)
+    gone = command_log.delete_command(world.workspace, old.address)
     if gone is not None and not _failure(turn.struck):
-        command_log.write(db, world.now, gone, quiet=True)
-    return _begin(turn, [each.id for each in doomed], old.address, Verb.DELETE)
+        command_log.append(db, world.now, gone, quiet=True)
+    return _begin(turn, [each.id for each in doomed], old.address, OperationKind.DELETE)
 
 
-def _begin(turn: _Turn, resources: list[int], address: Address, verb: Verb) -> int:
+def _begin(turn: _Turn, resources: list[int], address: Address, verb: OperationKind) -> int:
     due = _due(turn, address, verb)
-    begun = Started(address, verb, turn.world.now, due, _failure(turn.struck))
+    begun = NewOperation(address, verb, turn.world.now, due, _failure(turn.struck))
     return operations.begin(turn.db, resources, begun)
 
 
-def _due(turn: _Turn, address: Address, verb: Verb) -> float:
+def _due(turn: _Turn, address: Address, verb: OperationKind) -> float:
     """When an operation will have ended."""
     usual = turn.world.settings.delays.of(address.kind, verb.name.lower())
     return turn.world.now + usual + _delay(turn.struck)

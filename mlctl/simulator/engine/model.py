@@ -134,7 +134,7 @@ class ClusterSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class BatchWork:
     """How long mini-batches take and how often an attempt fails.
 
     A mini-batch keeps its service time: a rerun takes as long. `trace` gives the service times in
@@ -159,7 +159,7 @@ class BatchSpec:
     name: str
     cluster: str
     files: int
-    workload: Workload
+    workload: BatchWork
     mini_batch_size: int = 10
     instance_count: int = 1
     concurrency: int = 1

@@ -28,11 +28,11 @@ from mlctl.simulator.engine.commands import (
 )
 from mlctl.simulator.engine.model import (
     BatchSpec,
+    BatchWork,
     ClusterSpec,
     Settings,
     Tier,
     TrainingSpec,
-    Workload,
 )
 from mlctl.simulator.engine.processes import (
     ALL,
@@ -174,7 +174,7 @@ def _batch(world: World, spec: BatchSpec) -> None:
         raise Refused(f"{asked}, but cluster `{spec.cluster}` has at most {most} nodes")
 
 
-def _workload(load: Workload) -> None:
+def _workload(load: BatchWork) -> None:
     _number(load.per_file_s, "the time per file")
     _number(load.per_mini_batch_s, "the time per mini-batch")
     _number(load.cv, "the coefficient of variation")

@@ -20,15 +20,15 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.values import fingerprint
 from mlctl.planning.steps import Step, Verb, Work
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.faults import Fault, Trouble
-from mlctl.simulator.control_plane.http_faults import Style
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, no, says
 from tests.contract.test_contract import BLUE, CPU, ENDPOINT, MODEL, cluster, put, stage
 
 STATUS = "GET */computeOperationsStatus/*"
 ONE = "GET */computes/cpu-cluster"
-styles = pytest.mark.parametrize("style", Style, ids=lambda style: style.value)
+styles = pytest.mark.parametrize("style", OperationStyle, ids=lambda style: style.value)
 
 
 def behind(*answers: tuple[str, Response], **settings: Any) -> Azure:
@@ -36,7 +36,7 @@ def behind(*answers: tuple[str, Response], **settings: Any) -> Azure:
     return azure(Between(emulated(**settings), list(answers)))
 
 
-def troubled(fault: Fault, **settings: Any) -> Azure:
+def troubled(fault: CallFault, **settings: Any) -> Azure:
     """A client of a cloud that has a fault."""
     store = Store(":memory:")
     LocalBackend(store, SCOPE).add_fault(fault)
@@ -59,14 +59,14 @@ def state(client: Azure) -> Data:
 
 
 @styles
-def test_every_style_ends_when_the_resource_is_there(style: Style) -> None:
+def test_every_style_ends_when_the_resource_is_there(style: OperationStyle) -> None:
     client = behind(style=style)
     created(client).wait()
     assert state(client) == "Succeeded"
 
 
 @styles
-def test_every_style_of_a_delete_ends_when_the_name_is_free(style: Style) -> None:
+def test_every_style_of_a_delete_ends_when_the_name_is_free(style: OperationStyle) -> None:
     client = behind(style=style)
     stage(client.backend)
     for address in (ENDPOINT, CPU):
@@ -76,7 +76,7 @@ def test_every_style_of_a_delete_ends_when_the_name_is_free(style: Style) -> Non
 
 
 @styles
-def test_every_style_of_a_change_ends_when_it_is_made(style: Style) -> None:
+def test_every_style_of_a_change_ends_when_it_is_made(style: OperationStyle) -> None:
     client = behind(style=style)
     put(client.backend, CPU, cluster())
     put(client.backend, CPU, cluster(tags={"a": "1"}))
@@ -84,8 +84,8 @@ def test_every_style_of_a_change_ends_when_it_is_made(style: Style) -> None:
 
 
 @styles
-def test_an_operation_that_fails_says_why_in_every_style(style: Style) -> None:
-    fault = Fault(Trouble.FAIL_OPERATION, "put", code="AllocationFailed", message="no room")
+def test_an_operation_that_fails_says_why_in_every_style(style: OperationStyle) -> None:
+    fault = CallFault(FaultKind.FAIL_OPERATION, "put", code="AllocationFailed", message="no room")
     client = troubled(fault, style=style)
     with pytest.raises(Permanent, match="no room") as caught:
         created(client).wait()
@@ -259,7 +259,7 @@ def test_the_nodes_of_a_cluster_are_those_that_the_service_knows() -> None:
 
 
 def test_a_change_that_the_service_takes_and_ignores_is_found_out() -> None:
-    client = troubled(Fault(Trouble.IGNORE, "put", nth=2))
+    client = troubled(CallFault(FaultKind.IGNORE, "put", nth=2))
     before = put(client.backend, CPU, cluster())
     larger = Step(0, CPU, Verb.PUT, CPU, "Modifying", cluster(vmSize="Standard_DS4_v2"))
     known = fingerprint(before, KINDS["compute"], SCOPE)
@@ -269,7 +269,7 @@ def test_a_change_that_the_service_takes_and_ignores_is_found_out() -> None:
 
 
 def test_a_write_whose_answer_is_lost_is_read_back_before_it_is_called_a_failure() -> None:
-    client = troubled(Fault(Trouble.DROP, "put"))
+    client = troubled(CallFault(FaultKind.DROP, "put"))
     made = Step(0, CPU, Verb.PUT, CPU, "Creating", cluster())
     assert outcome(client, made, {CPU: None}).state is State.DONE
     assert [one.method for one in client.transport.seen].count("PUT") == 1

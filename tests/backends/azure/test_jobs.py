@@ -8,7 +8,7 @@ import pytest
 
 from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.kinds.address import Scope
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import BASE, Azure, Credential, azure, emulated
 from tests.builders.emulator import WS, with_deployment
 from tests.builders.transport import InProcess
@@ -33,7 +33,7 @@ def scoring() -> Azure:
 
 def invoked(here: Azure, name: str | None = None) -> str:
     body = INPUT if name is None else {**INPUT, "name": name}
-    return here.backend.jobs.invoke("scoring", "blue", body, Load(), DEFAULT).name
+    return here.backend.jobs.invoke("scoring", "blue", body, Workload(), DEFAULT_NAME).name
 
 
 def jobs_of(cloud: str, credential: Any = None) -> AzureJobs:
@@ -88,7 +88,9 @@ def test_a_job_is_cancelled_and_one_that_has_ended_is_not() -> None:
 
 def test_a_command_job_is_created_under_its_name_or_a_new_one() -> None:
     jobs = scoring().backend.jobs
-    made = [jobs.create(name, {"properties": COMMAND}, Load(), DEFAULT) for name in ("a", None)]
+    made = [
+        jobs.create(name, {"properties": COMMAND}, Workload(), DEFAULT_NAME) for name in ("a", None)
+    ]
     assert made[0].name == "a"
     assert {one.name for one in jobs.list()} == {one.name for one in made}
 
@@ -100,8 +102,8 @@ def test_what_is_not_there_is_not_found() -> None:
         lambda: jobs.cancel("none"),
         lambda: jobs.list("none"),
         lambda: jobs.list("scoring", "none"),
-        lambda: jobs.invoke("none", None, INPUT, Load(), DEFAULT),
-        lambda: jobs.invoke("scoring", "none", INPUT, Load(), DEFAULT),
+        lambda: jobs.invoke("none", None, INPUT, Workload(), DEFAULT_NAME),
+        lambda: jobs.invoke("scoring", "none", INPUT, Workload(), DEFAULT_NAME),
     ):
         with pytest.raises(NotFound):
             ask()
@@ -111,7 +113,7 @@ def test_a_local_input_is_refused_before_anything_is_asked() -> None:
     here = scoring()
     body = {"inputData": {"x": {"jobInputType": "UriFolder", "uri": "./data"}}}
     with pytest.raises(Permanent, match=r"local path `./data`"):
-        here.backend.jobs.invoke("scoring", "blue", body, Load(), DEFAULT)
+        here.backend.jobs.invoke("scoring", "blue", body, Workload(), DEFAULT_NAME)
     assert here.asked == []
 
 

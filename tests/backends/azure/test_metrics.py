@@ -8,7 +8,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.backends.ports.metrics import USUAL
 from mlctl.kinds.address import Address
-from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.engine.processes import Script
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, says
@@ -33,7 +33,9 @@ def lossy() -> Azure:
     local.engine.set_preemption((Script(((100.0, 0), (700.0, 1))),))
     long = {"retrySettings": {"timeout": "PT1H"}}
     asked = {"miniBatchSize": 1, "compute": {"instanceCount": 2}, **long}
-    local.jobs.invoke("heart-batch", "blue", asked, Load(files=60, seconds_per_file=60), "default")
+    local.jobs.invoke(
+        "heart-batch", "blue", asked, Workload(files=60, seconds_per_file=60), "default"
+    )
     local.advance(1800)
     return azure(emulated(store))
 

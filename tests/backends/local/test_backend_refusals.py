@@ -8,9 +8,9 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import NotFound, Transient
 from mlctl.kinds.address import Address, Scope
 from mlctl.simulator.control_plane.state.settings import (
-    Immutable,
-    InUse,
-    Settings,
+    CloudSettings,
+    ImmutablePolicy,
+    InUsePolicy,
 )
 from tests.builders.simulated import (
     BLUE,
@@ -55,7 +55,7 @@ def test_a_new_cluster_with_a_user_needs_a_password_or_a_key(local: LocalBackend
 
 def test_changed_immutables_can_be_set_to_be_ignored(local: LocalBackend) -> None:
     local.put(CPU, cluster()).wait()
-    local.configure(Settings(immutable=Immutable.IGNORE))
+    local.configure(CloudSettings(immutable=ImmutablePolicy.IGNORE))
     local.put(CPU, cluster(3, "LowPriority")).wait()
     inner = live(local, CPU).body["properties"]["properties"]
     assert (inner["vmPriority"], inner["scaleSettings"]["maxNodeCount"]) == ("Dedicated", 3)
@@ -63,17 +63,17 @@ def test_changed_immutables_can_be_set_to_be_ignored(local: LocalBackend) -> Non
 
 def test_what_a_deployment_names_can_be_set_to_stay(local: LocalBackend) -> None:
     stage(local)
-    local.configure(Settings(in_use=InUse.REFUSE))
+    local.configure(CloudSettings(in_use=InUsePolicy.REFUSE))
     error = refused(local.delete, CPU)
     assert (error.code, "blue" in error.message) == ("ComputeInUse", True)
     assert refused(local.delete, MODEL).code == "ModelInUse"
-    local.configure(Settings(in_use=InUse.ALLOW))
+    local.configure(CloudSettings(in_use=InUsePolicy.ALLOW))
     local.delete(CPU).wait()
 
 
 def test_a_dependant_that_is_being_deleted_does_not_hold_anything(local: LocalBackend) -> None:
     stage(local)
-    local.configure(Settings(in_use=InUse.REFUSE))
+    local.configure(CloudSettings(in_use=InUsePolicy.REFUSE))
     local.delete(BLUE)
     local.delete(CPU)
     local.settle()
@@ -203,7 +203,7 @@ def test_nothing_beneath_an_endpoint_may_be_in_motion_when_it_goes(local: LocalB
 
 def test_a_cluster_that_a_deployment_left_may_go(local: LocalBackend) -> None:
     stage(local)
-    local.configure(Settings(in_use=InUse.REFUSE))
+    local.configure(CloudSettings(in_use=InUsePolicy.REFUSE))
     local.put(OTHER, cluster()).wait()
     local.put(BLUE, deployment(compute=OTHER.id(SCOPE))).wait()
     local.delete(CPU).wait()
@@ -237,7 +237,7 @@ def test_free_properties_are_added_and_neither_altered_nor_removed(local: LocalB
 
 
 def test_altered_free_properties_stay_where_changes_are_ignored(local: LocalBackend) -> None:
-    local.configure(Settings(immutable=Immutable.IGNORE))
+    local.configure(CloudSettings(immutable=ImmutablePolicy.IGNORE))
     local.put(ENDPOINT, endpoint(properties={"a": "1"})).wait()
     local.put(ENDPOINT, endpoint(properties={"a": "2", "azureml.onlineendpointid": "x"})).wait()
     assert inner(local, ENDPOINT)["a"] == "1"

@@ -12,7 +12,7 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend, LocalStateError
 from mlctl.kinds.address import Address, Scope
-from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.paths import ROOT
 
 SCOPE = Scope("sub", "rg", "ws")
@@ -58,7 +58,7 @@ def test_what_one_process_did_the_next_one_sees(tmp_path: Path) -> None:
     backend = LocalBackend(path, SCOPE)
     operation = backend.put(Address("model", "m", None, "1"), {"properties": {"modelUri": "u"}})
     backend.put(Address("batch-endpoint", "heart"), {"properties": {}})
-    backend.add_fault(Fault(Trouble.FAIL, "list", nth=5))
+    backend.add_fault(CallFault(FaultKind.FAIL, "list", nth=5))
     assert operation.id is None
     backend.close()
     again = LocalBackend(path, SCOPE)

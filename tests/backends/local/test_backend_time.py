@@ -7,8 +7,8 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Live, Transient
 from mlctl.kinds.address import Address, Scope
-from mlctl.simulator.control_plane.faults import Fault, Trouble
-from mlctl.simulator.control_plane.state.settings import Delays, InUse, Settings
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from mlctl.simulator.control_plane.state.settings import CloudSettings, Delays, InUsePolicy
 from tests.builders.simulated import (
     BLUE,
     CPU,
@@ -58,7 +58,7 @@ def test_time_neither_goes_back_nor_on_for_ever(local: LocalBackend, seconds: fl
 
 
 def test_how_long_things_take_can_be_set(local: LocalBackend) -> None:
-    local.configure(Settings(delays=Delays(compute_create=5)))
+    local.configure(CloudSettings(delays=Delays(compute_create=5)))
     local.put(CPU, cluster()).wait()
     assert local.status().now == 5
 
@@ -145,11 +145,11 @@ def test_a_scope_that_no_id_can_hold_is_refused(local: LocalBackend) -> None:
 def test_a_reset_makes_everything_new(local: LocalBackend) -> None:
     stage(local)
     local.set_quota(dedicated=0)
-    local.add_fault(Fault(Trouble.FAIL))
-    local.configure(Settings(in_use=InUse.REFUSE))
+    local.add_fault(CallFault(FaultKind.FAIL))
+    local.configure(CloudSettings(in_use=InUsePolicy.REFUSE))
     local.reset(7)
     status = local.status()
-    assert (status.now, status.seed, status.settings) == (0, "7", Settings())
+    assert (status.now, status.seed, status.settings) == (0, "7", CloudSettings())
     assert (status.workspaces, status.pending, status.faults) == ((), (), ())
     local.put(CPU, cluster()).wait()
 

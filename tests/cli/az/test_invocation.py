@@ -14,7 +14,7 @@ from mlctl.cli.az import invocation
 from mlctl.cli.az.invoke import InputType
 from mlctl.cli.parser.arguments import Flagged, UsageError
 from mlctl.cli.parser.tree import Option
-from mlctl.simulator.control_plane.jobs.workload import USUAL, Load, check
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_WORKLOAD, Workload, check
 from mlctl.simulator.control_plane.state.errors import Refusal
 
 
@@ -110,21 +110,24 @@ def test_files_are_counted_in_folders_and_not_beyond(tmp_path: Path) -> None:
 
 
 def test_one_word_about_the_time_of_a_mini_batch_says_all_about_it() -> None:
-    given = Load(seconds_per_mini_batch=3.0).over(USUAL)
+    given = Workload(seconds_per_mini_batch=3.0).over(DEFAULT_WORKLOAD)
     assert (given.seconds_per_file, given.seconds_per_mini_batch, given.files) == (None, 3.0, 100)
-    assert Load(cv=0.5).over(USUAL).seconds_per_file == USUAL.seconds_per_file
+    assert (
+        Workload(cv=0.5).over(DEFAULT_WORKLOAD).seconds_per_file
+        == DEFAULT_WORKLOAD.seconds_per_file
+    )
 
 
 @pytest.mark.parametrize(
     "load",
     [
-        Load(files=-1),
-        Load(cv=float("nan")),
-        Load(seconds_per_step=float("inf")),
-        Load(times=(1.0, -1.0)),
-        Load(fail_probability=1.1),
+        Workload(files=-1),
+        Workload(cv=float("nan")),
+        Workload(seconds_per_step=float("inf")),
+        Workload(times=(1.0, -1.0)),
+        Workload(fail_probability=1.1),
     ],
 )
-def test_a_figure_that_makes_no_sense_is_refused(load: Load) -> None:
+def test_a_figure_that_makes_no_sense_is_refused(load: Workload) -> None:
     with pytest.raises(Refusal):
         check(load)

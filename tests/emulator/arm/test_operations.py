@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.simulator.control_plane.http_faults import Style
+from mlctl.simulator.control_plane.http_faults import OperationStyle
 from tests.builders.emulator import CLUSTER, WS, Answer, Wall, World, world
 
 CPU = f"{WS}/computes/cpu"
@@ -60,7 +60,7 @@ def test_the_url_of_a_status_is_spelt_as_azures(path: str, segment: str) -> None
 
 def test_location_is_202_until_it_is_done_and_then_the_resource() -> None:
     wall = Wall()
-    here = world(style=Style.LOCATION, pace=1.0, now=wall)
+    here = world(style=OperationStyle.LOCATION, pace=1.0, now=wall)
     began = here.put(CPU, CLUSTER)
     assert began.header("azure-asyncoperation") is None
     waiting = here.get(str(began.header("location")))
@@ -71,7 +71,7 @@ def test_location_is_202_until_it_is_done_and_then_the_resource() -> None:
 
 
 def test_state_has_no_header_and_the_resource_tells() -> None:
-    here = world(style=Style.STATE)
+    here = world(style=OperationStyle.STATE)
     began = here.put(CPU, CLUSTER)
     assert began.header("azure-asyncoperation") is began.header("location") is None
     assert state(here.get(CPU)) == "Creating"
@@ -79,13 +79,15 @@ def test_state_has_no_header_and_the_resource_tells() -> None:
 
 
 def test_sync_is_done_when_the_answer_comes() -> None:
-    here = world(style=Style.SYNC)
+    here = world(style=OperationStyle.SYNC)
     assert state(here.put(CPU, CLUSTER)) == "Succeeded"
     assert here.ask("DELETE", CPU).status == 204
 
 
-@pytest.mark.parametrize("style", [Style.ASYNC, Style.LOCATION, Style.STATE])
-def test_a_delete_is_202_and_then_the_resource_is_gone(style: Style) -> None:
+@pytest.mark.parametrize(
+    "style", [OperationStyle.ASYNC, OperationStyle.LOCATION, OperationStyle.STATE]
+)
+def test_a_delete_is_202_and_then_the_resource_is_gone(style: OperationStyle) -> None:
     here = world()
     here.made(CPU, CLUSTER)
     began = here.ask("DELETE", CPU, headers={"x-mlctl-lro": style.value})
@@ -117,8 +119,8 @@ def test_a_failed_operation_is_200_with_the_error_inside() -> None:
     assert state(here.get(CPU)) == "Failed"
 
 
-@pytest.mark.parametrize("style", [Style.LOCATION, Style.SYNC])
-def test_a_failed_operation_without_a_status_is_an_error(style: Style) -> None:
+@pytest.mark.parametrize("style", [OperationStyle.LOCATION, OperationStyle.SYNC])
+def test_a_failed_operation_without_a_status_is_an_error(style: OperationStyle) -> None:
     here = world(style=style)
     fault(here, trouble="fail-operation", operation="put", code="AllocationFailed", message="m")
     ended = here.done(here.put(CPU, CLUSTER))

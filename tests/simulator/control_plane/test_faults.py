@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.simulator.control_plane import faults
-from mlctl.simulator.control_plane.faults import Fault, Trouble
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 
 
 @pytest.mark.parametrize(
@@ -22,29 +22,29 @@ from mlctl.simulator.control_plane.faults import Fault, Trouble
     ],
 )
 def test_a_fault_matches_its_target_and_what_that_begins(target: str, address: str) -> None:
-    assert Fault(Trouble.FAIL, target=target).matches("put", [address])
+    assert CallFault(FaultKind.FAIL, target=target).matches("put", [address])
 
 
 @pytest.mark.parametrize("target", ["comp", "compute/cp", "model", "compute/cpu/x"])
 def test_a_fault_leaves_other_addresses_alone(target: str) -> None:
-    assert not Fault(Trouble.FAIL, target=target).matches("put", ["compute/cpu"])
+    assert not CallFault(FaultKind.FAIL, target=target).matches("put", ["compute/cpu"])
 
 
 def test_a_fault_of_one_verb_leaves_the_others_alone() -> None:
-    assert not Fault(Trouble.FAIL, "get").matches("put", ["compute/cpu"])
+    assert not CallFault(FaultKind.FAIL, "get").matches("put", ["compute/cpu"])
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.booleans())
 def test_a_fault_strikes_as_often_as_asked(nth: int, times: int, every: bool) -> None:
-    fault = Fault(Trouble.FAIL, nth=nth, times=times, every=every)
+    fault = CallFault(FaultKind.FAIL, nth=nth, times=times, every=every)
     struck = [seen for seen in range(1, 200) if fault.strikes(seen)]
     step = nth if every else 1
     assert struck == [nth + step * n for n in range(times)]
 
 
-@given(st.sampled_from(Trouble), st.integers(1, 9), st.none() | st.integers(1, 9), st.text())
+@given(st.sampled_from(FaultKind), st.integers(1, 9), st.none() | st.integers(1, 9), st.text())
 def test_a_fault_is_read_as_it_was_written(
-    trouble: Trouble, nth: int, times: int | None, message: str
+    trouble: FaultKind, nth: int, times: int | None, message: str
 ) -> None:
-    fault = Fault(trouble, nth=nth, times=times, message=message)
+    fault = CallFault(trouble, nth=nth, times=times, message=message)
     assert faults.load(faults.dump(fault)) == fault

@@ -22,8 +22,8 @@ from mlctl.backends.ports.backend import BackendError, NotFound, Permanent
 from mlctl.backends.ports.jobs import Job
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import replay
-from mlctl.simulator.control_plane.faults import Fault, Trouble
-from mlctl.simulator.control_plane.jobs.workload import Load
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.engine.commands import Preempt
 from mlctl.simulator.engine.processes import Poisson, Script
 from tests.builders.paths import ROOT
@@ -58,7 +58,7 @@ def cloud(path: Path | str = ":memory:", tier: str = "LowPriority") -> LocalBack
 
 def submitted(local: LocalBackend, files: int = 20, seconds: float = 100.0) -> Job:
     """A new job of mini-batches of one file."""
-    load = Load(files=files, seconds_per_mini_batch=seconds)
+    load = Workload(files=files, seconds_per_mini_batch=seconds)
     return local.jobs.invoke("heart-batch", "blue", SMALL, load, "default")
 
 
@@ -175,13 +175,13 @@ def test_a_command_that_is_refused_changes_nothing() -> None:
     with pytest.raises(Permanent):
         local.engine.set_preemption((Poisson(-1.0),))
     with pytest.raises(Permanent):
-        local.jobs.invoke("heart-batch", "blue", {"name": job.name}, Load(files=1), "default")
+        local.jobs.invoke("heart-batch", "blue", {"name": job.name}, Workload(files=1), "default")
     assert local.jobs.show(job.name).body == before
     assert len(local.jobs.list()) == 1
 
 
 def _preempt_and_fail(local: LocalBackend) -> None:
-    with replay.turn(local._place.store) as it:
+    with replay.transaction(local._place.store) as it:
         replay.command(it, Preempt("1/cpu-cluster"))
         raise ZeroDivisionError
 
@@ -204,7 +204,7 @@ def test_waiting_leads_past_what_was_ordered_for_later() -> None:
 
 def test_an_operation_that_fails_moves_no_nodes() -> None:
     local = cloud(tier="Dedicated")
-    local.add_fault(Fault(Trouble.FAIL_OPERATION, "put", "compute/*"))
+    local.add_fault(CallFault(FaultKind.FAIL_OPERATION, "put", "compute/*"))
     local.put(CPU, cluster(1))
     local.settle()
     assert ended(local, submitted(local, files=2))["makespan_s"] == 100
@@ -212,7 +212,7 @@ def test_an_operation_that_fails_moves_no_nodes() -> None:
 
 def test_a_cluster_that_was_not_made_has_no_nodes() -> None:
     local = LocalBackend(":memory:", SCOPE)
-    local.add_fault(Fault(Trouble.FAIL_OPERATION, "put", "compute/*"))
+    local.add_fault(CallFault(FaultKind.FAIL_OPERATION, "put", "compute/*"))
     local.put(CPU, cluster(2, least=2))
     local.advance(1000)
     assert local.nodes(CPU) == []

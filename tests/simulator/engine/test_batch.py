@@ -12,7 +12,7 @@ from mlctl.simulator.engine import engine, views
 from mlctl.simulator.engine import sampling as drawn
 from mlctl.simulator.engine.commands import CancelJob, Refused, SubmitBatch
 from mlctl.simulator.engine.jobs import Status
-from mlctl.simulator.engine.model import PREEMPTION_WARNING, Place, Workload
+from mlctl.simulator.engine.model import PREEMPTION_WARNING, BatchWork, Place
 from mlctl.simulator.engine.processes import (
     ALL,
     HyperExponential,
@@ -163,7 +163,7 @@ def test_retries_come_on_top_of_the_first_attempt_unless_they_are_tries(
     retries: int, are_tries: bool, attempts: int
 ) -> None:
     told = replace(AT_ONCE, retries_are_tries=are_tries)
-    job = batch(1, 0, 1, workload=Workload(per_mini_batch_s=9, fail_probability=1.0))
+    job = batch(1, 0, 1, workload=BatchWork(per_mini_batch_s=9, fail_probability=1.0))
     view = ended(world(*of(cluster(1), replace(job, max_retries=retries)), settings=told))
     assert (mini_batches(view).attempts, mini_batches(view).failed) == (attempts, 1)
 
@@ -179,7 +179,7 @@ def test_a_mini_batch_that_ends_with_its_timeout_has_ended(seconds: float, statu
 )
 def test_the_error_threshold_counts_files_and_not_mini_batches(threshold: int, status: str) -> None:
     job = replace(
-        batch(9, 0, 1, workload=Workload(per_mini_batch_s=9, fail_probability=1.0)),
+        batch(9, 0, 1, workload=BatchWork(per_mini_batch_s=9, fail_probability=1.0)),
         mini_batch_size=5,
         error_threshold=threshold,
     )
@@ -189,13 +189,13 @@ def test_the_error_threshold_counts_files_and_not_mini_batches(threshold: int, s
 
 
 def test_the_last_mini_batch_has_what_is_left() -> None:
-    job = batch(25, 0, 1, workload=Workload(per_file_s=6, per_mini_batch_s=1), mini_batch_size=10)
+    job = batch(25, 0, 1, workload=BatchWork(per_file_s=6, per_mini_batch_s=1), mini_batch_size=10)
     assert drawn.service_times("0", job) == [61, 61, 31]
     assert ended(world(*of(cluster(1), job))).makespan_s == 153
 
 
 def test_a_rerun_takes_as_long_as_the_run_that_was_lost() -> None:
-    job = batch(1, 0, 1, workload=Workload(per_mini_batch_s=100, cv=1.0))
+    job = batch(1, 0, 1, workload=BatchWork(per_mini_batch_s=100, cv=1.0))
     alone = ended(world(*of(cluster(1, low=True), job))).makespan_s or 0
     again = ended(
         world(*of(cluster(1, low=True), job, Script(((alone / 2, 0),))), settings=NO_CANCEL)
@@ -204,14 +204,14 @@ def test_a_rerun_takes_as_long_as_the_run_that_was_lost() -> None:
 
 
 def test_service_times_have_the_mean_and_variation_that_were_asked_for() -> None:
-    job = batch(20_000, 0, 1, workload=Workload(per_mini_batch_s=60, cv=0.5))
+    job = batch(20_000, 0, 1, workload=BatchWork(per_mini_batch_s=60, cv=0.5))
     times = drawn.service_times("cv", job)
     assert abs(fmean(times) - 60) < 4 * 30 / sqrt(20_000)
     assert stdev(times) / fmean(times) == pytest.approx(0.5, abs=0.02)
 
 
 def test_service_times_of_a_trace_are_taken_in_turn() -> None:
-    job = batch(5, 0, 1, workload=Workload(trace=(10.0, 20.0)))
+    job = batch(5, 0, 1, workload=BatchWork(trace=(10.0, 20.0)))
     assert ended(world(*of(cluster(1), job))).makespan_s == 70
 
 
@@ -255,7 +255,7 @@ def test_slower_allocation_never_makes_a_job_faster(nodes: int) -> None:
 
 def test_the_same_seed_gives_the_same_log_and_another_one_another() -> None:
     def log(seed: str) -> list[str]:
-        job = batch(50, 0, 3, workload=Workload(per_mini_batch_s=60, cv=0.5, fail_probability=0.1))
+        job = batch(50, 0, 3, workload=BatchWork(per_mini_batch_s=60, cv=0.5, fail_probability=0.1))
         chance = (Poisson(5.0), Shock(2.0, 0.5))
         return lines(engine.advance(world(*of(cluster(3, low=True), job, *chance), seed=seed), 9e3))
 

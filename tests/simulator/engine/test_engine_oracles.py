@@ -19,7 +19,7 @@ from mlctl.simulator.engine.commands import (
     SubmitPoolJob,
 )
 from mlctl.simulator.engine.jobs import Status
-from mlctl.simulator.engine.model import PoolSpec, Settings, Workload
+from mlctl.simulator.engine.model import BatchWork, PoolSpec, Settings
 from mlctl.simulator.engine.processes import Poisson, Trace
 from mlctl.simulator.engine.usage import usage
 from tests.builders import simulated
@@ -126,7 +126,7 @@ def test_four_nodes_that_are_not_replaced_are_all_lost_after_the_fourth_harmonic
 )
 def test_the_mini_batch_size_is_a_checkpoint_interval(size: int, cost: float) -> None:
     rate, files = 0.2, size * 20
-    load = Workload(per_file_s=1.0, per_mini_batch_s=10.0)
+    load = BatchWork(per_file_s=1.0, per_mini_batch_s=10.0)
     job = batch(files, 0, 1, workload=load, mini_batch_size=size)
     times = 40_000 // size + 40
     seen = repeated(times, "O12", of(cluster(1, low=True), job, Poisson(rate)), NO_CANCEL)
@@ -138,7 +138,7 @@ def test_the_mini_batch_size_is_a_checkpoint_interval(size: int, cost: float) ->
 
 def test_retries_save_as_many_jobs_as_theory_says() -> None:
     p, n, tries = 0.1, 1000, 4
-    load = Workload(per_mini_batch_s=60, fail_probability=p)
+    load = BatchWork(per_mini_batch_s=60, fail_probability=p)
     failing = batch(n, 0, 20, workload=load, error_threshold=0)
     strict = repeated(800, "O13", of(cluster(20), failing))
     assert abs(z(strict, lambda view: view.status is Status.COMPLETED, (1 - p**tries) ** n)) < SURE

@@ -24,11 +24,11 @@ from mlctl.simulator.engine.commands import (
     SubmitTraining,
 )
 from mlctl.simulator.engine.model import (
+    BatchWork,
     ClusterSpec,
     PoolSpec,
     Settings,
     Tenancy,
-    Workload,
 )
 from mlctl.simulator.engine.processes import (
     Constant,
@@ -101,7 +101,7 @@ def wrong_jobs() -> Iterable[tuple[Command, str]]:
     yield SubmitBatch(batch(1, -1, 1)), "the time per mini-batch must be at least 0, not -1"
     yield SubmitBatch(batch(1, 1, 1, timeout_s=0.0)), "timeout must be more than 0"
     yield SubmitBatch(batch(1, 1, 1, error_threshold=-2)), "error_threshold must be at least -1"
-    odd = Workload(per_mini_batch_s=1, fail_probability=1.5)
+    odd = BatchWork(per_mini_batch_s=1, fail_probability=1.5)
     yield SubmitBatch(batch(1, 1, 1, workload=odd)), "to fail must be between 0 and 1, not 1.5"
     yield SubmitBatch(batch(1, 1, 1, on="nowhere")), "there is no cluster `nowhere`"
     yield SubmitTraining(training(0, 1)), "the number of steps must be at least 1"

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from mlctl.simulator.control_plane.jobs.records import Known, Row
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.engine.views import MiniBatches, Training
 
 ARTIFACTS, OUTPUTS = "artifacts", "named-outputs"
 
 
-def of(known: Known) -> Iterator[tuple[PurePosixPath, str]]:
+def files_of(known: JobRecord) -> Iterator[tuple[PurePosixPath, str]]:
     """Every file, under `artifacts/` or `named-outputs/NAME/`, with its text."""
     view = known.view
     if view.mini_batches is not None:
@@ -25,7 +25,7 @@ def of(known: Known) -> Iterator[tuple[PurePosixPath, str]]:
         yield from _trained(known, view.training)
 
 
-def _scored(known: Known, done: MiniBatches) -> Iterator[tuple[PurePosixPath, str]]:
+def _scored(known: JobRecord, done: MiniBatches) -> Iterator[tuple[PurePosixPath, str]]:
     lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(done))
     yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
     name = PurePosixPath(str(known.row.note.get("outputFileName", "predictions.csv"))).name
@@ -40,7 +40,7 @@ def _overview(done: MiniBatches) -> Iterator[tuple[str, int]]:
     yield "attempted", done.attempts
 
 
-def _trained(known: Known, now: Training) -> Iterator[tuple[PurePosixPath, str]]:
+def _trained(known: JobRecord, now: Training) -> Iterator[tuple[PurePosixPath, str]]:
     place = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
     for step in _checkpoints(known.row, now):
         yield place / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
@@ -52,7 +52,7 @@ def _trained(known: Known, now: Training) -> Iterator[tuple[PurePosixPath, str]]
         yield PurePosixPath(OUTPUTS, PurePosixPath(str(name)).name, "output.txt"), "simulated\n"
 
 
-def _checkpoints(row: Row, now: Training) -> Iterator[int]:
+def _checkpoints(row: JobRow, now: Training) -> Iterator[int]:
     every = row.note.get("checkpointEvery") or 0
     return iter(range(every, now.saved + 1, every) if every else ())
 

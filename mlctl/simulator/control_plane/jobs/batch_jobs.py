@@ -13,15 +13,16 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.simulator.control_plane.jobs import workload as work
-from mlctl.simulator.control_plane.jobs.records import Known, Row
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.service import Place, opened
-from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.service import ensure_workspace
+from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import Refusal
-from mlctl.simulator.control_plane.state.rows import World
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.commands import SubmitBatch
-from mlctl.simulator.engine.model import BatchSpec, Workload
+from mlctl.simulator.engine.model import BatchSpec, BatchWork
 from mlctl.simulator.engine.state import Cluster
 
 _NEVER = 1e9  # seconds: the time-out of what has none
@@ -40,51 +41,60 @@ class Invocation:
     endpoint: str
     deployment: str | None
     body: Mapping[str, Data]
-    load: Load = Load()
-    workload: str = DEFAULT
+    load: Workload = Workload()
+    workload: str = DEFAULT_NAME
 
 
-def invoke(place: Place, wanted: Invocation) -> Known:
+def invoke(place: WorkspaceHandle, wanted: Invocation) -> JobRecord:
     """Submit a batch job.
 
     Raises:
         Refusal: something that it names is not there (404), or it asks for what cannot be.
     """
-    with replay.turn(place.store) as it:
-        world = opened(it.db, place)
+    with replay.transaction(place.store) as it:
+        world = ensure_workspace(it.db, place)
         deployment = _deployment(it, world, wanted)
-        cluster = records.found(it.db, world, _compute(deployment, world))
-        ensure(it, place, world, cluster)
+        cluster = records.require_resource(it.db, world, _compute(deployment, world))
+        ensure_in_engine(it, place, world, cluster)
         name = str(wanted.body.get("name") or records.new_name(it.db, world, "batchjob"))
         spec = BatchSpec(
-            command_log.name_of(world.workspace, name),
-            command_log.name_of(world.workspace, cluster.address.name),
+            command_log.engine_name(world.workspace, name),
+            command_log.engine_name(world.workspace, cluster.address.name),
             **_work(deployment.body["properties"], wanted.body, _load(it, wanted)),
         )
         asked = (deployment.address.parent, deployment.address.name, world.now)
         note = _note(wanted, cluster, world, name) | _notice(spec, it.world.clusters[spec.cluster])
-        row = Row(name, "Batch", *asked, note)
+        row = JobRow(name, "Batch", *asked, note)
         return records.submit(it, world, row, SubmitBatch(spec))
 
 
-def ensure(it: replay.Turn, place: Place, world: World, cluster: Found) -> None:
+def ensure_in_engine(
+    it: replay.EngineTransaction,
+    place: WorkspaceHandle,
+    world: WorkspaceState,
+    cluster: StoredResource,
+) -> None:
     """Have a cluster or pool in the engine that was made before the engine had any."""
-    wanted = command_log.to_have(world.workspace, cluster.address, cluster.body, place.catalog)
-    name = command_log.name_of(world.workspace, cluster.address.name)
+    wanted = command_log.create_command(
+        world.workspace, cluster.address, cluster.body, place.catalog
+    )
+    name = command_log.engine_name(world.workspace, cluster.address.name)
     there = it.world.pools if cluster.address.kind == "batch-pool" else it.world.clusters
     if wanted is not None and name not in there:
-        replay.carry(it, wanted)
+        replay.carry_out(it, wanted)
 
 
-def _deployment(it: replay.Turn, world: World, wanted: Invocation) -> Found:
-    endpoint = records.found(it.db, world, Address("batch-endpoint", wanted.endpoint))
+def _deployment(
+    it: replay.EngineTransaction, world: WorkspaceState, wanted: Invocation
+) -> StoredResource:
+    endpoint = records.require_resource(it.db, world, Address("batch-endpoint", wanted.endpoint))
     name = wanted.deployment or pointer.get(
         endpoint.body, ("properties", "defaults", "deploymentName")
     )
     if not name:
         text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
         raise Refusal("NoDefaultDeployment", text)
-    found = records.found(
+    found = records.require_resource(
         it.db, world, Address("batch-deployment", str(name), endpoint.address.name)
     )
     if found.state in ("Creating", "Failed"):
@@ -93,11 +103,11 @@ def _deployment(it: replay.Turn, world: World, wanted: Invocation) -> Found:
     return found
 
 
-def _compute(deployment: Found, world: World) -> Address:
+def _compute(deployment: StoredResource, world: WorkspaceState) -> Address:
     """The cluster that the jobs of a deployment run on."""
     properties = deployment.body["properties"]
     text = properties.get("compute") or pointer.get(properties, _DEFAULT_COMPUTE)
-    named = Reference.parse(written(str(text)), "compute") if text else None
+    named = Reference.parse(reference_text(str(text)), "compute") if text else None
     if named is None or named.address is None or named.within(world.scope).scope is not None:
         name = deployment.address.name
         text = f"The deployment `{name}` names no cluster of this workspace that a job can run on."
@@ -105,20 +115,22 @@ def _compute(deployment: Found, world: World) -> Address:
     return named.address
 
 
-def written(text: str) -> str:
+def reference_text(text: str) -> str:
     """An ARM id as the grammar of references has it."""
     return f"azureml:{text}" if text.startswith("/") else text
 
 
-def _load(it: replay.Turn, wanted: Invocation) -> Load:
+def _load(it: replay.EngineTransaction, wanted: Invocation) -> Workload:
     work.check(wanted.load)
     return wanted.load.over(work.get(it.db, wanted.workload))
 
 
-def _work(deployment: Mapping[str, Data], job: Mapping[str, Data], given: Load) -> dict[str, Any]:
+def _work(
+    deployment: Mapping[str, Data], job: Mapping[str, Data], given: Workload
+) -> dict[str, Any]:
     """The fields of the engine's job: what the job says over what the deployment says."""
     files = given.files or 0
-    work: dict[str, Any] = {"files": files, "workload": workload(given)}
+    work: dict[str, Any] = {"files": files, "workload": batch_work(given)}
     configured = part.section(deployment, "deploymentConfiguration")
     if configured.get("deploymentConfigurationType") == "PipelineComponent":
         # No mini-batches, retries or time-out of its own: the whole input at once, on one node.
@@ -126,7 +138,9 @@ def _work(deployment: Mapping[str, Data], job: Mapping[str, Data], given: Load) 
     retry = part.section(deployment, "retrySettings") | part.section(job, "retrySettings")
     nodes = part.section(deployment, "resources") | part.section(job, "compute")
     said = {**deployment, **job, **retry, "instanceCount": nodes.get("instanceCount", 1)}
-    least = {field: part.whole(said.get(name), low, name, _MOST) for field, name, low in _WHOLE}
+    least = {
+        field: part.whole_number(said.get(name), low, name, _MOST) for field, name, low in _WHOLE
+    }
     timeout = seconds(part.duration(said.get("timeout"), "retrySettings.timeout"))
     return {**work, **least, "timeout_s": timeout}
 
@@ -141,9 +155,9 @@ _WHOLE = (
 )
 
 
-def workload(given: Load) -> Workload:
+def batch_work(given: Workload) -> BatchWork:
     """The engine's words for how long mini-batches take."""
-    return Workload(
+    return BatchWork(
         given.seconds_per_file or 0.0,
         given.seconds_per_mini_batch or 0.0,
         given.cv or 0.0,
@@ -157,12 +171,14 @@ def _notice(spec: BatchSpec, there: Cluster) -> dict[str, Data]:
     most = there.spec.max_instances
     if spec.instance_count <= most:
         return {}
-    name = command_log.plain(spec.cluster)
+    name = command_log.resource_name(spec.cluster)
     has = f"cluster `{name}` has at most {most}: the job runs on that"
     return {"notice": f"instance_count is {spec.instance_count}, but {has}"}
 
 
-def _note(wanted: Invocation, cluster: Found, world: World, name: str) -> dict[str, Data]:
+def _note(
+    wanted: Invocation, cluster: StoredResource, world: WorkspaceState, name: str
+) -> dict[str, Data]:
     """What the job's body says besides."""
     free = part.section(wanted.body, "properties")
     return {

@@ -5,37 +5,40 @@ from __future__ import annotations
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, records
-from mlctl.simulator.control_plane.jobs.records import Known, Row
-from mlctl.simulator.control_plane.service import Place, opened
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.service import ensure_workspace
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.commands import SetTenancy, SubmitPoolJob
 from mlctl.simulator.engine.model import Tenancy
 
 
-def submit(place: Place, pool: str | None, duration: float, name: str | None) -> Known:
+def submit(
+    place: WorkspaceHandle, pool: str | None, duration: float, name: str | None
+) -> JobRecord:
     """Submit a job that takes one VM for `duration` seconds.
 
     Raises:
         Refusal: there is no such pool (404), or it asks for what cannot be.
     """
-    with replay.turn(place.store) as it:
-        world = opened(it.db, place)
+    with replay.transaction(place.store) as it:
+        world = ensure_workspace(it.db, place)
         name = name or records.new_name(it.db, world, "pooljob")
         there, note = None, {}
         if pool is not None:
-            found = records.found(it.db, world, Address("batch-pool", pool))
-            batch_jobs.ensure(it, place, world, found)
-            there = command_log.name_of(world.workspace, found.address.name)
+            found = records.require_resource(it.db, world, Address("batch-pool", pool))
+            batch_jobs.ensure_in_engine(it, place, world, found)
+            there = command_log.engine_name(world.workspace, found.address.name)
             note = {"poolName": found.address.name}
-        row = Row(name, "Pool", None, None, world.now, note)
-        command = SubmitPoolJob(command_log.name_of(world.workspace, name), duration, there)
+        row = JobRow(name, "Pool", None, None, world.now, note)
+        command = SubmitPoolJob(command_log.engine_name(world.workspace, name), duration, there)
         return records.submit(it, world, row, command)
 
 
-def set_tenancy(place: Place, tenancy: Tenancy) -> None:
+def set_tenancy(place: WorkspaceHandle, tenancy: Tenancy) -> None:
     """How the shared queue behaves.
 
     Raises:
         Refusal: it makes no sense.
     """
-    with replay.turn(place.store) as it, records.said(0):
+    with replay.transaction(place.store) as it, records.translated_refusals(0):
         replay.command(it, SetTenancy(tenancy))

@@ -14,9 +14,8 @@ from uuid import NAMESPACE_URL, uuid5
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.service import Place
 from mlctl.simulator.control_plane.state import clock, rows
-from mlctl.simulator.control_plane.state.context import Found
+from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import (
     CONFLICT,
     NOT_FOUND,
@@ -24,7 +23,8 @@ from mlctl.simulator.control_plane.state.errors import (
     bad,
     conflict,
 )
-from mlctl.simulator.control_plane.state.rows import World
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
 from mlctl.simulator.engine.commands import CancelJob, Command, Refused
 from mlctl.simulator.engine.model import HOUR
@@ -36,7 +36,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class JobRow:
     """A job as it was asked for; `kind` is ARM's job type, `note` what its body has besides."""
 
     name: str
@@ -48,10 +48,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JobRecord:
     """A job: the row, and how it goes."""
 
-    row: Row
+    row: JobRow
     view: JobView
 
     def body(self, scope: Scope) -> dict[str, Data]:
@@ -69,7 +69,7 @@ class Known:
             "status": view.status.value,
             **note,
             **{key: value for key, value in (named | times).items() if value is not None},
-            "run": measured(view) | told,
+            "run": measurements(view) | told,
         }
         return {
             "id": f"{scope.id}/jobs/{row.name}",
@@ -80,50 +80,52 @@ class Known:
         }
 
 
-def find(place: Place, name: str) -> Known:
+def get_job(place: WorkspaceHandle, name: str) -> JobRecord:
     """A job as it stands.
 
     Raises:
         Refusal: there is none of that name (404).
     """
-    with replay.look(place.store) as now, place.store.look() as db:
-        world = rows.world(db, place.scope, place.location)
-        return known(now, world.workspace, row_of(db, world, name))
+    with replay.current(place.store) as now, place.store.look() as db:
+        world = rows.workspace_state(db, place.scope, place.location)
+        return job_record(now, world.workspace, job_row(db, world, name))
 
 
-def list_(place: Place, endpoint: str | None = None, deployment: str | None = None) -> list[Known]:
+def list_jobs(
+    place: WorkspaceHandle, endpoint: str | None = None, deployment: str | None = None
+) -> list[JobRecord]:
     """The jobs of the workspace (of an endpoint, of a deployment), the newest first.
 
     Raises:
         Refusal: there is no such endpoint or deployment (404).
     """
-    with replay.look(place.store) as now, place.store.look() as db:
-        world = rows.world(db, place.scope, place.location)
+    with replay.current(place.store) as now, place.store.look() as db:
+        world = rows.workspace_state(db, place.scope, place.location)
         if endpoint is not None:
-            found(db, world, Address("batch-endpoint", endpoint))
+            require_resource(db, world, Address("batch-endpoint", endpoint))
             if deployment is not None:
-                found(db, world, Address("batch-deployment", deployment, endpoint))
+                require_resource(db, world, Address("batch-deployment", deployment, endpoint))
         query = _JOB + "WHERE workspace = ? AND endpoint IS coalesce(?, endpoint) COLLATE NOCASE"
         query += " AND deployment IS coalesce(?, deployment) COLLATE NOCASE ORDER BY id DESC"
         read = db.execute(query, (world.workspace, endpoint, deployment)).fetchall()
-        return [known(now, world.workspace, _row(each)) for each in read]
+        return [job_record(now, world.workspace, _row(each)) for each in read]
 
 
-def cancel(place: Place, name: str) -> Known:
+def cancel(place: WorkspaceHandle, name: str) -> JobRecord:
     """Cancel a job.
 
     Raises:
         Refusal: there is none of that name (404), or it has ended already (409).
     """
-    with replay.turn(place.store) as it:
-        world = rows.world(it.db, place.scope, place.location)
-        row = row_of(it.db, world, name)
-        with said(world.workspace, CONFLICT):
-            replay.command(it, CancelJob(command_log.name_of(world.workspace, row.name)))
-        return known(it.world, world.workspace, row)
+    with replay.transaction(place.store) as it:
+        world = rows.workspace_state(it.db, place.scope, place.location)
+        row = job_row(it.db, world, name)
+        with translated_refusals(world.workspace, CONFLICT):
+            replay.command(it, CancelJob(command_log.engine_name(world.workspace, row.name)))
+        return job_record(it.world, world.workspace, row)
 
 
-def row_of(db: Connection, world: World, name: str) -> Row:
+def job_row(db: Connection, world: WorkspaceState, name: str) -> JobRow:
     """What was asked for.
 
     Raises:
@@ -137,7 +139,7 @@ def row_of(db: Connection, world: World, name: str) -> Row:
     return _row(row)
 
 
-def add(db: Connection, world: World, row: Row) -> None:
+def add_job(db: Connection, world: WorkspaceState, row: JobRow) -> None:
     """Write a new job down.
 
     Raises:
@@ -158,25 +160,27 @@ def add(db: Connection, world: World, row: Row) -> None:
     )
 
 
-def submit(it: replay.Turn, world: World, row: Row, command: Command) -> Known:
+def submit(
+    it: replay.EngineTransaction, world: WorkspaceState, row: JobRow, command: Command
+) -> JobRecord:
     """Write a new job down and have the engine take it.
 
     Raises:
         Refusal: the name is none or taken, or the engine does not take it.
     """
-    add(it.db, world, row)
-    with said(world.workspace):
+    add_job(it.db, world, row)
+    with translated_refusals(world.workspace):
         replay.command(it, command)
-    return known(it.world, world.workspace, row)
+    return job_record(it.world, world.workspace, row)
 
 
-def new_name(db: Connection, world: World, prefix: str) -> str:
+def new_name(db: Connection, world: WorkspaceState, prefix: str) -> str:
     """A name that no job has, the same for the same history."""
     (count,) = db.execute("SELECT count(*) FROM jobs").fetchone()
     return f"{prefix}-{uuid5(NAMESPACE_URL, f'{world.seed}/job/{count}')}"
 
 
-def found(db: Connection, world: World, address: Address) -> Found:
+def require_resource(db: Connection, world: WorkspaceState, address: Address) -> StoredResource:
     """A resource that a job needs.
 
     Raises:
@@ -190,7 +194,7 @@ def found(db: Connection, world: World, address: Address) -> Found:
 
 
 @contextmanager
-def said(workspace: int, status: int = 400) -> Iterator[None]:
+def translated_refusals(workspace: int, status: int = 400) -> Iterator[None]:
     """The border where the engine's refusals become the service's, under their own names."""
     try:
         yield
@@ -202,7 +206,7 @@ def said(workspace: int, status: int = 400) -> Iterator[None]:
         raise Refusal(code, text, status=status) from None
 
 
-def measured(view: JobView) -> dict[str, Data]:
+def measurements(view: JobView) -> dict[str, Data]:
     """The numbers of a job, as far as they are known; no price is no cost."""
     return {
         "makespan_s": rounded(view.makespan_s),
@@ -236,11 +240,11 @@ def rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 6)
 
 
-def known(now: Cloud, workspace: int, row: Row) -> Known:
+def job_record(now: Cloud, workspace: int, row: JobRow) -> JobRecord:
     """How a job goes."""
-    return Known(row, views.job(now, command_log.name_of(workspace, row.name)))
+    return JobRecord(row, views.job(now, command_log.engine_name(workspace, row.name)))
 
 
-def _row(read: tuple[Any, ...]) -> Row:
+def _row(read: tuple[Any, ...]) -> JobRow:
     name, kind, endpoint, deployment, created, note = read
-    return Row(name, kind, endpoint, deployment, created, json.loads(note))
+    return JobRow(name, kind, endpoint, deployment, created, json.loads(note))

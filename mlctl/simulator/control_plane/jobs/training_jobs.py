@@ -16,14 +16,15 @@ from mlctl.simulator.control_plane.jobs import (
 from mlctl.simulator.control_plane.jobs import (
     workload as work,
 )
-from mlctl.simulator.control_plane.jobs.records import Known, Row
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT, Load
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources.vm_sizes import size_of
-from mlctl.simulator.control_plane.service import Place, opened
+from mlctl.simulator.control_plane.resources.vm_sizes import find_size
+from mlctl.simulator.control_plane.service import ensure_workspace
 from mlctl.simulator.control_plane.state.context import Catalog
 from mlctl.simulator.control_plane.state.errors import Refusal, bad
-from mlctl.simulator.control_plane.state.rows import World
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.commands import SubmitTraining
 from mlctl.simulator.engine.model import (
     LOW_PRIORITY_PRICE_RATIO,
@@ -38,42 +39,50 @@ _MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TrainingRequest:
     """A command job: ARM's properties, and what is known of its work."""
 
     name: str | None
     properties: Mapping[str, Data]
-    load: Load = Load()
-    workload: str = DEFAULT
+    load: Workload = Workload()
+    workload: str = DEFAULT_NAME
 
 
-def create(place: Place, asked: Asked) -> Known:
+def create(place: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
     """Submit a training job.
 
     Raises:
         Refusal: something that it names is not there (404), or it asks for what cannot be.
     """
     work.check(asked.load)
-    with replay.turn(place.store) as it:
-        world = opened(it.db, place)
+    with replay.transaction(place.store) as it:
+        world = ensure_workspace(it.db, place)
         name = asked.name or records.new_name(it.db, world, "job")
         _check_environment(it, world, asked.properties)
-        spec = _spec(it, place, world, command_log.name_of(world.workspace, name), asked)
+        spec = _spec(it, place, world, command_log.engine_name(world.workspace, name), asked)
         note = {key: held for key, held in asked.properties.items() if key != "status"}
         note.setdefault("displayName", name)
         note["checkpointEvery"] = spec.checkpoint_every
-        row = Row(name, "Command", None, None, world.now, note)
+        row = JobRow(name, "Command", None, None, world.now, note)
         return records.submit(it, world, row, SubmitTraining(spec))
 
 
-def _check_environment(it: replay.Turn, world: World, properties: Mapping[str, Data]) -> None:
+def _check_environment(
+    it: replay.EngineTransaction, world: WorkspaceState, properties: Mapping[str, Data]
+) -> None:
     text = str(properties.get("environmentId") or "")
-    named = Reference.parse(batch_jobs.written(text), "environment")
+    named = Reference.parse(batch_jobs.reference_text(text), "environment")
     if named and named.address and named.within(world.scope).scope is None:
-        records.found(it.db, world, named.address)
+        records.require_resource(it.db, world, named.address)
 
 
-def _spec(it: replay.Turn, place: Place, world: World, name: str, asked: Asked) -> TrainingSpec:
+def _spec(
+    it: replay.EngineTransaction,
+    place: WorkspaceHandle,
+    world: WorkspaceState,
+    name: str,
+    asked: TrainingRequest,
+) -> TrainingSpec:
     given = asked.load.over(work.get(it.db, asked.workload))
     properties = asked.properties
     nodes = part.section(properties, "resources").get("instanceCount", 1)
@@ -83,9 +92,9 @@ def _spec(it: replay.Turn, place: Place, world: World, name: str, asked: Asked) 
     if address is None:
         own = _serverless(name, properties, world, place.catalog)
     else:
-        found = records.found(it.db, world, address)
-        batch_jobs.ensure(it, place, world, found)
-        cluster = command_log.name_of(world.workspace, found.address.name)
+        found = records.require_resource(it.db, world, address)
+        batch_jobs.ensure_in_engine(it, place, world, found)
+        cluster = command_log.engine_name(world.workspace, found.address.name)
     return TrainingSpec(
         name,
         given.steps or 0,
@@ -95,29 +104,29 @@ def _spec(it: replay.Turn, place: Place, world: World, name: str, asked: Asked) 
         given.checkpoint_every or 0,
         given.seconds_per_checkpoint or 0.0,
         given.seconds_to_restore or 0.0,
-        part.whole(nodes, 1, "instanceCount", most=_MOST),
+        part.whole_number(nodes, 1, "instanceCount", most=_MOST),
         seconds(part.duration(timeout, "limits.timeout")) if timeout else None,
     )
 
 
-def _compute(world: World, properties: Mapping[str, Data]) -> Address | None:
+def _compute(world: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:
     """The cluster that a job names; None for a serverless one."""
     text = str(properties.get("computeId") or _SERVERLESS)
     if text.rpartition("/")[2].casefold() == _SERVERLESS:
         return None
-    named = Reference.parse(batch_jobs.written(text), "compute")
+    named = Reference.parse(batch_jobs.reference_text(text), "compute")
     if named is None or named.address is None or named.within(world.scope).scope is not None:
         raise Refusal("ComputeNotFound", f"`{text}` is no cluster of this workspace.", status=404)
     return named.address
 
 
 def _serverless(
-    name: str, properties: Mapping[str, Data], world: World, catalog: Catalog
+    name: str, properties: Mapping[str, Data], world: WorkspaceState, catalog: Catalog
 ) -> ClusterSpec:
     """The nodes that a serverless job gets, for itself alone."""
     spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
     wanted = str(part.section(properties, "resources").get("instanceType") or _USUAL_SIZE)
-    size = size_of(catalog, wanted)
+    size = find_size(catalog, wanted)
     if size is None:
         raise bad(f"The specified VM size {wanted} is not available.", "InvalidVMSize")
     price = size.usd_per_hour

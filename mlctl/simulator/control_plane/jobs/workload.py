@@ -14,12 +14,12 @@ from sqlite3 import Connection
 
 from mlctl.simulator.control_plane.state.errors import Refusal, bad
 
-DEFAULT = "default"  # the workload of jobs that name none
+DEFAULT_NAME = "default"  # the workload of jobs that name none
 _SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Workload:
     """What is known of a job's work; None is "not said".
 
     Batch jobs: `files` in the input, and the time of each file, of each mini-batch, or `times` of
@@ -40,7 +40,7 @@ class Load:
     seconds_per_checkpoint: float | None = None
     seconds_to_restore: float | None = None
 
-    def over(self, other: Load) -> Load:
+    def over(self, other: Workload) -> Workload:
         """This, and where it says nothing the other.
 
         One that says anything about the time of a mini-batch says all about it.
@@ -52,10 +52,10 @@ class Load:
         return replace(other, **given)
 
 
-USUAL = Load(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
+DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
 
 
-def check(load: Load) -> None:
+def check(load: Workload) -> None:
     """See that every figure makes sense.
 
     Raises:
@@ -70,22 +70,22 @@ def check(load: Load) -> None:
             raise bad(f"`{slot.name}` must {bounds}, not {value}.")
 
 
-def save(db: Connection, name: str, load: Load) -> None:
+def save(db: Connection, name: str, load: Workload) -> None:
     """Write a workload down, over what it was."""
     said = {slot.name: getattr(load, slot.name) for slot in fields(load)}
     text = json.dumps({key: value for key, value in said.items() if value is not None})
     db.execute("INSERT OR REPLACE INTO workloads VALUES (?, ?)", (name, text))
 
 
-def find(db: Connection, name: str) -> Load | None:
+def find(db: Connection, name: str) -> Workload | None:
     """The workload of that name, with the usual figures where it says nothing."""
     row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
     if row is None:
-        return USUAL if name == DEFAULT else None
-    return _read(json.loads(row[0])).over(USUAL)
+        return DEFAULT_WORKLOAD if name == DEFAULT_NAME else None
+    return _read(json.loads(row[0])).over(DEFAULT_WORKLOAD)
 
 
-def get(db: Connection, name: str) -> Load:
+def get(db: Connection, name: str) -> Workload:
     """`find`, where there must be one.
 
     Raises:
@@ -101,11 +101,11 @@ def get(db: Connection, name: str) -> Load:
 
 def names(db: Connection) -> list[str]:
     """The workloads that there are."""
-    rows = db.execute("SELECT name FROM workloads WHERE name <> ? ORDER BY name", (DEFAULT,))
-    return [DEFAULT, *(str(name) for (name,) in rows)]
+    rows = db.execute("SELECT name FROM workloads WHERE name <> ? ORDER BY name", (DEFAULT_NAME,))
+    return [DEFAULT_NAME, *(str(name) for (name,) in rows)]
 
 
-def _read(data: Mapping[str, object]) -> Load:
+def _read(data: Mapping[str, object]) -> Workload:
     times = data.get("times")
     given = {**data, "times": tuple(times)} if isinstance(times, list) else data
-    return Load(**given)  # type: ignore[arg-type]  # what `save` wrote
+    return Workload(**given)  # type: ignore[arg-type]  # what `save` wrote

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import Refusal, bad, conflict
 
 # REST: name ^[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}$
@@ -32,7 +32,7 @@ _NEEDED = {
 
 
 def accept(
-    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of an asset version over `old`.
 
@@ -47,7 +47,7 @@ def accept(
             "starting with a letter or digit.",
             "UserError",
         )
-    top, properties = part.opened(body)
+    top, properties = part.read_body(body)
     for own in _OWN:
         properties.pop(own, None)
     _fill_in(address.kind, properties)
@@ -56,7 +56,7 @@ def accept(
         wanted = " or ".join(f"`{name}`" for name in _NEEDED[address.kind])
         raise bad(f"A {address.kind} version needs {wanted}.", "UserError")
     top["properties"] = dict(sorted(properties.items()))
-    return part.closed(ask, address, old, top)
+    return part.stored_body(ask, address, old, top)
 
 
 def _fill_in(kind: str, properties: dict[str, Data]) -> None:
@@ -68,13 +68,15 @@ def _fill_in(kind: str, properties: dict[str, Data]) -> None:
         properties[name] = part.text_map(properties, name)
 
 
-def _hold(ask: Ask, address: Address, old: Found | None, properties: dict[str, Data]) -> None:
+def _hold(
+    ask: RequestContext, address: Address, old: StoredResource | None, properties: dict[str, Data]
+) -> None:
     """The content of a version never changes; what a PUT leaves out stays."""
     if old is None:
         return
     held: Mapping[str, Data] = old.body["properties"]
     fixed = [("properties", name) for name in {*held, *properties} - _MAY_CHANGE - set(_OWN)]
     try:
-        part.pinned(ask, address, old, {"properties": properties}, sorted(fixed))
+        part.keep_immutable(ask, address, old, {"properties": properties}, sorted(fixed))
     except Refusal as refusal:
         raise conflict(f"{refusal.message} Register another version instead.") from None

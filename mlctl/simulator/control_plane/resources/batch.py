@@ -10,7 +10,7 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources import references
-from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import Refusal, bad, busy
 
 # "begin with letter, 3-32, letters+numbers, single dashes ok" (how-to-manage-quotas).
@@ -27,7 +27,7 @@ _OUTPUT = ("AppendRow", "SummaryOnly")
 
 
 def accept_endpoint(
-    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of a batch endpoint over `old`.
 
@@ -35,18 +35,18 @@ def accept_endpoint(
         Refusal: the service would not take it.
     """
     _check_name(address, old, "endpoint")
-    top, properties = part.opened(body)
+    top, properties = part.read_body(body)
     for own in _ENDPOINT_OWN:
         properties.pop(own, None)
-    part.place(ask, top, old.body["location"] if old else ask.location)
-    part.tags(top)
-    part.identity(ask, address, top)
-    part.pinned(ask, address, old, top, [("location",)])
-    properties["authMode"] = part.word(
+    part.normalize_location(ask, top, old.body["location"] if old else ask.location)
+    part.normalize_tags(top)
+    part.normalize_identity(ask, address, top)
+    part.keep_immutable(ask, address, old, top, [("location",)])
+    properties["authMode"] = part.enum_value(
         properties.get("authMode", "AADToken"), ("AADToken", "Key", "AMLToken"), "authMode"
     )
     _check_default(ask, address, properties)
-    part.added(
+    part.merge_properties(
         ask,
         address,
         old,
@@ -58,10 +58,10 @@ def accept_endpoint(
     )
     host = f"https://{address.name}.{top['location']}.inference.ml.azure.com"
     properties |= {"scoringUri": f"{host}/jobs", "swaggerUri": f"{host}/swagger.json"}
-    return part.closed(ask, address, old, top)
+    return part.stored_body(ask, address, old, top)
 
 
-def _check_default(ask: Ask, address: Address, properties: dict[str, Data]) -> None:
+def _check_default(ask: RequestContext, address: Address, properties: dict[str, Data]) -> None:
     """The default deployment must exist; none is none."""
     defaults = part.section(properties, "defaults")
     wanted = defaults.get("deploymentName")
@@ -79,7 +79,7 @@ def _check_default(ask: Ask, address: Address, properties: dict[str, Data]) -> N
 
 
 def accept_deployment(
-    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of a batch deployment over `old`.
 
@@ -88,23 +88,23 @@ def accept_deployment(
     """
     _check_name(address, old, "deployment")
     _check_parent(ask, address)
-    top, properties = part.opened(body)
+    top, properties = part.read_body(body)
     properties.pop("provisioningState", None)
-    part.place(ask, top, old.body["location"] if old else ask.location)
-    part.tags(top)
-    part.identity(ask, address, top)
+    part.normalize_location(ask, top, old.body["location"] if old else ask.location)
+    part.normalize_tags(top)
+    part.normalize_identity(ask, address, top)
     _respell(properties)
-    for at, kind in references.NAMED:
+    for at, kind in references.REFERENCE_FIELDS:
         text = pointer.get(top, at)
         if text:
-            pointer.put(top, at, references.settled(ask, text, kind))
-    part.pinned(ask, address, old, top, _PINNED)
-    part.added(ask, address, old, properties, {})
+            pointer.put(top, at, references.resolve(ask, text, kind))
+    part.keep_immutable(ask, address, old, top, _PINNED)
+    part.merge_properties(ask, address, old, properties, {})
     top["properties"] = dict(sorted(properties.items()))
-    return part.closed(ask, address, old, top)
+    return part.stored_body(ask, address, old, top)
 
 
-def _check_parent(ask: Ask, address: Address) -> None:
+def _check_parent(ask: RequestContext, address: Address) -> None:
     above = address.up
     found = ask.find(above, None) if above else None
     if found is None:
@@ -117,7 +117,7 @@ def _check_parent(ask: Ask, address: Address) -> None:
         raise busy(found.address, found.state, 5.0)
 
 
-def _check_name(address: Address, old: Found | None, what: str) -> None:
+def _check_name(address: Address, old: StoredResource | None, what: str) -> None:
     if old is None and not _NAME.fullmatch(address.name):
         raise bad(
             f"The {what} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
@@ -128,15 +128,15 @@ def _check_name(address: Address, old: Found | None, what: str) -> None:
 
 def _respell(properties: dict[str, Data]) -> None:
     """The service's spelling and defaults (REST reference; defaults of the YAML reference)."""
-    properties["errorThreshold"] = part.whole(
+    properties["errorThreshold"] = part.whole_number(
         properties.get("errorThreshold", -1), -1, "errorThreshold"
     )
-    properties["loggingLevel"] = part.word(
+    properties["loggingLevel"] = part.enum_value(
         properties.get("loggingLevel", "Info"), ("Info", "Warning", "Debug"), "loggingLevel"
     )
     for name, default in (("maxConcurrencyPerInstance", 1), ("miniBatchSize", 10)):
-        properties[name] = part.whole(properties.get(name, default), 1, name, most=2**63 - 1)
-    properties["outputAction"] = part.word(
+        properties[name] = part.whole_number(properties.get(name, default), 1, name, most=2**63 - 1)
+    properties["outputAction"] = part.enum_value(
         properties.get("outputAction", "AppendRow"), _OUTPUT, "outputAction"
     )
     if properties["outputAction"] == "SummaryOnly":
@@ -144,10 +144,12 @@ def _respell(properties: dict[str, Data]) -> None:
     else:
         properties.setdefault("outputFileName", "predictions.csv")
     retry = properties["retrySettings"] = part.section(properties, "retrySettings")
-    retry["maxRetries"] = part.whole(retry.get("maxRetries", 3), 0, "maxRetries")
+    retry["maxRetries"] = part.whole_number(retry.get("maxRetries", 3), 0, "maxRetries")
     retry["timeout"] = part.duration(retry.get("timeout", "PT30S"), "retrySettings.timeout")
     resources = properties["resources"] = part.section(properties, "resources")
-    resources["instanceCount"] = part.whole(resources.get("instanceCount", 1), 1, "instanceCount")
+    resources["instanceCount"] = part.whole_number(
+        resources.get("instanceCount", 1), 1, "instanceCount"
+    )
     resources.setdefault("properties", {})
     if "environmentVariables" in properties:
         properties["environmentVariables"] = part.text_map(properties, "environmentVariables")
@@ -159,11 +161,13 @@ def _respell_kinds(properties: dict[str, Data]) -> None:
     if model:
         properties["model"] = model
         words = ("Id", "DataPath", "OutputPath")
-        model["referenceType"] = part.word(model.get("referenceType", "Id"), words, "referenceType")
+        model["referenceType"] = part.enum_value(
+            model.get("referenceType", "Id"), words, "referenceType"
+        )
     configured = part.section(properties, "deploymentConfiguration")
     if configured:
         properties["deploymentConfiguration"] = configured
-        configured["deploymentConfigurationType"] = part.word(
+        configured["deploymentConfigurationType"] = part.enum_value(
             configured.get("deploymentConfigurationType"),
             ("Model", "PipelineComponent"),
             "deploymentConfigurationType",

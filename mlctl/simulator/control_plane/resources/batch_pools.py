@@ -17,9 +17,9 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources import quota
 from mlctl.simulator.control_plane.state import clock, quota_usage
-from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import Refusal, bad
-from mlctl.simulator.control_plane.state.rows import World
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
 _NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
 _OWN = ("provisioningState", "poolId", "billingPlanId", "provisionedVmCount", "createdOn")
@@ -28,7 +28,7 @@ _MOST = 2**31 - 1
 
 
 def accept(
-    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of `body` over `old`: Create Pool, or Resize Pool.
 
@@ -38,12 +38,12 @@ def accept(
     if old is None and not _NAME.fullmatch(address.name):
         text = "3 to 32 letters, digits and single dashes, starting with a letter"
         raise bad(f"The pool name `{address.name}` is invalid: {text}.", "InvalidPoolName")
-    top, properties = part.opened(body)
+    top, properties = part.read_body(body)
     for own in _OWN:
         properties.pop(own, None)
-    part.tags(top)
-    part.pinned(ask, address, old, top, _PINNED)
-    properties["vmCount"] = part.whole(properties.get("vmCount"), 0, "vmCount", most=_MOST)
+    part.normalize_tags(top)
+    part.keep_immutable(ask, address, old, top, _PINNED)
+    properties["vmCount"] = part.whole_number(properties.get("vmCount"), 0, "vmCount", most=_MOST)
     properties["swaggerUrl"] = url = properties.get("swaggerUrl")
     properties["billingPlanId"] = _billing_plan(ask, url)
     if old is None:
@@ -54,11 +54,15 @@ def accept(
         held = ("poolId", "provisionedVmCount", "createdOn")
         properties |= {name: old.body["properties"][name] for name in held}
     top["properties"] = dict(sorted(properties.items()))
-    return part.closed(ask, address, old, top)
+    return part.stored_body(ask, address, old, top)
 
 
 def refuse_crowded(
-    db: Connection, world: World, address: Address, new: Mapping[str, Data], old: Found | None
+    db: Connection,
+    world: WorkspaceState,
+    address: Address,
+    new: Mapping[str, Data],
+    old: StoredResource | None,
 ) -> None:
     """Hold a pool to the VMs that the account allows; one with as many as it has always passes.
 
@@ -70,7 +74,7 @@ def refuse_crowded(
     wanted = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0
     subscription = world.scope.subscription
-    _, cap = quota_usage.state(db, subscription, quota.EVERYWHERE, quota.VMS_PER_POOL)
+    _, cap = quota_usage.usage_and_limit(db, subscription, quota.EVERYWHERE, quota.VMS_PER_POOL)
     most = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
     if wanted > most and wanted > has:
         text = f"`{address}` asks for {wanted} VMs; the Batch Pool account allows {most} in a pool."
@@ -86,7 +90,7 @@ def provision(db: Connection, operation: int) -> None:
     )
 
 
-def _billing_plan(ask: Ask, url: Data) -> str:
+def _billing_plan(ask: RequestContext, url: Data) -> str:
     """The plan of the web service that the URL describes: one service, one plan.
 
     "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." Which

@@ -11,15 +11,15 @@ from mlctl.kinds.address import PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, Pointer
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
-from mlctl.simulator.control_plane.state.settings import Immutable
+from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
 
 _BRIEF = 80  # characters of a value in a message
 _OWN = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
-def opened(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
+def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
     """A copy of `body` without the service's own keys and without nulls, and its `properties`.
 
     Raises:
@@ -48,7 +48,9 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
     return {key: held for key, held in value.items() if held is not None}
 
 
-def closed(ask: Ask, address: Address, old: Found | None, top: dict[str, Data]) -> dict[str, Data]:
+def stored_body(
+    ask: RequestContext, address: Address, old: StoredResource | None, top: dict[str, Data]
+) -> dict[str, Data]:
     """The body to store: the same as before, times included, where nothing changed."""
     above, name = (
         (address.parent, address.name) if address.version is None else (None, address.version)
@@ -68,7 +70,7 @@ def closed(ask: Ask, address: Address, old: Found | None, top: dict[str, Data]) 
     return body
 
 
-def _stamp(ask: Ask, old: Found | None) -> dict[str, Data]:
+def _stamp(ask: RequestContext, old: StoredResource | None) -> dict[str, Data]:
     who = ask.guid("user")
     now = clock.iso(ask.now)
     made = old.body["systemData"] if old else {}
@@ -82,7 +84,7 @@ def _stamp(ask: Ask, old: Found | None) -> dict[str, Data]:
     }
 
 
-def word(value: Data, words: Iterable[str], what: str) -> str:
+def enum_value(value: Data, words: Iterable[str], what: str) -> str:
     """The service's spelling of an enum value, matched without case.
 
     Raises:
@@ -94,7 +96,7 @@ def word(value: Data, words: Iterable[str], what: str) -> str:
     raise bad(f"`{value}` is not a valid {what}: it must be one of {', '.join(words)}.")
 
 
-def whole(value: Data, least: int, what: str, most: int = 2**31 - 1) -> int:
+def whole_number(value: Data, least: int, what: str, most: int = 2**31 - 1) -> int:
     """`value` as a whole number between two bounds.
 
     Raises:
@@ -146,7 +148,7 @@ def text_map(holder: Mapping[str, Data], what: str, *, empty: bool = True) -> di
     return out
 
 
-def tags(top: dict[str, Data]) -> None:
+def normalize_tags(top: dict[str, Data]) -> None:
     """Put the tags of a body in the service's form; empty values are refused.
 
     Origin: "Tags.Values[6] must not be null or empty" (Azure/azure-sdk-for-python#44114).
@@ -154,18 +156,18 @@ def tags(top: dict[str, Data]) -> None:
     top["tags"] = text_map(top, "tags", empty=False)
 
 
-def region(text: Data) -> str:
+def region_name(text: Data) -> str:
     """`East US 2` -> `eastus2`."""
     return re.sub(r"\s", "", str(text)).lower()
 
 
-def place(ask: Ask, top: dict[str, Data], default: str) -> None:
+def normalize_location(ask: RequestContext, top: dict[str, Data], default: str) -> None:
     """Put the region of a body in the service's form.
 
     Raises:
         Refusal: there is no such region.
     """
-    top["location"] = region(top.get("location") or default)
+    top["location"] = region_name(top.get("location") or default)
     if top["location"] not in ask.catalog.regions() and top["location"] != ask.location:
         raise bad(
             f"The provided location `{top['location']}` is not available for resource type "
@@ -198,14 +200,14 @@ def arm_id(text: str) -> str:
 _IDENTITIES = ("None", "SystemAssigned", "UserAssigned", "SystemAssigned,UserAssigned")
 
 
-def identity(ask: Ask, address: Address, top: dict[str, Data]) -> None:
+def normalize_identity(ask: RequestContext, address: Address, top: dict[str, Data]) -> None:
     """Put the managed identity of a body in the service's form, with the ids that only it knows.
 
     Raises:
         Refusal: the type is unknown, or does not fit the identities given.
     """
     given = section(top, "identity")
-    kind = word(str(given.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type")
+    kind = enum_value(str(given.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type")
     named = given.get("userAssignedIdentities", {})
     if not isinstance(named, dict) or ("UserAssigned" in kind.split(",")) != bool(named):
         text = f"The identity type {kind} does not fit the user assigned identities given."
@@ -231,10 +233,10 @@ def identity(ask: Ask, address: Address, top: dict[str, Data]) -> None:
         }
 
 
-def pinned(
-    ask: Ask,
+def keep_immutable(
+    ask: RequestContext,
     address: Address,
-    old: Found | None,
+    old: StoredResource | None,
     top: dict[str, Data],
     pointers: Iterable[Pointer],
 ) -> None:
@@ -247,7 +249,7 @@ def pinned(
         return
     for at in pointers:
         was, now = pointer.get(old.body, at), pointer.get(top, at)
-        if not _same(was, now) and ask.settings.immutable is Immutable.REFUSE:
+        if not _same(was, now) and ask.settings.immutable is ImmutablePolicy.REFUSE:
             raise bad(
                 f"The property `{pointer.dotted(at)}` of `{address}` cannot be changed after"
                 f" creation (it is `{_brief(was)}`, the request says `{_brief(now)}`)."
@@ -273,10 +275,10 @@ def _brief(value: Data) -> str:
     return text if len(text) <= _BRIEF else text[: _BRIEF - 3] + "..."
 
 
-def added(
-    ask: Ask,
+def merge_properties(
+    ask: RequestContext,
     address: Address,
-    old: Found | None,
+    old: StoredResource | None,
     properties: dict[str, Data],
     own: Mapping[str, str],
 ) -> None:
@@ -291,6 +293,6 @@ def added(
     held: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
     for key, was in held.items():
         now = given.get(key, was)
-        if now != was and key not in own and ask.settings.immutable is Immutable.REFUSE:
+        if now != was and key not in own and ask.settings.immutable is ImmutablePolicy.REFUSE:
             raise bad(f"The property `{key}` of `{address}` can be added, but not altered.")
     properties["properties"] = dict(sorted({**given, **own, **held}.items()))

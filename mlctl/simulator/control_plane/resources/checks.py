@@ -12,15 +12,15 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.quota import Excess
 from mlctl.simulator.control_plane.state import quota_usage, rows
-from mlctl.simulator.control_plane.state.context import Catalog, Found
+from mlctl.simulator.control_plane.state.context import Catalog, StoredResource
 from mlctl.simulator.control_plane.state.errors import Refusal, busy, conflict
-from mlctl.simulator.control_plane.state.rows import World
-from mlctl.simulator.control_plane.state.settings import InUse
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.settings import InUsePolicy
 
 _NAMED = 3  # how many of those in the way a message names
 
 
-def refuse_busy(db: Connection, old: Found | None, now: float) -> None:
+def refuse_busy(db: Connection, old: StoredResource | None, now: float) -> None:
     """One operation at a time on a resource.
 
     Raises:
@@ -31,27 +31,27 @@ def refuse_busy(db: Connection, old: Found | None, now: float) -> None:
         raise busy(old.address, old.state, running.due - now if running else 0.0)
 
 
-def refuse_taken(db: Connection, world: World, address: Address, region: str) -> None:
+def refuse_taken(db: Connection, world: WorkspaceState, address: Address, region: str) -> None:
     """Names of computes and endpoints are unique in a region; the code is unverified.
 
     Raises:
         Refusal: another workspace of the subscription has the name, or the endpoint is full.
     """
     if address.kind in ("compute", "batch-endpoint"):
-        other = rows.owner(db, world, address, region)
+        other = rows.name_owner(db, world, address, region)
         if other:
             text = f"The name `{address.name}` is taken in region {region} by workspace `{other}`."
             raise conflict(text, "NameAlreadyTaken")
     if address.kind == "batch-deployment":
         most = limits.DEPLOYMENTS_PER_ENDPOINT
-        if rows.count(db, world.workspace, address) >= most:
+        if rows.count_siblings(db, world.workspace, address) >= most:
             text = f"The endpoint `{address.parent}` has reached its limit of {most} deployments."
             raise Refusal("QuotaExceeded", text)
 
 
 def excess_of(
     db: Connection,
-    world: World,
+    world: WorkspaceState,
     catalog: Catalog,
     wanted: Mapping[tuple[str, str], int],
     held: Mapping[str, int],
@@ -60,14 +60,14 @@ def excess_of(
     for (region, pool), asked in wanted.items():
         mine = held.get(pool, 0)
         if asked > mine:
-            used, cap = quota_usage.state(db, world.scope.subscription, region, pool)
+            used, cap = quota_usage.usage_and_limit(db, world.scope.subscription, region, pool)
             limit = quota.default(pool, catalog) if cap is None else cap
             if used - mine + asked > limit:
                 return Excess(pool, region, limit, used - mine, asked)
     return None
 
 
-def refuse_used(db: Connection, world: World, old: Found) -> None:
+def refuse_used(db: Connection, world: WorkspaceState, old: StoredResource) -> None:
     """A default deployment stays, and so does what deployments name (an assumption; a setting).
 
     Raises:
@@ -78,8 +78,8 @@ def refuse_used(db: Connection, world: World, old: Found) -> None:
     if endpoint and _default_of(endpoint.body).casefold() == address.name.casefold():
         text = f"The deployment `{address.name}` is the default of endpoint `{address.parent}`."
         raise conflict(text, "DefaultDeploymentInUse")
-    users = rows.users(db, world.workspace, address)
-    if users and world.settings.in_use is InUse.REFUSE:
+    users = rows.referrers(db, world.workspace, address)
+    if users and world.settings.in_use is InUsePolicy.REFUSE:
         more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
         named = ", ".join(f"`{user}`" for user in users[:_NAMED])
         text = f"`{address}` is still used by {named}{more}."

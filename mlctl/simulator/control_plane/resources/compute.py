@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources.vm_sizes import size_of
+from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.control_plane.state.context import Ask, Found
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
 
 # REST: 3 to 32 characters (the documentation says 24, which `validate` holds people to).
@@ -60,7 +60,7 @@ _NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
 
 
 def accept(
-    ask: Ask, address: Address, body: Mapping[str, Data], old: Found | None
+    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of `body` over `old`.
 
@@ -73,26 +73,26 @@ def accept(
             "`-`, starting with a letter and ending with a letter or digit.",
             "InvalidComputeName",
         )
-    top, properties = part.opened(body)
+    top, properties = part.read_body(body)
     for own in _OUTER_OWN:
         properties.pop(own, None)
     given = part.section(properties, "properties")
     inner = {key: given[key] for key in given if key not in _INNER_OWN}
     properties["properties"] = inner
-    part.word(properties.get("computeType"), ("AmlCompute",), "computeType")
+    part.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
-    part.place(ask, top, old.body["location"] if old else ask.location)
-    part.tags(top)
-    part.identity(ask, address, top)
+    part.normalize_location(ask, top, old.body["location"] if old else ask.location)
+    part.normalize_tags(top)
+    part.normalize_identity(ask, address, top)
     _respell(inner, fresh=old is None)
     if old is not None and inner.get(_PORT) == "NotSpecified":
         del inner[_PORT]  # settled when the cluster was made
-    part.pinned(ask, address, old, top, _PINNED)
+    part.keep_immutable(ask, address, old, top, _PINNED)
     _fill_in(properties, inner)
     if old is None:
         _check_size(ask, inner["vmSize"])
     _add_own(ask, top, properties, inner, old)
-    out = part.closed(ask, address, old, top)
+    out = part.stored_body(ask, address, old, top)
     if old and out != old.body:
         out["properties"]["modifiedOn"] = clock.iso(ask.now)
     return out
@@ -102,21 +102,23 @@ def _respell(inner: dict[str, Data], *, fresh: bool) -> None:
     if "vmSize" in inner:
         inner["vmSize"] = str(inner["vmSize"]).upper()
     if "vmPriority" in inner:
-        inner["vmPriority"] = part.word(
+        inner["vmPriority"] = part.enum_value(
             inner["vmPriority"], ("Dedicated", "LowPriority"), "vmPriority"
         )
     if "osType" in inner:
-        inner["osType"] = part.word(inner["osType"], ("Linux", "Windows"), "osType")
+        inner["osType"] = part.enum_value(inner["osType"], ("Linux", "Windows"), "osType")
     if _PORT in inner:
-        inner[_PORT] = part.word(inner[_PORT], ("Enabled", "Disabled", "NotSpecified"), _PORT)
+        inner[_PORT] = part.enum_value(inner[_PORT], ("Enabled", "Disabled", "NotSpecified"), _PORT)
     subnet = part.section(inner, "subnet").get("id")
     if subnet:
         inner["subnet"] = {"id": part.arm_id(str(subnet))}
     else:
         inner.pop("subnet", None)
     scale = inner["scaleSettings"] = part.section(inner, "scaleSettings")
-    least = scale["minNodeCount"] = part.whole(scale.get("minNodeCount", 0), 0, "minNodeCount")
-    most = scale["maxNodeCount"] = part.whole(
+    least = scale["minNodeCount"] = part.whole_number(
+        scale.get("minNodeCount", 0), 0, "minNodeCount"
+    )
+    most = scale["maxNodeCount"] = part.whole_number(
         scale.get("maxNodeCount", 4), 0, "maxNodeCount", most=_NODES_MOST
     )
     idle = scale.get("nodeIdleTimeBeforeScaleDown", "PT120S")
@@ -151,11 +153,11 @@ def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
 
 
 def _add_own(
-    ask: Ask,
+    ask: RequestContext,
     top: dict[str, Data],
     properties: dict[str, Data],
     inner: dict[str, Data],
-    old: Found | None,
+    old: StoredResource | None,
 ) -> None:
     now = clock.iso(ask.now)
     if old is None:
@@ -182,12 +184,12 @@ def _add_own(
     top["properties"] = properties
 
 
-def _check_size(ask: Ask, text: str) -> None:
+def _check_size(ask: RequestContext, text: str) -> None:
     retired = ask.catalog.retirement(text)
     if retired and retired.date <= clock.today(ask.now):
         raise bad(
             f"VM size {text} is not supported: it was retired on {retired.date.isoformat()}.",
             "VMSizeNotSupported",
         )
-    if size_of(ask.catalog, text) is None:
+    if find_size(ask.catalog, text) is None:
         raise bad(f"The specified VM size {text} is not available in this region.", "InvalidVMSize")

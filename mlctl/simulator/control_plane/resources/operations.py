@@ -19,7 +19,7 @@ RUNNING, SUCCEEDED, FAILED = "InProgress", "Succeeded", "Failed"
 _OPERATION = "SELECT id, address, verb, started, due, status, code, message FROM operations "
 
 
-class Verb(Enum):
+class OperationKind(Enum):
     """What an operation does; the value is the state of its resources meanwhile."""
 
     CREATE = "Creating"
@@ -28,7 +28,7 @@ class Verb(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class OperationFailure:
     """Why an operation fails."""
 
     code: str
@@ -36,35 +36,35 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class NewOperation:
     """A long-running operation as it begins.
 
     `failure` is how it will end, where it will not end well.
     """
 
     address: Address
-    verb: Verb
+    verb: OperationKind
     started: float
     due: float
-    failure: Failure | None = None
+    failure: OperationFailure | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class LongRunningOperation:
     """A long-running operation as it stands: `status` is one of InProgress, Succeeded, Failed."""
 
     number: int
     address: Address
-    verb: Verb
+    verb: OperationKind
     started: float
     due: float
     status: str
-    failure: Failure | None
+    failure: OperationFailure | None
 
 
-def begin(db: Connection, resources: list[int], what: Started) -> int:
+def begin(db: Connection, resources: list[int], what: NewOperation) -> int:
     """Write down a new operation on some resources; its number."""
-    failure = what.failure or Failure("", "")
+    failure = what.failure or OperationFailure("", "")
     number = db.execute(
         "INSERT INTO operations (address, verb, started, due, status, code, message)"
         " VALUES (?, ?, ?, ?, 'InProgress', ?, ?)",
@@ -80,22 +80,24 @@ def begin(db: Connection, resources: list[int], what: Started) -> int:
     return int(number or 0)
 
 
-def find(db: Connection, number: int) -> Running | None:
+def find(db: Connection, number: int) -> LongRunningOperation | None:
     """The operation with this number."""
     row = db.execute(_OPERATION + "WHERE id = ?", (number,)).fetchone()
     return _running(row) if row else None
 
 
-def pending(db: Connection) -> Iterator[Running]:
+def pending(db: Connection) -> Iterator[LongRunningOperation]:
     """The operations that have not ended, by the time when they will."""
     query = _OPERATION + "WHERE status = 'InProgress' ORDER BY due, id"
     yield from map(_running, db.execute(query))
 
 
-def _running(row: tuple[Any, ...]) -> Running:
+def _running(row: tuple[Any, ...]) -> LongRunningOperation:
     number, address, verb, started, due, status, code, message = row
-    failure = Failure(code, message) if code else None
-    return Running(number, Address.parse(address), Verb(verb), started, due, status, failure)
+    failure = OperationFailure(code, message) if code else None
+    return LongRunningOperation(
+        number, Address.parse(address), OperationKind(verb), started, due, status, failure
+    )
 
 
 def token(seed: str, number: int) -> str:
@@ -124,7 +126,7 @@ def advance(db: Connection, to: float) -> None:
         if code:
             _fail(db, number)
             continue
-        if verb == Verb.DELETE.value:
+        if verb == OperationKind.DELETE.value:
             db.execute("DELETE FROM resources WHERE operation = ?", (number,))
         else:
             if address.startswith("batch-pool/"):
@@ -152,5 +154,5 @@ def _fail(db: Connection, number: int) -> None:
             error = {"code": code, "message": message}
             body["properties"]["provisioningErrors"] = [{"error": error}]
             body["properties"]["modifiedOn"] = clock.iso(due)
-        rows.overwrite(db, resource, body, FAILED)
+        rows.update_resource(db, resource, body, FAILED)
     _end(db, number, FAILED)

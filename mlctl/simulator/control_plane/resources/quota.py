@@ -13,7 +13,7 @@ from functools import lru_cache
 from mlctl.catalog import limits
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources.vm_sizes import size_of
+from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.state.context import Catalog
 from mlctl.simulator.control_plane.state.errors import Refusal
 
@@ -67,7 +67,7 @@ def claims(
 
 def _cores(body: Mapping[str, Data], catalog: Catalog) -> dict[tuple[str, str], int]:
     region, inner = body["location"], body["properties"]["properties"]
-    size = size_of(catalog, inner["vmSize"])
+    size = find_size(catalog, inner["vmSize"])
     cores = inner["scaleSettings"]["maxNodeCount"] * (size.vcpus if size else 0)
     if inner["vmPriority"] == "LowPriority":
         return {(region, COMPUTES): 1, (region, LOW_PRIORITY): cores}

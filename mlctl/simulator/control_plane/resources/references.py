@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.kinds.address import LATEST, Address, Reference, Scope
 from mlctl.pointer import Data, Pointer
-from mlctl.simulator.control_plane.state.context import Ask
+from mlctl.simulator.control_plane.state.context import RequestContext
 from mlctl.simulator.control_plane.state.errors import Refusal, bad
 
 # Where a deployment names other resources, and of which kind.
-NAMED: tuple[tuple[Pointer, str], ...] = (
+REFERENCE_FIELDS: tuple[tuple[Pointer, str], ...] = (
     (("properties", "compute"), "compute"),
     (("properties", "model", "assetId"), "model"),
     (("properties", "environmentId"), "environment"),
@@ -20,38 +20,42 @@ NAMED: tuple[tuple[Pointer, str], ...] = (
 )
 
 
-def settled(ask: Ask, text: Data, kind: str) -> str:
+def resolve(ask: RequestContext, text: Data, kind: str) -> str:
     """The full id of what `text` names; no version is the newest, registry URIs stay as written.
 
     Raises:
         Refusal: it is no reference, or nothing has that name (status 404).
     """
-    named = _parse(text, kind)
-    if named is None:
+    references_of = _parse(text, kind)
+    if references_of is None:
         raise bad(f"`{text}` is not the id of a {kind}.", "InvalidResourceId")
-    if named.address is None or named.label not in (None, LATEST):
-        return named.text
-    other = named.scope if named.scope and not _same(named.scope, ask.scope) else None
-    found = ask.find(named.address, other)
+    if references_of.address is None or references_of.label not in (None, LATEST):
+        return references_of.text
+    other = (
+        references_of.scope
+        if references_of.scope and not _same(references_of.scope, ask.scope)
+        else None
+    )
+    found = ask.find(references_of.address, other)
     if found is None:
         raise Refusal(
             f"{kind.capitalize()}NotFound",
-            f"The {kind} `{named.address}` that the request names "
+            f"The {kind} `{references_of.address}` that the request names "
             f"does not exist in workspace `{(other or ask.scope).workspace}`.",
             status=404,
         )
     if found.state == "Deleting":
         raise Refusal(
             f"{kind.capitalize()}NotFound",
-            f"The {kind} `{named.address}` that the request names is being deleted.",
+            f"The {kind} `{references_of.address}` that the request names is being deleted.",
             status=404,
         )
     return found.address.id(other or ask.scope)
 
 
-def named(own: Scope, body: Mapping[str, Data]) -> Iterator[Address]:
+def references_of(own: Scope, body: Mapping[str, Data]) -> Iterator[Address]:
     """The resources of the same workspace that a stored body names."""
-    for at, kind in NAMED:
+    for at, kind in REFERENCE_FIELDS:
         text = pointer.get(body, at)
         found = _parse(text, kind) if text else None
         if found and found.address and (found.scope is None or _same(found.scope, own)):

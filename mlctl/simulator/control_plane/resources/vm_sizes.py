@@ -17,7 +17,7 @@ _CONVENTION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ParsedSize:
     """A size read off its name."""
 
     family: str
@@ -26,7 +26,7 @@ class Named:
     usd_per_hour: float | None = None
 
 
-def size_of(catalog: Catalog, text: str) -> Size | None:
+def find_size(catalog: Catalog, text: str) -> Size | None:
     """The size called `text`, in any case; catalogs age, so Azure's naming convention helps out."""
     known = catalog.find_size(text)
     if known:
@@ -36,4 +36,4 @@ def size_of(catalog: Catalog, text: str) -> Size | None:
         return None
     series = (match["series"] + match["features"]).upper()
     gpus = 1 if series.startswith("N") else 0
-    return Named(f"standard{series}v{match['version']}Family", int(match["vcpus"]), gpus)
+    return ParsedSize(f"standard{series}v{match['version']}Family", int(match["vcpus"]), gpus)

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.state.settings import Settings
+from mlctl.simulator.control_plane.state.settings import CloudSettings
 
 
 class Size(Protocol):
@@ -45,7 +45,7 @@ class Catalog(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredResource:
     """A stored resource. `address` is as first spelt; `body` is without the provisioning state.
 
     `operation` is the number of the one that runs on it.
@@ -59,16 +59,16 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestContext:
     """The world around one request. `find` looks in the same workspace, or in the scope given."""
 
     scope: Scope
     location: str
     now: float
     seed: str
-    settings: Settings
+    settings: CloudSettings
     catalog: Catalog
-    find: Callable[[Address, Scope | None], Found | None]
+    find: Callable[[Address, Scope | None], StoredResource | None]
 
     def guid(self, purpose: str) -> str:
         """An id that depends on the seed and `purpose` only."""

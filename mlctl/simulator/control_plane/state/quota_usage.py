@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from sqlite3 import Connection
 
 
-def add(
+def add_claims(
     db: Connection, resource: int, subscription: str, claims: Mapping[tuple[str, str], int]
 ) -> None:
     """Write down what `resource` takes: (region, pool) -> amount."""
@@ -20,29 +20,31 @@ def add(
     db.executemany("INSERT INTO claims VALUES (?, ?, ?, ?, ?)", rows)
 
 
-def drop(db: Connection, resource: int) -> None:
+def drop_claims(db: Connection, resource: int) -> None:
     """Forget what `resource` takes."""
     db.execute("DELETE FROM claims WHERE resource = ?", (resource,))
 
 
-def of(db: Connection, resource: int) -> dict[str, int]:
+def claims_of(db: Connection, resource: int) -> dict[str, int]:
     """Pool -> what `resource` takes now."""
     rows = db.execute("SELECT pool, amount FROM claims WHERE resource = ?", (resource,))
     return dict(rows.fetchall())
 
 
-def state(db: Connection, subscription: str, region: str, pool: str) -> tuple[int, int | None]:
+def usage_and_limit(
+    db: Connection, subscription: str, region: str, pool: str
+) -> tuple[int, int | None]:
     """What is taken of a pool, and its limit where one was set."""
     at = (subscription.casefold(), region, pool)
-    used, cap = db.execute(
+    usage, cap = db.execute(
         "SELECT (SELECT amount FROM used WHERE (subscription, region, pool) = (?, ?, ?)),"
         " (SELECT cap FROM quotas WHERE (subscription, region, pool) = (?, ?, ?))",
         at + at,
     ).fetchone()
-    return used or 0, cap
+    return usage or 0, cap
 
 
-def used(db: Connection, subscription: str, region: str) -> dict[str, int]:
+def usage(db: Connection, subscription: str, region: str) -> dict[str, int]:
     """Pool -> what is taken in a region."""
     rows = db.execute(
         "SELECT pool, amount FROM used WHERE subscription = ? AND region = ?",
@@ -51,7 +53,7 @@ def used(db: Connection, subscription: str, region: str) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def caps(db: Connection, subscription: str, region: str) -> dict[str, int]:
+def limits(db: Connection, subscription: str, region: str) -> dict[str, int]:
     """Pool -> the limit that was set in a region."""
     rows = db.execute(
         "SELECT pool, cap FROM quotas WHERE subscription = ? AND region = ?",
@@ -60,7 +62,7 @@ def caps(db: Connection, subscription: str, region: str) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def set_cap(db: Connection, subscription: str, region: str, pool: str, cap: int) -> None:
+def set_limit(db: Connection, subscription: str, region: str, pool: str, cap: int) -> None:
     """Set the limit of a pool."""
     at = (subscription.casefold(), region, pool, cap)
     db.execute("INSERT OR REPLACE INTO quotas VALUES (?, ?, ?, ?)", at)

@@ -14,26 +14,26 @@ from typing import Any
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state import settings
-from mlctl.simulator.control_plane.state.context import Found
-from mlctl.simulator.control_plane.state.settings import Settings
+from mlctl.simulator.control_plane.state.context import StoredResource
+from mlctl.simulator.control_plane.state.settings import CloudSettings
 
 _FOUND = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
-NOWHERE = 0  # the row id of a workspace that is not there yet; no resource has it
+NO_WORKSPACE = 0  # the row id of a workspace that is not there yet; no resource has it
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class WorkspaceState:
     """What is one for the whole cloud, and the workspace that was asked for."""
 
     now: float
     seed: str
-    settings: Settings
+    settings: CloudSettings
     workspace: int
     scope: Scope
     location: str
 
 
-def world(db: Connection, scope: Scope, location: str) -> World:
+def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceState:
     """The world as seen from `scope`; `location` is where a new workspace would be."""
     now, seed, text, workspace, *spelt, there = db.execute(
         "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
@@ -42,11 +42,11 @@ def world(db: Connection, scope: Scope, location: str) -> World:
     ).fetchone()
     held = settings.load(text)
     if workspace is None:
-        return World(now, seed, held, NOWHERE, scope, location)
-    return World(now, seed, held, workspace, Scope(*spelt), there)
+        return WorkspaceState(now, seed, held, NO_WORKSPACE, scope, location)
+    return WorkspaceState(now, seed, held, workspace, Scope(*spelt), there)
 
 
-def make_workspace(db: Connection, scope: Scope, location: str) -> int:
+def add_workspace(db: Connection, scope: Scope, location: str) -> int:
     """The row id of a new workspace."""
     spelt = (scope.subscription, scope.resource_group, scope.workspace)
     made = db.execute(
@@ -54,7 +54,7 @@ def make_workspace(db: Connection, scope: Scope, location: str) -> int:
         " VALUES (?, ?, ?, ?, ?)",
         (_folded(str(scope)), *spelt, location),
     )
-    return int(made.lastrowid or NOWHERE)
+    return int(made.lastrowid or NO_WORKSPACE)
 
 
 def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
@@ -69,10 +69,10 @@ def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
 
 def key(address: Address) -> str:
     """What tells resources of one workspace apart: without case, but for versions."""
-    return f"{holder(address)}/{_folded(address.name)}:{_plain(address.version or '')}"
+    return f"{collection_key(address)}/{_folded(address.name)}:{_plain(address.version or '')}"
 
 
-def holder(address: Address) -> str:
+def collection_key(address: Address) -> str:
     """What a list of siblings is asked by: the kind, and the endpoint of a deployment."""
     return f"{address.kind}/{_folded(address.parent or '')}"
 
@@ -86,7 +86,7 @@ def _plain(text: str) -> str:
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
-def find(db: Connection, workspace: int, address: Address) -> Found | None:
+def find(db: Connection, workspace: int, address: Address) -> StoredResource | None:
     """The resource at `address`; without a version, the newest created one of a versioned kind."""
     if address.is_newest:
         first = key(address)  # the plus leads SQLite to the index over keys
@@ -101,16 +101,18 @@ def find(db: Connection, workspace: int, address: Address) -> Found | None:
     return _found(row) if row else None
 
 
-def _found(row: tuple[Any, ...]) -> Found:
+def _found(row: tuple[Any, ...]) -> StoredResource:
     number, kind, name, parent, version, state, operation, text = row
-    return Found(number, Address(kind, name, parent, version), state, operation, json.loads(text))
+    return StoredResource(
+        number, Address(kind, name, parent, version), state, operation, json.loads(text)
+    )
 
 
 def find_all(
     db: Connection, workspace: int, addresses: Collection[Address]
-) -> dict[Address, Found]:
+) -> dict[Address, StoredResource]:
     """The resources that exist, by the address as asked; one query for all exact ones."""
-    out: dict[Address, Found] = {}
+    out: dict[Address, StoredResource] = {}
     exact: dict[Address, Address] = {}
     for address in addresses:
         if address.is_newest:
@@ -128,7 +130,9 @@ def find_all(
     return out
 
 
-def siblings(db: Connection, workspace: int, kind: str, parent: str | None) -> Iterator[Found]:
+def list_resources(
+    db: Connection, workspace: int, kind: str, parent: str | None
+) -> Iterator[StoredResource]:
     """All of a kind (of one parent), by name, oldest version first."""
     one = f"{kind}/{_folded(parent or '')}"
     span = (one, one) if parent is not None else (f"{kind}/", f"{kind}0")  # what follows `/`
@@ -140,19 +144,19 @@ def siblings(db: Connection, workspace: int, kind: str, parent: str | None) -> I
     yield from map(_found, rows)
 
 
-def page(
+def list_page(
     db: Connection,
     workspace: int,
     kind: str,
     parent: str | None,
     after: tuple[str, int],
     limit: int,
-) -> Iterator[Found]:
+) -> Iterator[StoredResource]:
     """At most `limit` of a kind of one parent, by name in lower case and row id, after those."""
     read = db.execute(
         _FOUND + "WHERE workspace = ? AND kind = ? AND holder = ? AND (lower(name), id) > (?, ?)"
         " ORDER BY lower(name), id LIMIT ?",
-        (workspace, kind, holder(Address(kind, "", parent)), *after, limit),
+        (workspace, kind, collection_key(Address(kind, "", parent)), *after, limit),
     )
     yield from map(_found, read.fetchall())
 
@@ -167,29 +171,29 @@ def find_code(db: Connection, workspace: int, sha256: str) -> Address | None:
     return Address(*row) if row else None
 
 
-def count(db: Connection, workspace: int, address: Address) -> int:
+def count_siblings(db: Connection, workspace: int, address: Address) -> int:
     """How many siblings `address` has, itself included."""
     row = db.execute(
         "SELECT count(*) FROM resources WHERE workspace = ? AND kind = ? AND holder = ?",
-        (workspace, address.kind, holder(address)),
+        (workspace, address.kind, collection_key(address)),
     ).fetchone()
     return int(row[0])
 
 
-def owner(db: Connection, world: World, address: Address, region: str) -> str | None:
+def name_owner(db: Connection, state: WorkspaceState, address: Address, region: str) -> str | None:
     """The other workspace of the subscription that has this name in the region."""
     row = db.execute(
         "SELECT s.resource_group || '/' || s.name FROM resources r"
         " JOIN workspaces s ON s.id = r.workspace WHERE r.key = ? AND r.region = ?"
         " AND s.subscription = ? COLLATE NOCASE AND r.workspace <> ?",
-        (key(address), region, world.scope.subscription, world.workspace),
+        (key(address), region, state.scope.subscription, state.workspace),
     ).fetchone()
     return str(row[0]) if row else None
 
 
-def add(db: Connection, workspace: int, address: Address, body: Mapping[str, Data]) -> int:
+def add_resource(db: Connection, workspace: int, address: Address, body: Mapping[str, Data]) -> int:
     """The row id of a new resource, done at once."""
-    spelt = (address.kind, holder(address), address.name, address.parent, address.version)
+    spelt = (address.kind, collection_key(address), address.name, address.parent, address.version)
     made = db.execute(
         "INSERT INTO resources (workspace, key, kind, holder, name, parent, version, region, body,"
         " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'Succeeded')",
@@ -198,7 +202,7 @@ def add(db: Connection, workspace: int, address: Address, body: Mapping[str, Dat
     return int(made.lastrowid or 0)
 
 
-def overwrite(db: Connection, resource: int, body: Mapping[str, Data], state: str) -> None:
+def update_resource(db: Connection, resource: int, body: Mapping[str, Data], state: str) -> None:
     """Give a resource another body; nothing runs on it."""
     db.execute(
         "UPDATE resources SET body = ?, state = ?, operation = NULL WHERE id = ?",
@@ -214,19 +218,19 @@ def compact(body: Mapping[str, Data]) -> str:
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def add_needs(db: Connection, resource: int, needed: Iterable[Address]) -> None:
+def add_references(db: Connection, resource: int, needed: Iterable[Address]) -> None:
     """Write down what `resource` names."""
     pairs = [(resource, key(each)) for each in needed]
     if pairs:
         db.executemany("INSERT OR IGNORE INTO needs VALUES (?, ?)", pairs)
 
 
-def drop_needs(db: Connection, resource: int) -> None:
+def drop_references(db: Connection, resource: int) -> None:
     """Forget what `resource` names."""
     db.execute("DELETE FROM needs WHERE resource = ?", (resource,))
 
 
-def users(db: Connection, workspace: int, address: Address) -> list[Address]:
+def referrers(db: Connection, workspace: int, address: Address) -> list[Address]:
     """Who names `address`, of the same workspace."""
     rows = db.execute(
         "SELECT r.kind, r.name, r.parent, r.version FROM needs n"

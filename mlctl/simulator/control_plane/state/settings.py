@@ -11,7 +11,7 @@ from enum import Enum
 from functools import lru_cache
 
 
-class Immutable(Enum):
+class ImmutablePolicy(Enum):
     """What a PUT with a changed create-only field gets.
 
     `IGNORE` was reported of the real service (Azure/azure-rest-api-specs#18889).
@@ -21,7 +21,7 @@ class Immutable(Enum):
     IGNORE = "ignore"
 
 
-class InUse(Enum):
+class InUsePolicy(Enum):
     """What the delete of something that a deployment still names gets."""
 
     REFUSE = "refuse"
@@ -56,29 +56,31 @@ def _by_name(delays: Delays) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CloudSettings:
     """All that can be set; stored with the state."""
 
     delays: Delays = Delays()
-    immutable: Immutable = Immutable.REFUSE
-    in_use: InUse = InUse.ALLOW  # a replacement deletes what is in use; the plan guards the rest
+    immutable: ImmutablePolicy = ImmutablePolicy.REFUSE
+    in_use: InUsePolicy = (
+        InUsePolicy.ALLOW
+    )  # a replacement deletes what is in use; the plan guards the rest
 
 
-def dump(settings: Settings) -> str:
+def dump(settings: CloudSettings) -> str:
     """The settings as JSON text that `load` reads."""
     words = {"immutable": settings.immutable.value, "in_use": settings.in_use.value}
     return json.dumps({"delays": asdict(settings.delays), **words})
 
 
 @lru_cache(maxsize=8)
-def load(text: str) -> Settings:
+def load(text: str) -> CloudSettings:
     """The settings that `dump` wrote; what is not there has its default."""
     given = json.loads(text)
-    usual = Settings()
+    usual = CloudSettings()
     known = {slot.name for slot in fields(Delays)}
     delays = {name: seconds for name, seconds in given.get("delays", {}).items() if name in known}
-    return Settings(
+    return CloudSettings(
         Delays(**delays),
-        Immutable(given.get("immutable", usual.immutable)),
-        InUse(given.get("in_use", usual.in_use)),
+        ImmutablePolicy(given.get("immutable", usual.immutable)),
+        InUsePolicy(given.get("in_use", usual.in_use)),
     )

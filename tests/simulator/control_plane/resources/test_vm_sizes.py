@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlctl import catalog
-from mlctl.simulator.control_plane.resources.vm_sizes import size_of
+from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,11 @@ from mlctl.simulator.control_plane.resources.vm_sizes import size_of
 def test_a_size_is_known_or_read_off_its_name(
     name: str, family: str, vcpus: int, gpus: int
 ) -> None:
-    size = size_of(catalog, name)
+    size = find_size(catalog, name)
     assert size is not None
     assert (size.family, size.vcpus, size.gpus) == (family, vcpus, gpus)
 
 
 @pytest.mark.parametrize("name", ["Standard_DS3_v9", "D8s_v5", "Standard_Ds_v5", "standard", ""])
 def test_a_size_that_follows_no_convention_is_unknown(name: str) -> None:
-    assert size_of(catalog, name) is None
+    assert find_size(catalog, name) is None

@@ -1,20 +1,20 @@
-"""Settings of the simulated cloud."""
+"""CloudSettings of the simulated cloud."""
 
 from __future__ import annotations
 
 from mlctl.simulator.control_plane.state import settings
 from mlctl.simulator.control_plane.state.settings import (
+    CloudSettings,
     Delays,
-    Immutable,
-    InUse,
-    Settings,
+    ImmutablePolicy,
+    InUsePolicy,
 )
 
 
 def test_settings_are_read_as_they_were_written() -> None:
-    given = Settings(Delays(compute_create=1.5), Immutable.IGNORE, InUse.REFUSE)
+    given = CloudSettings(Delays(compute_create=1.5), ImmutablePolicy.IGNORE, InUsePolicy.REFUSE)
     assert settings.load(settings.dump(given)) == given
-    assert settings.load("{}") == Settings()
+    assert settings.load("{}") == CloudSettings()
 
 
 def test_assets_take_no_time() -> None:

@@ -1,0 +1,19 @@
+"""Which workspace of which simulated cloud a call is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlctl.kinds.address import Scope
+from mlctl.simulator.control_plane.state.context import Catalog
+from mlctl.simulator.control_plane.state.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceHandle:
+    """One workspace of a simulated cloud; the first write creates it, in the region `location`."""
+
+    store: Store
+    scope: Scope
+    location: str
+    catalog: Catalog
