@@ -33,7 +33,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.planning import planner as planning
 from mlctl.planning import steps
-from mlctl.planning.refresh import survey
+from mlctl.planning.refresh import refresh
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 NAMES = (SCOPE.subscription, SCOPE.resource_group, SCOPE.workspace)
@@ -206,7 +206,7 @@ def fill(path: Path, folder: Path) -> None:
     plenty = {one.family: 1_000_000 for one in backend.usage(backend.location)}
     backend.set_quota(families=plenty)
     graph = loaded(folder)
-    made = planning.plan(graph, survey(graph, backend), backend="local")
+    made = planning.plan(graph, refresh(graph, backend), backend="local")
     work = steps.work(made, graph)
     for _ in executor.apply(work, backend, parallelism=1, stop=threading.Event()):
         pass
@@ -225,7 +225,7 @@ def planned(folder: Path) -> None:
     """The plan of the files on the azure backend, which must be empty."""
     backend, _ = open_backend("azure", SCOPE, os.environ, Options(auth="managed-identity"))
     graph = loaded(folder)
-    made = planning.plan(graph, survey(graph, backend), backend="azure")
+    made = planning.plan(graph, refresh(graph, backend), backend="azure")
     assert made.empty, len(made.pending)
     backend.close()
 
@@ -247,7 +247,7 @@ def requests_of(folder: Path) -> int:
 
     transport.send = counted
     graph = loaded(folder)
-    survey(graph, backend)
+    refresh(graph, backend)
     backend.close()
     return count
 

@@ -45,7 +45,7 @@ _WAIVER = re.compile(r"(?:^|\s)#\s*mlctl:ignore=([\w.,-]+)")
 
 
 @dataclass(eq=False)
-class Source:
+class SourceText:
     """One text and the name to call it by (a path as the user gave it, or `<stdin>`).
 
     `secrets` are parts of the text that no output may show.
@@ -112,7 +112,7 @@ def _hidden(match: re.Match[str]) -> str:
 class Span:
     """A half-open stretch of a source: zero-based lines, zero-based columns in code points."""
 
-    source: Source
+    source: SourceText
     line: int
     column: int
     end_line: int

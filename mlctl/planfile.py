@@ -1,9 +1,9 @@
-"""A plan in a file: what apply is to do, the world it was computed against, and the plan to show.
+"""Saved plans: what `plan --out` writes and `apply FILE` reads.
 
 One versioned JSON document: that of `plan -o json`, with `steps` and `read` (address to
-fingerprint). There is no secret in it, ever: a step says where in the user's files its secrets
-stand, and they are read from there when the plan is applied. Nor are there the user's other files:
-a step says which of them go up, and their hashes.
+fingerprint). It never holds a secret: a step says where in the user's files its secrets are, and
+they are read from there when the plan is applied. Nor does it hold the content of local files: a
+step names those to upload, with their hashes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from mlctl import pointer
 from mlctl.assets import local_files
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.upload import Sort, Upload
+from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.planning.model import Action, Plan
-from mlctl.planning.steps import Secret, Step, Verb, Work
+from mlctl.planning.steps import Secret, Step, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.render import plan_json
 from mlctl.source.document import STDIN
 
-# The document at an index of a file (parts count from 0); None: there is no such file or part.
+# The document at an index (from 0) of a file; None: there is no such file or document.
 ReadDocument = Callable[[str, int], Mapping[str, Data] | None]
 
+FORMAT_VERSION = "2.0"  # of plan files; the major number changes with what `load` can read
 _AGAIN = "make a new one: mlctl plan PATH... --out FILE"
 
 
@@ -44,8 +45,8 @@ class PlanFileError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Saved:
-    """A plan that was read from a file: the work without its secrets, and the document to show."""
+class SavedPlan:
+    """A plan that was read from a file: the work without its secrets, and the whole document."""
 
     work: Work
     document: Mapping[str, Data]
@@ -65,17 +66,17 @@ class Saved:
 
 
 def save(plan: Plan, work: Work, path: str | Path) -> None:
-    """Write a plan and its work to a file that only its owner can read: all of it or nothing.
+    """Write a plan and its work, atomically, to a file that only its owner can read.
 
     Raises:
         PlanFileError: a secret came from standard input, where apply could not find it again; or
             the file cannot be written.
     """
-    document = plan_json.document(plan)
+    document = {**plan_json.document(plan), "format_version": FORMAT_VERSION}
     for found in document["diagnostics"]:
         found["snippet"] = None  # a line of the user's text may hold anything
-    document["steps"] = [_step(step) for step in work.steps]
-    document["read"] = {str(address): print_ for address, print_ in work.read.items()}
+    document["steps"] = [_written_step(step) for step in work.steps]
+    document["read"] = {str(address): fingerprint for address, fingerprint in work.read.items()}
     try:
         _write(Path(path), json.dumps(document, indent=1) + "\n")
     except OSError as error:
@@ -84,15 +85,15 @@ def save(plan: Plan, work: Work, path: str | Path) -> None:
         ) from error
 
 
-def load(path: str | Path) -> Saved:
+def load(path: str | Path) -> SavedPlan:
     """The plan in a file.
 
     Raises:
-        PlanFileError: there is none, or one of a newer format.
+        PlanFileError: the file is missing or damaged, or has another format version.
     """
     document = _document(path)
     version = document["format_version"]
-    if str(version).partition(".")[0] != plan_json.FORMAT_VERSION.partition(".")[0]:
+    if str(version).partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         made_by = document.get("mlctl_version", "another version")
         raise PlanFileError(
             f"`{path}` has the format {version}, which this mlctl does not know",
@@ -103,9 +104,9 @@ def load(path: str | Path) -> Saved:
             document["backend"],
             Scope(**document["workspace"]),
             tuple(map(_read_step, document["steps"])),
-            {Address.parse(text): print_ for text, print_ in document["read"].items()},
+            {Address.parse(text): fingerprint for text, fingerprint in document["read"].items()},
         )
-        saved = Saved(work, document)
+        saved = SavedPlan(work, document)
         saved.actions, saved.applyable  # noqa: B018  # a plan that cannot be shown is no plan
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlanFileError(f"`{path}` is damaged: it is not a whole plan") from error
@@ -163,7 +164,7 @@ def _unchanged(step: Step, upload: Upload) -> None:
         )
 
 
-def _step(step: Step) -> dict[str, Data]:
+def _written_step(step: Step) -> dict[str, Data]:
     body = copy.deepcopy(dict(step.body))
     for form in kind_of(step.target).forms:
         for field in form.fields:
@@ -172,21 +173,25 @@ def _step(step: Step) -> dict[str, Data]:
     return {
         "id": step.id,
         "change": str(step.change),
-        "verb": step.verb.value,
+        "role": step.role.value,
         "target": str(step.target),
-        "doing": step.doing,
         "body": body,
         "needs": list(step.needs),
-        "secrets": [_place(step, secret) for secret in step.secrets],
+        "secrets": [_written_secret(step, secret) for secret in step.secrets],
         "subsumed": step.subsumed,
         "uploads": [
-            {"sort": one.sort.value, "path": one.path, "digest": one.digest, "wire": [*one.wire]}
+            {
+                "target": one.target.value,
+                "path": one.path,
+                "digest": one.digest,
+                "wire": [*one.wire],
+            }
             for one in step.uploads
         ],
     }
 
 
-def _place(step: Step, secret: Secret) -> dict[str, Data]:
+def _written_secret(step: Step, secret: Secret) -> dict[str, Data]:
     if secret.file == STDIN:
         raise PlanFileError(
             f"`{pointer.dotted(secret.at)}` of {step.change} came from standard input,"
@@ -206,23 +211,22 @@ def _read_step(data: Mapping[str, Data]) -> Step:
     return Step(
         data["id"],
         Address.parse(data["change"]),
-        Verb(data["verb"]),
+        StepRole(data["role"]),
         Address.parse(data["target"]),
-        data["doing"],
         data["body"],
         tuple(data["needs"]),
-        tuple(map(_read_place, data["secrets"])),
+        tuple(map(_read_secret, data["secrets"])),
         data["subsumed"],
         tuple(map(_read_upload, data.get("uploads", ()))),
     )
 
 
 def _read_upload(data: Mapping[str, Data]) -> Upload:
-    return Upload(Sort(data["sort"]), data["path"], data["digest"], tuple(data["wire"]))
+    return Upload(UploadTarget(data["target"]), data["path"], data["digest"], tuple(data["wire"]))
 
 
-def _read_place(data: Mapping[str, Data]) -> Secret:
-    """Where a secret stands: in the very file of then, or in the same place of another checkout."""
+def _read_secret(data: Mapping[str, Data]) -> Secret:
+    """Where a secret is: in the file at its absolute path, else at its path as given."""
     file = data["absolute"] if Path(data["absolute"]).exists() else data["file"]
     return Secret(tuple(data["wire"]), file, data["index"], tuple(data["at"]))
 
@@ -240,7 +244,7 @@ def _document(path: str | Path) -> dict[str, Data]:
 
 
 def _write(path: Path, text: str) -> None:
-    """All or nothing; `mkstemp` makes files that only their owner can read."""
+    """Write atomically; `mkstemp` makes files that only their owner can read."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -32,7 +32,7 @@ SSH = CLUSTER + f"ssh_settings: {{admin_username: kim, admin_password: {PASSWORD
 WIRE = ("properties", "properties", "userAccountCredentials", "adminUserPassword")
 
 
-def saved(planned: Planned, folder: Path) -> planfile.Saved:
+def saved(planned: Planned, folder: Path) -> planfile.SavedPlan:
     planfile.save(planned.plan, planned.work, folder / "plan.json")
     return planfile.load(folder / "plan.json")
 
@@ -213,7 +213,7 @@ def test_a_plan_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
         (b"[" * 100_000, "not JSON"),
         (b"[1]", "no plan"),
         (b'{"terraform_version": "1.9"}', "no plan"),
-        (b'{"format_version": "1.0"}', "damaged"),
+        (b'{"format_version": "2.0"}', "damaged"),
     ],
 )
 def test_what_is_no_plan_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
@@ -228,14 +228,14 @@ def test_a_missing_file_and_a_folder_are_no_plans(tmp_path: Path) -> None:
 
 def test_a_newer_format_names_the_version_that_made_it(tmp_path: Path) -> None:
     error = refusal(
-        lambda: planfile.load(edited(tmp_path, format_version="2.0", mlctl_version="9"))
+        lambda: planfile.load(edited(tmp_path, format_version="3.0", mlctl_version="9"))
     )
-    assert "format 2.0" in error.message
+    assert "format 3.0" in error.message
     assert "9" in error.hint
 
 
 def test_a_newer_minor_format_is_read(tmp_path: Path) -> None:
-    assert planfile.load(edited(tmp_path, format_version="1.7", more=[])).work.steps
+    assert planfile.load(edited(tmp_path, format_version="2.7", more=[])).work.steps
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Steps to events: a plan carried out, in parallel or on virtual time."""
+"""Carrying out the steps of a plan, in parallel or on virtual time."""

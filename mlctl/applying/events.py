@@ -1,4 +1,4 @@
-"""What apply tells of each step, what can go wrong with one, and how often it is tried."""
+"""The events of an apply, the errors of its own, and how often a step is retried."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mlctl.planning.model import FieldChange
 from mlctl.planning.steps import Step
 
 
-class State(Enum):
-    """What became of a step; all but the first two are final."""
+class StepState(Enum):
+    """The state of a step; all but the first two are final."""
 
     STARTED = "started"
     RETRYING = "retrying"
@@ -23,28 +23,30 @@ class State(Enum):
 
 
 class Stale(Permanent):
-    """The target is no longer what the plan was computed against."""
+    """The target has changed since the plan was computed."""
 
 
 class NotEffective(Permanent):
-    """The backend reported success, and the resource is not as promised."""
+    """The backend reported success, but the resource does not have the planned values."""
 
-    def __init__(self, target: Address, wrong: list[FieldChange]) -> None:
+    def __init__(self, target: Address, mismatches: list[FieldChange]) -> None:
         super().__init__(
             "NotEffective", f"{target} was written, but reading it back shows another value"
         )
-        self.wrong = wrong
+        self.mismatches = mismatches
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened to a step. `because` is the step whose failure it follows from.
+class StepEvent:
+    """A change of state of a step.
 
-    A step that is not `waited` for is done once the backend has accepted it.
+    `because` is the failed step for which this one was skipped; `delay` is in seconds. `wrote` says
+    whether the backend was written to. A step that is not `waited` for is done once the backend has
+    accepted it.
     """
 
     step: Step
-    state: State
+    state: StepState
     error: BackendError | None = None
     because: Step | None = None
     delay: float | None = None
@@ -53,21 +55,22 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
-    """How often a transient refusal is asked again, and how long to wait, in seconds.
+class RetryOptions:
+    """How often a request is tried again after a transient error; durations are in seconds.
 
-    The service's word counts, else the wait doubles. What somebody else began on a resource is
-    looked at every `poll` seconds, for `patience` seconds.
+    The delay is the service's `Retry-After`, else it doubles from `base` up to `longest`. While an
+    operation that somebody else began runs on the target, the target is read every `poll` seconds,
+    for `operation_timeout` seconds at most.
     """
 
     attempts: int = 6
     base: float = 1.0
     longest: float = 60.0
     poll: float = 5.0
-    patience: float = 3600.0
+    operation_timeout: float = 3600.0
 
     def delay(self, attempt: int, error: Transient) -> float | None:
-        """Seconds to wait after the failed `attempt` (from 1); None to give up."""
+        """Seconds to wait after the failed `attempt` (counted from 1); None to give up."""
         if attempt >= self.attempts:
             return None
         if error.retry_after is not None:

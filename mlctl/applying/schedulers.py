@@ -1,6 +1,6 @@
-"""Who carries out tasks at once: threads, or one after the other on a clock that waits for them.
+"""Schedulers run tasks at once: on threads, or one after the other on a virtual clock.
 
-A task is a generator: it tells what it has to tell, and before each wait until when it waits.
+A task is a generator. It yields its events, and a `WaitUntil` before each of its waits.
 """
 
 from __future__ import annotations
@@ -16,91 +16,91 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
-    """A task is about to wait until this moment of the backend's own clock, if it has one."""
+class WaitUntil:
+    """The task is about to wait until `moment` on the backend's virtual clock (None: no clock)."""
 
     moment: float | None = None
 
 
-class Crew(Protocol[T]):
-    """Carries out tasks, no more at once than it was made for, and passes on what they tell."""
+class Scheduler(Protocol[T]):
+    """Runs tasks, no more than `parallelism` at once, and passes on their events."""
 
-    def start(self, task: Iterator[T | Until]) -> None:
-        """Take a task on."""
+    def start(self, task: Iterator[T | WaitUntil]) -> None:
+        """Queue a task; it runs as soon as fewer than `parallelism` others do."""
 
-    def told(self) -> T:
-        """What a task tells next. What it raises is raised here."""
+    def next_event(self) -> T:
+        """The next event of any running task. What a task raises is raised here."""
 
     def close(self) -> None:
-        """Return when nothing runs any more."""
+        """Return once no task runs any more."""
 
 
-class Threads(Generic[T]):
-    """Tasks in threads, as they come: for a backend whose time is everybody's."""
+class ThreadScheduler(Generic[T]):
+    """Runs each task in a thread: for backends on real time."""
 
     def __init__(self, parallelism: int) -> None:
-        self._pool = ThreadPoolExecutor(parallelism, thread_name_prefix="apply")
-        self._inbox: SimpleQueue[T | Exception] = SimpleQueue()
+        self._executor = ThreadPoolExecutor(parallelism, thread_name_prefix="apply")
+        self._events: SimpleQueue[T | Exception] = SimpleQueue()
 
-    def start(self, task: Iterator[T | Until]) -> None:
-        """Take a task on."""
-        self._pool.submit(self._run, task)
+    def start(self, task: Iterator[T | WaitUntil]) -> None:
+        """Queue a task; it runs as soon as fewer than `parallelism` others do."""
+        self._executor.submit(self._run, task)
 
-    def told(self) -> T:
-        """What a task tells next. What it raises is raised here."""
-        told = self._inbox.get()
-        if isinstance(told, Exception):
-            raise told
-        return told
+    def next_event(self) -> T:
+        """The next event of any running task. What a task raises is raised here."""
+        event = self._events.get()
+        if isinstance(event, Exception):
+            raise event
+        return event
 
     def close(self) -> None:
-        """Return when nothing runs any more."""
-        self._pool.shutdown()
+        """Return once no task runs any more."""
+        self._executor.shutdown()
 
-    def _run(self, task: Iterator[T | Until]) -> None:
+    def _run(self, task: Iterator[T | WaitUntil]) -> None:
         try:
-            for told in task:
-                if not isinstance(told, Until):
-                    self._inbox.put(told)
-        except Exception as error:  # noqa: BLE001  a bug is raised by who listens
-            self._inbox.put(error)
+            for event in task:
+                if not isinstance(event, WaitUntil):
+                    self._events.put(event)
+        except Exception as error:  # noqa: BLE001  `next_event` raises it
+            self._events.put(error)
 
 
-class Turns(Generic[T]):
-    """Tasks by turns, in the order in which they were taken on: for a backend with its own clock.
+class VirtualTimeScheduler(Generic[T]):
+    """Runs tasks in one thread, for backends on a virtual clock.
 
-    Time passes when all of them wait, up to where the first of them goes on. So the same tasks
-    are one history, which threads would make a race of.
+    The task whose wait ends first goes on first; of several, the one that was started first. The
+    same tasks therefore always give the same sequence of events, which threads would not.
     """
 
     def __init__(self, parallelism: int, now: Callable[[], float]) -> None:
         self._now = now
         self._free = parallelism
         self._count = 0
-        self._queued: list[tuple[int, Iterator[T | Until]]] = []
-        self._running: list[tuple[float, int, Iterator[T | Until]]] = []
+        self._queued: list[tuple[int, Iterator[T | WaitUntil]]] = []
+        self._running: list[tuple[float, int, Iterator[T | WaitUntil]]] = []
 
-    def start(self, task: Iterator[T | Until]) -> None:
-        """Take a task on."""
+    def start(self, task: Iterator[T | WaitUntil]) -> None:
+        """Queue a task; it runs as soon as fewer than `parallelism` others do."""
         self._count += 1
         heappush(self._queued, (self._count, task))
 
-    def told(self) -> T:
-        """What a task tells next. What it raises is raised here."""
+    def next_event(self) -> T:
+        """The next event of any running task. What a task raises is raised here."""
         while True:
             while self._queued and self._free:
                 self._free -= 1
                 heappush(self._running, (self._now(), *heappop(self._queued)))
             at, number, task = heappop(self._running)
-            told = next(task, None)
-            if told is None:
+            event = next(task, None)
+            if event is None:
                 self._free += 1
                 continue
-            if not isinstance(told, Until):
+            if not isinstance(event, WaitUntil):
                 heappush(self._running, (at, number, task))
-                return told
-            moment = self._now() if told.moment is None else told.moment
+                return event
+            moment = self._now() if event.moment is None else event.moment
             heappush(self._running, (moment, number, task))
 
     def close(self) -> None:
-        """Nothing runs between two turns."""
+        """Nothing to do: no task runs between two calls of `next_event`."""

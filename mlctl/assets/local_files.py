@@ -25,7 +25,7 @@ from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.code import CODE
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.upload import Sort, Upload
+from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.kinds.values import written
 from mlctl.pointer import Data, Pointer
 
@@ -53,7 +53,9 @@ JOB_DEFINITION = Rule(
 _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 
 
-def localize(resources: Iterable[Resource], scope: Scope, report: Report) -> list[Resource]:
+def resolve_local_files(
+    resources: Iterable[Resource], scope: Scope, report: Report
+) -> list[Resource]:
     """Every resource with its local files taken in, and the assets that they become.
 
     Paths that cannot be read are reported (MLC401) and left as they are.
@@ -147,12 +149,12 @@ def digest(upload: Upload) -> str:
         OSError: it cannot be read.
     """
     path = _existing(Path(upload.path))
-    match upload.sort:
-        case Sort.CODE:
+    match upload.target:
+        case UploadTarget.CODE:
             return hashing.code_hash(path)
-        case Sort.ASSET:
+        case UploadTarget.ASSET:
             return hashing.asset_hash(path)
-        case Sort.COMPONENT:
+        case UploadTarget.COMPONENT:
             return _component_hash(path)
 
 
@@ -169,7 +171,10 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
     if field.refers_to == CODE.name:
         return _code(resource, field, path, scope)
     upload = Upload(
-        Sort.COMPONENT, _absolute(path), _component_hash(path), ("properties", "componentSpec")
+        UploadTarget.COMPONENT,
+        _absolute(path),
+        _component_hash(path),
+        ("properties", "componentSpec"),
     )
     given: dict[Pointer, Data] = {("spec",): _yaml(path)}
     address = Address(COMPONENT.name, names.NAME, None, upload.digest)
@@ -177,7 +182,9 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
 
 
 def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resource:
-    upload = Upload(Sort.CODE, _absolute(path), hashing.code_hash(path), ("properties", "codeUri"))
+    upload = Upload(
+        UploadTarget.CODE, _absolute(path), hashing.code_hash(path), ("properties", "codeUri")
+    )
     values: dict[Pointer, Data] = {
         ("hash",): upload.digest,
         ("hash_version",): "202208",
@@ -245,7 +252,7 @@ def _content(
     path = resolve(resource, value)
     if field.codec == "conda":
         return names.conda(_yaml(path)), ()
-    upload = Upload(Sort.ASSET, _absolute(path), hashing.asset_hash(path), field.wire)
+    upload = Upload(UploadTarget.ASSET, _absolute(path), hashing.asset_hash(path), field.wire)
     return _uri(upload, scope), (upload,)
 
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlctl import planfile, source
-from mlctl.applying.events import Event, Retry
+from mlctl.applying.events import RetryOptions, StepEvent
 from mlctl.applying.executor import apply as run_steps
-from mlctl.applying.executor import moved
+from mlctl.applying.executor import stale_targets
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
@@ -145,7 +145,7 @@ def _apply_saved(session: Session, path: Path, parallelism: int, output: Format)
             made_for = f"the {saved.work.backend} backend, workspace {saved.work.scope}"
             message = f"`{path}` was made for {made_for}, and this is another one"
             raise planfile.PlanFileError(message)
-        gone = moved(saved.work, backend)
+        gone = stale_targets(saved.work, backend)
         if gone:
             session.say("ERROR: Saved plan is stale. These have changed since the plan was made:")
             for address in gone:
@@ -205,12 +205,17 @@ def perform(session: Session, backend: Backend, run: Run) -> Outcome:
     """Do the steps and show what happens meanwhile; how it ended is left to the caller to say."""
     with stopping() as stop:
         events = run_steps(
-            run.work, backend, parallelism=run.parallelism, stop=stop, retry=Retry(), wait=run.wait
+            run.work,
+            backend,
+            parallelism=run.parallelism,
+            stop=stop,
+            retry=RetryOptions(),
+            wait=run.wait,
         )
         return _shown(session, run, events)
 
 
-def _shown(session: Session, run: Run, events: Iterator[Event]) -> Outcome:
+def _shown(session: Session, run: Run, events: Iterator[StepEvent]) -> Outcome:
     from mlctl.render import json_lines, progress
 
     if run.output is Format.JSON:
@@ -222,14 +227,14 @@ def _shown(session: Session, run: Run, events: Iterator[Event]) -> Outcome:
     return progress.show(events, run.work, run.actions, sys.stderr)
 
 
-def _stream() -> json_lines.Stream:
+def _stream() -> json_lines.MessageStream:
     from mlctl.render import json_lines
 
     def write(line: str) -> None:
         sys.stdout.write(line)
         sys.stdout.flush()  # programs follow it as it comes
 
-    return json_lines.Stream(write, _now, time.monotonic)
+    return json_lines.MessageStream(write, _now, time.monotonic)
 
 
 def _now() -> str:

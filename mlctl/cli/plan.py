@@ -24,7 +24,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Plan
 from mlctl.planning.planner import plan as make_plan
-from mlctl.planning.refresh import survey
+from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import Work, work
 
 Target = Annotated[
@@ -83,9 +83,9 @@ def load_and_plan(
     if report.failed:
         return None
     wanted = [_address(loaded.graph, target) for target in targets]
-    world = survey(loaded.graph, backend, destroying=destroying)
+    live_state = refresh(loaded.graph, backend, destroying=destroying)
     made = make_plan(
-        loaded.graph, world, backend=backend.name, destroying=destroying, targets=wanted
+        loaded.graph, live_state, backend=backend.name, destroying=destroying, targets=wanted
     )
     return Planned(made, loaded.graph)
 

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from mlctl import pointer, schema, source
-from mlctl.assets.local_files import localize
+from mlctl.assets.local_files import resolve_local_files
 from mlctl.config import graph, rules
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
@@ -20,7 +20,7 @@ from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.resource import Resource, build
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
-from mlctl.source import UNREADABLE_RULES, Document, Found
+from mlctl.source import UNREADABLE_RULES, Document, SourceFile
 
 UNKNOWN_KIND = Rule(
     "MLC120",
@@ -46,11 +46,11 @@ OTHER_KIND = Rule(
 )
 LOAD_RULES = (UNKNOWN_KIND, OTHER_KIND)
 
-Edit = Callable[[Document, Kind], Document]
+DocumentEdit = Callable[[Document, Kind], Document]
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class LoadedConfig:
     """What was read: the graph of the resources, what was found wrong, and notes aside."""
 
     graph: Graph
@@ -76,34 +76,34 @@ class Loader:
     kind: Kind | None = None
     scope: Scope | None = None
     planning: bool = False
-    edit: Edit | None = None
+    edit: DocumentEdit | None = None
     scripts: bool = True
     notes: list[str] = field(default_factory=list)
     others: set[str] = field(default_factory=set)
 
-    def load(self, paths: Sequence[str]) -> Loaded:
+    def load(self, paths: Sequence[str]) -> LoadedConfig:
         """Files, folders, globs and `-` to a checked graph; what is wrong goes to the report."""
         files = source.discover(paths, self.report)
         documents = [(found, document) for found in files for document in self._read(found)]
         return self.check(documents, tuple(found.path for found in files))
 
     def check(
-        self, documents: Sequence[tuple[Found, Document]], files: tuple[str, ...] = ()
-    ) -> Loaded:
+        self, documents: Sequence[tuple[SourceFile, Document]], files: tuple[str, ...] = ()
+    ) -> LoadedConfig:
         """Documents to a checked graph."""
         resources = [
             one for one in (self._resource(*pair) for pair in documents) if one is not None
         ]
         built = graph.build(resources, self.scope)
         script = _script if self.scripts else lambda _path: None
-        facts = rules.Facts(self.today, os.path.exists, self.planning, script)
+        facts = rules.RuleContext(self.today, os.path.exists, self.planning, script)
         self.report.extend(rules.check(built, facts))
         if self.planning and self.scope is not None and not self.report.failed:
-            built = graph.build(localize(resources, self.scope, self.report), self.scope)
+            built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
         files = tuple(file for file in files if file not in self.others)
-        return Loaded(built, tuple(resources), self.report, files, tuple(self.notes))
+        return LoadedConfig(built, tuple(resources), self.report, files, tuple(self.notes))
 
-    def _read(self, found: Found) -> list[Document]:
+    def _read(self, found: SourceFile) -> list[Document]:
         if found.path == "-":
             return source.load("<stdin>", sys.stdin.buffer.read(), self.report)
         report = Report()
@@ -117,7 +117,7 @@ class Loader:
             self.others.add(found.path)
         return documents
 
-    def _resource(self, found: Found, document: Document) -> Resource | None:
+    def _resource(self, found: SourceFile, document: Document) -> Resource | None:
         kind = self._kind(found, document)
         if kind is None:
             return None
@@ -127,7 +127,7 @@ class Loader:
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)
 
-    def _kind(self, found: Found, document: Document) -> Kind | None:
+    def _kind(self, found: SourceFile, document: Document) -> Kind | None:
         """The kind by `$schema`, by the command, by inference; None with a finding or a note."""
         named = by_schema(document.data)
         guessed = infer(document.data)
@@ -153,7 +153,7 @@ class Loader:
             self.notes.append(f"{document.source.name}: read as {article} {meant.name} ({why})")
         return meant
 
-    def _passed_over(self, found: Found, document: Document) -> None:
+    def _passed_over(self, found: SourceFile, document: Document) -> None:
         """A job runs once: nothing to plan, whatever the folder has besides."""
         name = document.source.name
         how = f"mlctl {JOB.name} create -f {name}"
@@ -169,7 +169,7 @@ class Loader:
             )
         )
 
-    def _left_out(self, found: Found, document: Document, named: Kind | str | None) -> None:
+    def _left_out(self, found: SourceFile, document: Document, named: Kind | str | None) -> None:
         given = document.data.get("$schema")
         name = named or (kind_of_schema(given) if isinstance(given, str) else None)
         what = (

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from mlctl import schema
 from mlctl.kinds.field import Form, Schema, read_forms
 from mlctl.kinds.flags import Flag
-from mlctl.kinds.upload import Sort
+from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data, Pointer
 
 Columns: TypeAlias = Mapping[str, Pointer]
@@ -107,7 +107,7 @@ class Kind:
     vm_size: Pointer = ()
     delay: str = ""
 
-    content: Sort = Sort.ASSET
+    content: UploadTarget = UploadTarget.ASSET
     content_by_url: bool = False
     anonymous_name: str = ""
     lost: str = ""

@@ -1,4 +1,4 @@
-"""Local content that a resource names: what it becomes, and where the body names it."""
+"""Local files that are uploaded for a resource, and where its body refers to them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Sort(Enum):
-    """What local content becomes, and with that, which hash names it."""
+class UploadTarget(Enum):
+    """What local content is uploaded as; it decides which hash names the upload."""
 
     CODE = "code"
     ASSET = "asset"
@@ -16,13 +16,13 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Local content that a resource's body names, and that must be in the workspace before.
+    """Local content that must be in the workspace before a resource's body can refer to it.
 
-    `wire` points at the name in the body. `path` is absolute; `digest` is its content's hash when
-    it was looked at.
+    `wire` points at the reference in the body. `path` is absolute; `digest` is the content's hash
+    when the plan was made.
     """
 
-    sort: Sort
+    target: UploadTarget
     path: str
     digest: str
     wire: tuple[str | int, ...]

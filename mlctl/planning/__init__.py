@@ -1,1 +1,1 @@
-"""Graph and live state to a plan: what would change, why, and what would be refused."""
+"""From the graph of the files and the live state to a plan, and to the steps that carry it out."""

@@ -1,4 +1,4 @@
-"""Where two sets of values mean different things: fields compared canonically, shown as written."""
+"""The difference between wanted and live values: compared in canonical form, shown as written."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def differences(
     had: Mapping[Pointer, Data],
     scope: Scope,
 ) -> list[FieldChange]:
-    """Where the wanted values mean something else than those that are there.
+    """The fields whose wanted value differs from the one that is there.
 
-    Both are in YAML's spelling. What is not wanted is not compared, and neither are secrets.
+    Both sides are in the YAML spelling. Fields without a wanted value are not compared, and neither
+    are secrets.
     """
     found: list[FieldChange] = []
     for one in fields:

@@ -1,4 +1,4 @@
-"""What a plan is made of: values only."""
+"""The plan as plain values: a change for each resource, and the fields that change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mlctl.pointer import Data, Pointer
 
 
 class Action(Enum):
-    """What is done to a resource; the value is Terraform's list of actions."""
+    """What is done to a resource; the value is the `actions` list of Terraform's JSON plan."""
 
     NO_OP = ("no-op",)
     CREATE = ("create",)
@@ -23,19 +23,31 @@ class Action(Enum):
     DELETE = ("delete",)
 
     @property
-    def symbol(self) -> str:
-        """Terraform's sign for it."""
-        return {"no-op": " ", "create": "+", "update": "~", "delete": "-", "delete,create": "-/+"}[
-            ",".join(self.value)
-        ]
+    def creates(self) -> bool:
+        """Whether a resource is made: created, or made anew by a replacement."""
+        return self in (Action.CREATE, Action.REPLACE)
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the live resource is deleted, by a replacement too."""
+        return self in (Action.DELETE, Action.REPLACE)
+
+
+class ActionReason(Enum):
+    """Why a resource is deleted or replaced: the `action_reason`s of Terraform's JSON plan."""
+
+    CANNOT_UPDATE = "replace_because_cannot_update"
+    PARENT_REPLACED = "replace_because_parent"
+    REQUESTED = "delete_by_request"
+    PARENT_DELETED = "delete_because_no_resource_config"  # declared nowhere; goes with its parent
 
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field (or key of a map) that changes; values in the YAML's own spelling, None is absent.
+    """One field (or key of a map) that changes; values in the YAML spelling, None is absent.
 
-    `sensitive` values are not in here at all: both sides only say whether there is one.
-    `note` explains the value (`@latest`).
+    Of a `sensitive` field the values are not kept. `note` says where the value came from
+    (`@latest`).
     """
 
     at: Pointer
@@ -51,8 +63,8 @@ class Change:
     """What would be done to one resource, and why.
 
     `values` are the desired values with defaults, references resolved: what apply sends. `live` is
-    what it was compared with. `reason` is one of Terraform's action reasons. `because` names the
-    change that forces this one.
+    what it was compared with. `reason` says why it is deleted or replaced; `because` is the parent
+    whose change forces this one.
     """
 
     address: Address
@@ -61,7 +73,7 @@ class Change:
     resource: Resource | None = None
     values: Mapping[Pointer, Data] = field(default_factory=dict)
     live: Live | None = None
-    reason: str | None = None
+    reason: ActionReason | None = None
     because: Address | None = None
 
     @property
@@ -92,9 +104,9 @@ class Summary:
 class Plan:
     """What would change.
 
-    `read` has the fingerprint of every resource that was looked at (None: absent). `rejections` are
-    errors that the backend is predicted to answer; a plan that has any is not applyable. `waits`
-    says which clusters may only grow after others have let go of a quota.
+    `read` has the fingerprint of every resource that was read (None: absent). `rejections` are the
+    findings of the preflight checks; a plan that has any cannot be applied. `waits` says which
+    resources can only be written after others have given back a quota.
     """
 
     backend: str
@@ -124,7 +136,7 @@ class Plan:
         """The numbers of the summary line."""
         actions = [change.action for change in self.changes]
         return Summary(
-            sum("create" in action.value for action in actions),
-            sum("update" in action.value for action in actions),
-            sum("delete" in action.value for action in actions),
+            sum(action.creates for action in actions),
+            sum(action is Action.UPDATE for action in actions),
+            sum(action.deletes for action in actions),
         )

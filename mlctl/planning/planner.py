@@ -1,4 +1,4 @@
-"""The desired graph and the surveyed world to a plan: what would change, and why. Pure."""
+"""From the graph of the files and the live state to a plan. Pure: reads nothing, writes nothing."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import complete, decode, fingerprint, state
 from mlctl.planning.diff import differences
-from mlctl.planning.model import Action, Change, FieldChange, Plan
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.planning.preflight import quota, references
-from mlctl.planning.refresh import Survey, named_by
+from mlctl.planning.refresh import LiveState, named_by
 from mlctl.pointer import Data, Pointer
 
 
 def plan(
     graph: Graph,
-    world: Survey,
+    live_state: LiveState,
     *,
     backend: str,
     destroying: bool = False,
     targets: Collection[Address] = (),
 ) -> Plan:
-    """The plan that makes the world as the graph says, or that removes what the graph declares.
+    """The plan that makes the live state match the graph, or deletes what it declares.
 
-    `targets` narrow it to some addresses and all that they need (destroying: all that needs them).
+    `targets` limit it to these addresses and all that they need (destroying: all that needs them).
     """
     chosen = _chosen(graph, targets, destroying=destroying)
     if destroying:
-        changes = list(_removed(chosen, world))
-        rejections = list(references.removals(changes, world))
+        changes = list(_removed(chosen, live_state))
+        rejections = list(references.removals(changes, live_state))
     else:
-        planner = _Planner(graph, world)
+        planner = _Planner(graph, live_state)
         changes = planner.changes(chosen)
-        rejections = [*planner.rejections, *references.refusals(changes, world)]
+        rejections = [*planner.rejections, *references.refusals(changes, live_state)]
     changes.sort(key=lambda change: change.address)
-    read = _read(changes, world, graph)
-    waits = quota.waits(changes, world)
-    return Plan(backend, world.scope, tuple(changes), read, tuple(rejections), waits)
+    read = _read(changes, live_state, graph)
+    waits = quota.waits(changes, live_state)
+    return Plan(backend, live_state.scope, tuple(changes), read, tuple(rejections), waits)
 
 
 def removal(
@@ -55,10 +55,10 @@ def removal(
     scope: Scope,
     users: Mapping[Address, list[Address]],
 ) -> Plan:
-    """The plan that deletes one live resource that no file declares, with all that is beneath."""
-    changes = [Change(live.address, Action.DELETE, live=live, reason="delete_by_request")]
-    changes += _beneath(changes, users)
-    rejections = references.removals(changes, Survey(scope, "", known, users=users))
+    """The plan that deletes one live resource that no file declares, and its children."""
+    changes = [Change(live.address, Action.DELETE, live=live, reason=ActionReason.REQUESTED)]
+    changes += _children(changes, users)
+    rejections = references.removals(changes, LiveState(scope, "", known, used_by=users))
     kind = kind_of(live.address)
     read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
     return Plan(backend, scope, tuple(changes), read, tuple(rejections))
@@ -90,23 +90,23 @@ def _targeted(graph: Graph, targets: Collection[Address], *, destroying: bool) -
     return chosen
 
 
-def _removed(resources: Iterable[Resource], world: Survey) -> Iterable[Change]:
+def _removed(resources: Iterable[Resource], live_state: LiveState) -> Iterable[Change]:
     declared = {}
     for resource in resources:
-        live = world.live.get(resource.address)
+        live = live_state.live.get(resource.address)
         if live is not None and resource.owner is None:
-            reason = "delete_by_request"
+            reason = ActionReason.REQUESTED
             change = Change(live.address, Action.DELETE, (), resource, {}, live, reason)
             declared[change.address] = change
     yield from declared.values()
-    for change in _beneath(declared.values(), world.users):
+    for change in _children(declared.values(), live_state.used_by):
         if change.address not in declared:
             yield change
 
 
-def _beneath(changes: Iterable[Change], users: Mapping[Address, list[Address]]) -> list[Change]:
-    """What goes with a parent that is deleted, although no file says so."""
-    reason = "delete_because_no_resource_config"
+def _children(changes: Iterable[Change], users: Mapping[Address, list[Address]]) -> list[Change]:
+    """The live children of deleted parents, which no file declares and which are deleted too."""
+    reason = ActionReason.PARENT_DELETED
     return [
         Change(one, Action.DELETE, reason=reason, because=change.address)
         for change in changes
@@ -115,9 +115,11 @@ def _beneath(changes: Iterable[Change], users: Mapping[Address, list[Address]]) 
     ]
 
 
-def _read(changes: Iterable[Change], world: Survey, graph: Graph) -> dict[Address, str | None]:
-    """The fingerprints of what was looked at: the resources themselves, and what they name."""
-    live = {found.address: found for found in world.live.values()} | dict(world.live)
+def _read(
+    changes: Iterable[Change], live_state: LiveState, graph: Graph
+) -> dict[Address, str | None]:
+    """The fingerprints of the resources themselves and of those that they refer to."""
+    live = {found.address: found for found in live_state.live.values()} | dict(live_state.live)
     looked = set()
     for change in changes:
         if change.action is not Action.DELETE or change.live is not None:
@@ -128,7 +130,7 @@ def _read(changes: Iterable[Change], world: Survey, graph: Graph) -> dict[Addres
                 one.target for one in edges if one.target.version or not graph.declared(one.target)
             }
     return {
-        address: fingerprint(live[address].body, kind_of(address), world.scope)
+        address: fingerprint(live[address].body, kind_of(address), live_state.scope)
         if address in live
         else None
         for address in sorted(looked)
@@ -136,11 +138,11 @@ def _read(changes: Iterable[Change], world: Survey, graph: Graph) -> dict[Addres
 
 
 class _Planner:
-    """Decides resource by resource, each after those that it needs."""
+    """Decides the change of each resource, after those of the resources that it needs."""
 
-    def __init__(self, graph: Graph, world: Survey) -> None:
+    def __init__(self, graph: Graph, live_state: LiveState) -> None:
         self._graph = graph
-        self._world = world
+        self._live_state = live_state
         self._decided: dict[Address, Change] = {}
         self._replaced: set[Address] = set()
         self.rejections: list[Diagnostic] = []
@@ -148,29 +150,29 @@ class _Planner:
     def changes(self, resources: Iterable[Resource]) -> list[Change]:
         """The change of every resource, those with nothing to do included.
 
-        An endpoint that no file declares is among them where a deployment of it is made anew: it
-        may have to let go of it meanwhile.
+        They include an endpoint that no file declares if one of its deployments is replaced: the
+        deployment may be its default, which must be unset meanwhile.
         """
         for resource in resources:
             change = self._decided[resource.address] = self._decide(resource)
             if change.action is Action.REPLACE:
                 self._replaced.add(change.address)
         parents = {one.up for one in self._replaced if one.up is not None} - self._decided.keys()
-        held = [Change(one, Action.NO_OP, live=self._world.live.get(one)) for one in parents]
+        held = [Change(one, Action.NO_OP, live=self._live_state.live.get(one)) for one in parents]
         return [*self._decided.values(), *held]
 
     def _decide(self, resource: Resource) -> Change:
         values, notes = self._resolved(resource)
-        live = self._same_content(resource) or self._world.live.get(resource.address)
+        live = self._same_content(resource) or self._live_state.live.get(resource.address)
         wanted = complete(values, resource.form)
         if live is None:
             new = resource.kind.versioned and resource.address.version is None
             address = resource.address.at("1") if new else resource.address
             return _created(address, resource, wanted, notes)
-        had = decode(live.body, resource.form, self._world.scope, own=False)
+        had = decode(live.body, resource.form, self._live_state.scope, own=False)
         fields = [
             replace(one, note=notes.get(one.at, ""))
-            for one in differences(resource.form.fields, wanted, had, self._world.scope)
+            for one in differences(resource.form.fields, wanted, had, self._live_state.scope)
         ]
         fields += _repairs(live)
         change = Change(live.address, Action.UPDATE, tuple(fields), resource, wanted, live)
@@ -182,12 +184,12 @@ class _Planner:
     ) -> Change:
         if live.address.up in self._replaced:
             above = live.address.up
-            reason = "replace_because_parent"
+            reason = ActionReason.PARENT_REPLACED
             return replace(change, action=Action.REPLACE, reason=reason, because=above)
         if not any(one.forces_replacement for one in change.fields):
             return change if change.fields else replace(change, action=Action.NO_OP)
         if not resource.kind.versioned:
-            reason = "replace_because_cannot_update"
+            reason = ActionReason.CANNOT_UPDATE
             return replace(change, action=Action.REPLACE, reason=reason)
         if resource.address.version is not None:
             self.rejections.append(references.immutable_version(change, resource))
@@ -196,7 +198,7 @@ class _Planner:
         return _created(new, resource, change.values, notes)
 
     def _resolved(self, resource: Resource) -> tuple[dict[Pointer, Data], dict[Pointer, str]]:
-        """The values with every reference pinned, and a note where the file left it open."""
+        """The values with a version in every reference, and notes on the versions left open."""
         values, notes = dict(resource.values), dict[Pointer, str]()
         for edge in self._graph.edges_of(resource.address):
             found = self._found(edge)
@@ -209,8 +211,8 @@ class _Planner:
         return values, notes
 
     def _found(self, edge: Edge) -> Address | None:
-        """The address that an edge leads to: declared and decided, else live; None: missing."""
-        target, live = edge.target, self._world.live.get(edge.target)
+        """The address that an edge leads to, declared or live; None if there is none."""
+        target, live = edge.target, self._live_state.live.get(edge.target)
         decided = [
             self._decided[one] for one in self._graph.declared(target) if one in self._decided
         ]
@@ -227,11 +229,12 @@ class _Planner:
         return next((one.address for one in decided if one.address == target), None)
 
     def _same_content(self, resource: Resource) -> Live | None:
-        """For an inline asset: the one that its owner uses today, if the content is the same.
+        """For an inline asset: the live one that its owner uses, if the content is the same.
 
-        What the file calls by a name has that name; one with a version is that version.
+        Where the file gives a name, that one must have it; where it gives a version too, the live
+        asset is found by its address instead.
         """
-        owner = self._world.live.get(resource.owner) if resource.owner else None
+        owner = self._live_state.live.get(resource.owner) if resource.owner else None
         said = (one for one in resource.form.fields if one.compared and one.at in resource.values)
         if owner is None or not any(said):
             return None
@@ -239,12 +242,12 @@ class _Planner:
         if name and resource.get("version") is not None:
             return None
         wanted = complete(resource.values, resource.form)
-        for used in named_by(owner, self._world.scope):
-            live = self._world.live.get(used)
+        for used in named_by(owner, self._live_state.scope):
+            live = self._live_state.live.get(used)
             alike = not name or used.name.casefold() == name.casefold()
             if live is not None and used.kind == resource.address.kind and alike:
-                had = decode(live.body, resource.form, self._world.scope, own=False)
-                if not differences(resource.form.fields, wanted, had, self._world.scope):
+                had = decode(live.body, resource.form, self._live_state.scope, own=False)
+                if not differences(resource.form.fields, wanted, had, self._live_state.scope):
                     return live
         return None
 
@@ -255,7 +258,7 @@ def _created(
     values: Mapping[Pointer, Data],
     notes: Mapping[Pointer, str],
 ) -> Change:
-    """Every value as a change from nothing."""
+    """The change that creates a resource: every value as a change from nothing."""
     fields = (
         FieldChange(one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, ""))
         for one in resource.form.fields
@@ -265,7 +268,7 @@ def _created(
 
 
 def _repairs(live: Live) -> list[FieldChange]:
-    """A resource whose last operation failed is put again, even where all values are right."""
+    """A resource whose last operation failed is written again, even if all values are right."""
     if state(live.body) not in ("failed", "canceled"):
         return []
     found = live.body["properties"]["provisioningState"]

@@ -1,4 +1,4 @@
-"""What the plan must know of the world, in as few reads as there are layers of names."""
+"""Reads the live state that a plan is computed against, batching the reads."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ _UNIQUE_IN_REGION = ("compute", "batch-endpoint")
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """The world at one moment.
+class LiveState:
+    """What the backend had when it was read.
 
-    `live` is keyed by the address as asked; what is being deleted is in `leaving` instead. `users`
-    says which live deployments name an address, or lie beneath it; `usage` is by region; `taken`
-    says who else has a name that must be unique.
+    `location` is the workspace's region. `live` is keyed by the address as asked for; those
+    that are being deleted are in `deleting` instead. `usage` is by region. `taken` says who
+    else has a name that must be unique in its region. `used_by` gives the live
+    deployments that refer to an address or, for an endpoint, belong to it.
     """
 
     scope: Scope
@@ -42,14 +43,14 @@ class Survey:
     live: Mapping[Address, Live]
     usage: Mapping[str, list[Usage]] = field(default_factory=dict)
     taken: Mapping[Address, str] = field(default_factory=dict)
-    users: Mapping[Address, list[Address]] = field(default_factory=dict)
-    leaving: Mapping[Address, Live] = field(default_factory=dict)
+    used_by: Mapping[Address, list[Address]] = field(default_factory=dict)
+    deleting: Mapping[Address, Live] = field(default_factory=dict)
 
 
-def survey(graph: Graph, backend: Backend, *, destroying: bool = False) -> Survey:
-    """Read every declared resource, all that they name, and what could refuse them.
+def refresh(graph: Graph, backend: Backend, *, destroying: bool = False) -> LiveState:
+    """Read every declared resource, all that they refer to, and quotas and names taken.
 
-    Who uses what is read only where something may be deleted: it takes a list of every endpoint.
+    `used_by` is read only if something may be deleted: it takes listing every endpoint.
 
     Raises:
         BackendError: the backend cannot be read.
@@ -61,28 +62,28 @@ def survey(graph: Graph, backend: Backend, *, destroying: bool = False) -> Surve
         found |= backend.read(more)
     found |= _code(graph, found, backend)
     found |= _components(graph, found, backend)
-    leaving = {address: live for address, live in found.items() if state(live.body) == "deleting"}
-    live = {address: one for address, one in found.items() if address not in leaving}
+    gone = {address: live for address, live in found.items() if state(live.body) == "deleting"}
+    live = {address: one for address, one in found.items() if address not in gone}
     deleting = destroying or _replaces(graph, live, backend.scope)
-    return Survey(
+    return LiveState(
         backend.scope,
         backend.location,
         live,
         {} if destroying else _usage(graph, live, backend),
         {} if destroying else _taken(graph, live, backend),
-        users(backend) if deleting else {},
-        leaving,
+        find_users(backend) if deleting else {},
+        gone,
     )
 
 
 def region(resource: Resource, live: Live | None, default: str) -> str:
-    """The region in ARM's spelling: as written, else as it is, else the workspace's."""
+    """The region in ARM's spelling: the file's, else the live resource's, else `default`."""
     there = live.body.get("location") if live else None
     return str(resource.values.get(("location",), there or default)).replace(" ", "").lower()
 
 
 def named_by(live: Live, scope: Scope) -> list[Address]:
-    """The addresses in this workspace that a live body names."""
+    """The addresses in this workspace that a live body refers to."""
     found = []
     for one in form_of_body(kind_of(live.address), live.body, scope).fields:
         if one.refers_to:
@@ -93,8 +94,8 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
     return found
 
 
-def users(backend: Backend) -> dict[Address, list[Address]]:
-    """Which live deployments name an address or, for an endpoint, lie beneath it."""
+def find_users(backend: Backend) -> dict[Address, list[Address]]:
+    """The live deployments that refer to an address or, for an endpoint, belong to it."""
     found: dict[Address, list[Address]] = defaultdict(list)
     for deployment in backend.list("batch-deployment"):
         if state(deployment.body) == "deleting":
@@ -106,13 +107,13 @@ def users(backend: Backend) -> dict[Address, list[Address]]:
 
 
 def _assets_in_use(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> set[Address]:
-    """What the live owners of anonymous assets use today: the content may be there already."""
+    """The assets that the live owners of inline assets use: the content may be there already."""
     owners = {one.owner for one in graph.resources.values() if one.owner is not None}
     return {used for owner in owners if owner in live for used in named_by(live[owner], scope)}
 
 
 def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, Live]:
-    """Code that somebody uploaded under another name: the same content need not go up twice."""
+    """Code of the same content that was uploaded under another name; it is not uploaded again."""
     if not isinstance(backend, SupportsCode):
         return {}
     known: dict[Address, Address] = {}
@@ -128,9 +129,9 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
 def _components(
     graph: Graph, live: Mapping[Address, Live], backend: Backend
 ) -> dict[Address, Live]:
-    """Components that somebody else made of a file, and that a deployment of it uses today.
+    """Components that were made of the same file under another name, and that a deployment uses.
 
-    To ask is slow, so what the deployment has from us, or no deployment has, is not asked for.
+    The lookup is slow, so it is made only where the live deployment uses another component.
     """
     if not isinstance(backend, SupportsComponents):
         return {}
@@ -149,7 +150,7 @@ def _components(
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
-    """Whether an endpoint will be deleted, with its deployments, and made anew."""
+    """Whether an endpoint will be replaced, and its deployments deleted with it."""
     for address, resource in graph.resources.items():
         if address.kind == "batch-endpoint" and address in live:
             fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]

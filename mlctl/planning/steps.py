@@ -1,4 +1,4 @@
-"""A plan's changes to the single writes that carry them out, and which waits for which. Pure."""
+"""From the changes of a plan to single writes, and which of them must wait for which. Pure."""
 
 from __future__ import annotations
 
@@ -24,16 +24,20 @@ _DEFAULT: Pointer = ("properties", "defaults", "deploymentName")
 _DEFAULT_IN_YAML: Pointer = ("defaults", "deployment_name")
 
 
-class Verb(Enum):
-    """What a step asks of the backend."""
+class StepRole(Enum):
+    """What a step is for. All but `DELETE` write a body."""
 
-    PUT = "put"
+    CREATE = "create"
+    UPDATE = "update"
     DELETE = "delete"
+    WAIT = "wait"  # for an operation that somebody else began; nothing else changes
+    SET_DEFAULT = "set-default"  # the default deployment of an endpoint
+    UNSET_DEFAULT = "unset-default"
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a write-only value of a body stands in the user's files; plans hold no values."""
+    """Where the value of a secret is in the user's files: a saved plan holds no secrets."""
 
     wire: Pointer
     file: str
@@ -45,27 +49,30 @@ class Secret:
 class Step:
     """One write. `change` is the resource whose change it belongs to, mostly the `target` itself.
 
-    `needs` are the ids of the steps that must be done before. `doing` is the progress line's verb.
-    `uploads` is local content that must be in the workspace before the body can name it.
-    A `subsumed` delete is carried out by the delete of the parent; it is there to be seen and
-    waited for.
+    `needs` are the ids of the steps that must be done before. `uploads` is local content that must
+    be in the workspace before the body can refer to it. A `subsumed` delete is carried out by the
+    delete of the parent; the step waits until it has taken effect.
     """
 
     id: int
     change: Address
-    verb: Verb
+    role: StepRole
     target: Address
-    doing: str
     body: Mapping[str, Data] = field(default_factory=dict)
     needs: tuple[int, ...] = ()
     secrets: tuple[Secret, ...] = ()
     subsumed: bool = False
     uploads: tuple[Upload, ...] = ()
 
+    @property
+    def deletes(self) -> bool:
+        """Whether the target is deleted; a body is written otherwise."""
+        return self.role is StepRole.DELETE
+
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """All that apply needs: nothing is looked up later. `read` are the plan's fingerprints."""
+    """All that apply needs: the steps in order, and the plan's fingerprints (`read`)."""
 
     backend: str
     scope: Scope
@@ -81,21 +88,21 @@ def work(plan: Plan, graph: Graph) -> Work:
     return Work(plan.backend, plan.scope, tuple(builder.numbered()), plan.read)
 
 
-class _Role(Enum):
-    """What a step is for; with its target, what other steps know it by."""
+class _Stage(Enum):
+    """The writes that one target can have, in their order. Stage and target identify a step."""
 
     DELETE = 0
     PUT = 1
     SET_DEFAULT = 2
 
 
-_Key: TypeAlias = tuple[_Role, Address]
+_Key: TypeAlias = tuple[_Stage, Address]
 
 
 class _Builder:
-    """Collects the steps by what they are for, with the keys of those that each must wait for.
+    """Collects the steps, with the keys of those that each must wait for.
 
-    A key that no step has means that there is nothing to wait for.
+    A key without a step means that there is nothing to wait for.
     """
 
     def __init__(self, plan: Plan, graph: Graph) -> None:
@@ -103,9 +110,7 @@ class _Builder:
         self._graph = graph
         self._steps: dict[_Key, tuple[Step, set[_Key]]] = {}
         self._by_name = {_known_as(change): change for change in plan.changes}
-        self._deleted = {
-            change.address: change for change in plan.changes if "delete" in change.action.value
-        }
+        self._deleted = {change.address: change for change in plan.changes if change.action.deletes}
         self._users = _users(self._deleted.values(), plan.scope)
         self._versions: dict[Address, list[Address]] = defaultdict(list)
         for change in sorted(plan.pending, key=lambda one: version_key(one.address.version)):
@@ -114,13 +119,13 @@ class _Builder:
     def add(self, change: Change) -> None:
         """The steps of one change."""
         puts = change.action not in (Action.NO_OP, Action.DELETE) or _unfinished(change)
-        if "delete" in change.action.value:
+        if change.action.deletes:
             self._delete(change)
         if change.address.kind == "batch-endpoint":
             self._put_endpoint(change)
         elif change.resource is not None and puts:
             body = _body(change, change.resource, self._plan.scope)
-            self._put(change, body, _doing(change), self._needs(change, change.resource))
+            self._put(change, body, _role(change), self._needs(change, change.resource))
 
     def numbered(self) -> Iterable[Step]:
         """The steps with their numbers, each after those that it needs."""
@@ -132,85 +137,86 @@ class _Builder:
             yield replace(self._steps[key][0], id=ids[key], needs=waits)
 
     def _delete(self, change: Change) -> None:
-        """A delete waits for those of what stands on it; what lies beneath goes with its parent."""
+        """A delete waits for the deletes of what refers to it; children go with their parent."""
         address = change.address
         above = address.up
         subsumed = above in self._deleted
         if above is not None and subsumed:
-            needs = {(_Role.DELETE, above)}
+            needs = {(_Stage.DELETE, above)}
         else:
-            needs = {(_Role.DELETE, one) for one in self._users.get(address, ())}
-            needs |= {(_Role.PUT, above)} if above is not None else set()
-        step = Step(0, address, Verb.DELETE, address, "Destroying", subsumed=subsumed)
-        self._steps[_Role.DELETE, address] = step, needs
+            needs = {(_Stage.DELETE, one) for one in self._users.get(address, ())}
+            needs |= {(_Stage.PUT, above)} if above is not None else set()
+        step = Step(0, address, StepRole.DELETE, address, subsumed=subsumed)
+        self._steps[_Stage.DELETE, address] = step, needs
 
-    def _put(self, change: Change, body: Mapping[str, Data], doing: str, needs: set[_Key]) -> None:
+    def _put(
+        self, change: Change, body: Mapping[str, Data], role: StepRole, needs: set[_Key]
+    ) -> None:
         resource = change.resource
         secrets = _secrets(resource) if resource else ()
         uploads = resource.uploads if resource and change.live is None else ()
         target = change.address
-        step = Step(0, target, Verb.PUT, target, doing, body, (), secrets, uploads=uploads)
-        self._steps[_Role.PUT, target] = step, needs
+        step = Step(0, target, role, target, body, (), secrets, uploads=uploads)
+        self._steps[_Stage.PUT, target] = step, needs
 
     def _needs(self, change: Change, resource: Resource) -> set[_Key]:
         edges = self._graph.edges_of(resource.address)
         declared = [one for edge in edges for one in self._graph.declared(edge.target)]
         needs = {
-            (_Role.PUT, self._by_name[one].address) for one in declared if one in self._by_name
+            (_Stage.PUT, self._by_name[one].address) for one in declared if one in self._by_name
         }
         freed = self._plan.waits.get(change.address, ())
         needs |= {
-            (_Role.DELETE if one in self._deleted else _Role.PUT, one)
+            (_Stage.DELETE if one in self._deleted else _Stage.PUT, one)
             for one in freed
             if one != change.address
         }
-        needs |= {(_Role.PUT, one) for one in self._earlier(change)}
-        return {*needs, (_Role.DELETE, change.address)}
+        needs |= {(_Stage.PUT, one) for one in self._earlier(change)}
+        return {*needs, (_Stage.DELETE, change.address)}
 
     def _earlier(self, change: Change) -> list[Address]:
-        """New versions of the same asset to be made before: `@latest` is the one made last."""
+        """New versions of the same asset to be made before: `@latest` is the last one made."""
         if change.address.version is None:
             return []
         versions = self._versions.get(change.address.at(None), [])
         return versions[: versions.index(change.address)]
 
     def _put_endpoint(self, change: Change) -> None:
-        """An endpoint is put with a default deployment that is there then, and again with its own.
+        """Write an endpoint with a default that exists then, and again with the wanted one.
 
-        The service takes no default that does not exist, and deletes none.
+        The service accepts no default that does not exist, and does not delete the default.
         """
         wanted, was = _defaults(change)
         pending = self._pending(change, wanted)
         early = (was if self._stays(change, was) else "") if pending else wanted
         changed = {one.at for one in change.fields} - {_DEFAULT_IN_YAML}
-        doing = None
+        role = None
         if change.action in (Action.CREATE, Action.REPLACE) or changed:
-            doing = _doing(change)
+            role = _role(change)
         elif not _same(early, was):
-            doing = "Modifying" if early else "Unsetting the default deployment of"
+            role = StepRole.UPDATE if early else StepRole.UNSET_DEFAULT
         elif _unfinished(change):
-            doing = "Waiting"
-        if doing is not None:
-            needs = {(_Role.DELETE, change.address)}
-            self._put(change, self._endpoint(change, early), doing, needs)
+            role = StepRole.WAIT
+        if role is not None:
+            needs = {(_Stage.DELETE, change.address)}
+            self._put(change, self._endpoint(change, early), role, needs)
         if pending:
             self._set_default(change, wanted)
 
     def _set_default(self, change: Change, wanted: str) -> None:
         deployment = Address("batch-deployment", wanted, change.address.name)
-        doing = "Setting the default deployment of"
         body = self._endpoint(change, wanted)
-        step = Step(0, change.address, Verb.PUT, change.address, doing, body)
-        needs = {(_Role.PUT, change.address), (_Role.PUT, deployment)}
-        self._steps[_Role.SET_DEFAULT, change.address] = step, needs
+        step = Step(0, change.address, StepRole.SET_DEFAULT, change.address, body)
+        needs = {(_Stage.PUT, change.address), (_Stage.PUT, deployment)}
+        self._steps[_Stage.SET_DEFAULT, change.address] = step, needs
 
     def _pending(self, change: Change, name: str) -> bool:
-        """Whether this plan makes the deployment of that name."""
+        """Whether this plan creates the deployment of that name."""
         made = self._by_name.get(Address("batch-deployment", name, change.address.name))
-        return bool(name) and made is not None and "create" in made.action.value
+        return bool(name) and made is not None and made.action.creates
 
     def _stays(self, change: Change, name: str) -> bool:
-        """Whether the deployment of that name is there all the time."""
+        """Whether the deployment of that name is not deleted, not even to be replaced."""
         gone = Address("batch-deployment", name, change.address.name) in self._deleted
         return bool(name) and not gone
 
@@ -229,7 +235,7 @@ class _Builder:
 
 
 def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Address]]:
-    """Who of those that are deleted stands on what."""
+    """For each address, the deleted resources that refer to it."""
     found: dict[Address, list[Address]] = {}
     for change in deleted:
         for used in named_by(change.live, scope) if change.live else ():
@@ -238,12 +244,12 @@ def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Addres
 
 
 def _known_as(change: Change) -> Address:
-    """The address by which the graph knows it; an asset's file may leave the version open."""
+    """Its address in the graph, where an asset may have no version."""
     return change.resource.address if change.resource is not None else change.address
 
 
 def _defaults(change: Change) -> tuple[str, str]:
-    """The default deployment that an endpoint shall have, and the one that it has; "" for none."""
+    """The wanted and the live default deployment of an endpoint; "" for none."""
     live = pointer.get(change.live.body, _DEFAULT) if change.live else None
     return str(change.values.get(_DEFAULT_IN_YAML, live) or ""), str(live or "")
 
@@ -253,13 +259,15 @@ def _same(one: str, other: str) -> bool:
 
 
 def _unfinished(change: Change) -> bool:
-    """Whether an operation runs on what is there and stays: somebody else has begun it."""
+    """Whether somebody else's operation runs on a live resource that is not deleted."""
     stays = change.action in (Action.NO_OP, Action.UPDATE)
     return stays and change.live is not None and moving(change.live.body)
 
 
-def _doing(change: Change) -> str:
-    return {Action.UPDATE: "Modifying", Action.NO_OP: "Waiting"}.get(change.action, "Creating")
+def _role(change: Change) -> StepRole:
+    """The role of the step that writes a resource's own values."""
+    roles = {Action.UPDATE: StepRole.UPDATE, Action.NO_OP: StepRole.WAIT}
+    return roles.get(change.action, StepRole.CREATE)
 
 
 def _body(change: Change, resource: Resource, scope: Scope) -> dict[str, Data]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TypeAlias
 
 from mlctl.diagnostics import Diagnostic, Label, Report, Severity, Span
+from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import cells, clean, width
 
 _NEAR = 4  # lines between two labels that one snippet shows
@@ -16,58 +16,46 @@ _LEAST = 20  # columns of text that a narrow terminal gets all the same
 _MORE = "…"
 
 
-class _Style(Enum):
-    """ANSI's codes, by what they are for."""
-
-    PLAIN = ""
-    STRONG = "1"
-    ERROR = "1;31"
-    WARNING = "1;33"
-    MARGIN = "1;34"
-    HINT = "1;36"
-
-
-_Marked: TypeAlias = tuple[Label, _Style]  # and how it is drawn
+_Marked: TypeAlias = tuple[Label, Style]  # and how it is drawn
 
 
 def report(found: Report, *, color: bool = False, width: int = 100) -> str:
     """Every finding, with blank lines between them; nothing for an empty report."""
-    paper = _Paper(color, width)
-    return "\n".join(paper.finding(one, found.severity(one)) for one in found)
+    layout = _Layout(color, width)
+    return "\n".join(layout.finding(one, found.severity(one)) for one in found)
 
 
 def summary(found: Report, files: int, *, color: bool = False) -> str:
     """One line about the whole: `Found 2 errors and 1 warning in 3 files.`, or a success."""
-    paper = _Paper(color)
+    layout = _Layout(color)
     errors, warnings = found.errors, found.warnings
     counts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     if errors:
-        style, text = _Style.ERROR, f"Found {' and '.join(counts)} in {_count(files, 'file')}."
+        style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {_count(files, 'file')}."
     else:
         verb = "is" if files == 1 else "are"
         tail = f", with {counts[0]}" if counts else ""
-        style = _Style.WARNING if counts else _Style.STRONG
+        style = Style.BOLD_YELLOW if counts else Style.BOLD
         text = f"Success! {_count(files, 'file')} {verb} valid{tail}."
-    return paper.ink(text, style) + "\n"
+    return layout.apply(text, style) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
-class _Paper:
-    """Where a finding is drawn: in colour or not, and how wide."""
+class _Layout:
+    """How findings are drawn: in colour or not, and how wide."""
 
     color: bool
     width: int = 100
 
-    def ink(self, text: str, style: _Style) -> str:
-        plain = not self.color or not text or style is _Style.PLAIN
-        return text if plain else f"\x1b[{style.value}m{text}\x1b[0m"
+    def apply(self, text: str, style: Style) -> str:
+        return Styler(self.color).apply(text, style)
 
     def finding(self, found: Diagnostic, severity: Severity) -> str:
-        tone = _Style.ERROR if severity is Severity.ERROR else _Style.WARNING
-        head = self.ink(f"{severity.value}[{found.rule.code}]", tone)
-        lines = [head + self.ink(f": {clean(found.message)}", _Style.STRONG)]
+        tone = Style.BOLD_RED if severity is Severity.ERROR else Style.BOLD_YELLOW
+        head = self.apply(f"{severity.value}[{found.rule.code}]", tone)
+        lines = [head + self.apply(f": {clean(found.message)}", Style.BOLD)]
         labels = [(found.primary, tone)] if found.primary else []
-        labels += [(label, _Style.MARGIN) for label in found.related]
+        labels += [(label, Style.BOLD_BLUE) for label in found.related]
         margin = len(str(max((label.span.line + 1 for label, _ in labels), default=0)))
         for number, group in enumerate(_groups(labels)):
             if number:
@@ -82,7 +70,7 @@ class _Paper:
     def _snippet(self, labels: Sequence[_Marked], margin: int) -> Iterator[str]:
         first = labels[0][0].span
         place = f"{clean(first.source.name)}:{first.line + 1}:{first.column + 1}"
-        yield f"{' ' * margin}{self.ink('-->', _Style.MARGIN)} {place}"
+        yield f"{' ' * margin}{self.apply('-->', Style.BOLD_BLUE)} {place}"
         if len(labels) == 1 and not labels[0][0].text and _blank(first):
             return  # an empty file has nothing to show
         yield self._gutter(margin)
@@ -91,24 +79,24 @@ class _Paper:
             line = label.span.line
             drawn = _Line.around(label, max(self.width - margin - 3, _LEAST))
             if before is not None and line > before + 1:
-                yield self.ink("...", _Style.MARGIN)
+                yield self.apply("...", Style.BOLD_BLUE)
             if line != before or drawn.cut:
-                gutter = self.ink(f"{line + 1:>{margin}} |", _Style.MARGIN)
+                gutter = self.apply(f"{line + 1:>{margin}} |", Style.BOLD_BLUE)
                 yield f"{gutter} {drawn.text}".rstrip()
-            sign = "-" if tone is _Style.MARGIN else "^"
+            sign = "-" if tone is Style.BOLD_BLUE else "^"
             remark = f" {clean(label.text)}" if label.text else ""
-            under = self.ink(sign * drawn.length + remark, tone)
+            under = self.apply(sign * drawn.length + remark, tone)
             yield f"{self._gutter(margin)} {' ' * drawn.indent}{under}"
             before = line
 
     def _gutter(self, margin: int) -> str:
-        return f"{' ' * margin} {self.ink('|', _Style.MARGIN)}"
+        return f"{' ' * margin} {self.apply('|', Style.BOLD_BLUE)}"
 
     def _equals(self, margin: int) -> str:
-        return f"{' ' * margin} {self.ink('=', _Style.MARGIN)}"
+        return f"{' ' * margin} {self.apply('=', Style.BOLD_BLUE)}"
 
     def _note(self, name: str, text: str) -> str:
-        return f"{self.ink(name + ':', _Style.HINT)} {clean(text)}"
+        return f"{self.apply(name + ':', Style.BOLD_CYAN)} {clean(text)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,24 +7,24 @@ from collections.abc import Sequence
 
 from mlctl.backends.ports.health import Check, Verdict
 from mlctl.render.advice import advice
+from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
-from mlctl.render.tree import Ink, Paper
 
 FORMAT_VERSION = "1.0"
 _SIGNS = {
-    Verdict.OK: ("✓", Ink.ADDED),
-    Verdict.WARNING: ("!", Ink.CHANGED),
-    Verdict.FAILED: ("✗", Ink.ALARM),
-    Verdict.SKIPPED: ("-", Ink.DIM),
+    Verdict.OK: ("✓", Style.GREEN),
+    Verdict.WARNING: ("!", Style.YELLOW),
+    Verdict.FAILED: ("✗", Style.BOLD_RED),
+    Verdict.SKIPPED: ("-", Style.GRAY),
 }
 _WIDTH = 12  # of the names
 
 
 def line(check: Check, *, color: bool = False) -> str:
     """One check, and beneath it what to do."""
-    sign, ink = _SIGNS[check.verdict]
-    paper = Paper(color)
-    text = f"{paper.ink(sign, ink)} {check.name:{_WIDTH}} {clean(check.found)}"
+    sign, style = _SIGNS[check.verdict]
+    styler = Styler(color)
+    text = f"{styler.apply(sign, style)} {check.name:{_WIDTH}} {clean(check.found)}"
     told = what_to_do(check)
     return f"{text}\n  {'':{_WIDTH}} hint: {clean(told)}" if told else text
 

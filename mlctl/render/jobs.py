@@ -10,7 +10,7 @@ from mlctl.backends.ports.jobs import Happening, Job
 from mlctl.kinds import JOB, Scope
 from mlctl.kinds.values import decode
 from mlctl.pointer import Data
-from mlctl.render.progress import elapsed
+from mlctl.render.step_text import elapsed
 from mlctl.render.tables import Columns
 
 LIST: Columns = {

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlctl import __version__
-from mlctl.applying.events import Event, State
+from mlctl.applying.events import StepEvent, StepState
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
-from mlctl.planning.steps import Step, Verb, Work
+from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.render import machine
-from mlctl.render.outcome import Outcome, collect, said_of, words
-from mlctl.render.progress import line
+from mlctl.render.outcome import Outcome, collect, error_lines
+from mlctl.render.step_text import failed, line
 
 UI_VERSION = "1.0"
 _NAMES = {
@@ -25,45 +25,46 @@ _NAMES = {
     Action.REPLACE: "replace",
     Action.DELETE: "delete",
 }
+_HOOK_ACTIONS = {StepRole.CREATE: "create", StepRole.DELETE: "delete"}  # "update" for the others
 
 
 @dataclass(slots=True)
-class Stream:
-    """Where the lines go, and the clocks: `now` gives RFC 3339, `clock` counts seconds."""
+class MessageStream:
+    """Writes the messages. `now` gives the time as RFC 3339, `clock` counts seconds."""
 
     write: Callable[[str], object]
     now: Callable[[], str]
     clock: Callable[[], float]
     _began: dict[int, float] = field(default_factory=dict)
 
-    def say(self, kind: str, message: str, level: str = "info", **rest: Data) -> None:
+    def write_message(self, kind: str, message: str, level: str = "info", **rest: Data) -> None:
         """Write one message."""
         head = {"@level": level, "@message": message, "@module": "mlctl.ui"}
-        said = {**head, "@timestamp": self.now(), **rest, "type": kind}
-        self.write(json.dumps(said) + "\n")
+        message_fields = {**head, "@timestamp": self.now(), **rest, "type": kind}
+        self.write(json.dumps(message_fields) + "\n")
 
     def seconds(self, step: Step) -> int:
-        """Whole seconds since the step was first spoken of."""
+        """Whole seconds since the first message about the step."""
         return int(self.clock() - self._began.setdefault(step.id, self.clock()))
 
 
 def show(
-    events: Iterable[Event],
+    events: Iterable[StepEvent],
     work: Work,
     actions: Mapping[Address, Action],
-    stream: Stream,
+    stream: MessageStream,
     *,
     destroying: bool = False,
 ) -> Outcome:
     """Write the version, what is planned, every event as it comes, the failures and the counts."""
-    stream.say("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+    stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
     for address, action in actions.items():
         if action is not Action.NO_OP:
             name = _NAMES[action]
             change = {"resource": _resource(address), "action": name}
-            stream.say("planned_change", f"{address}: Plan to {name}", change=change)
+            stream.write_message("planned_change", f"{address}: Plan to {name}", change=change)
     _planned(actions, stream)
-    outcome = collect(events, work, actions, lambda event: _tell(event, work, stream))
+    outcome = collect(events, work, actions, lambda event: _show_event(event, work, stream))
     for event in outcome.failed:
         _diagnose(event, stream)
     for event in outcome.skipped:
@@ -82,58 +83,57 @@ def show(
     return outcome
 
 
-def refuse(found: Report, stream: Stream) -> None:
-    """Write the version and the findings, where nothing is done because of them."""
-    stream.say("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+def refuse(found: Report, stream: MessageStream) -> None:
+    """Write the version and the findings because of which nothing is done."""
+    stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
     for one in machine.diagnostics(found):
         level = "error" if one["severity"] == "error" else "warn"
         message = f"{one['severity'].capitalize()}: {one['summary']}"
-        stream.say("diagnostic", message, level, diagnostic=one)
+        stream.write_message("diagnostic", message, level, diagnostic=one)
 
 
-def _planned(actions: Mapping[Address, Action], stream: Stream) -> None:
+def _planned(actions: Mapping[Address, Action], stream: MessageStream) -> None:
     values = [action.value for action in actions.values()]
     add, change, remove = (
         sum(name in value for value in values) for name in ("create", "update", "delete")
     )
     message = f"Plan: {add} to add, {change} to change, {remove} to destroy."
     changes = {"add": add, "change": change, "remove": remove, "operation": "plan"}
-    stream.say("change_summary", message, changes=changes)
+    stream.write_message("change_summary", message, changes=changes)
 
 
-def _summarize(head: str, numbers: dict[str, int], operation: str, stream: Stream) -> None:
+def _summarize(head: str, numbers: dict[str, int], operation: str, stream: MessageStream) -> None:
     add, change, remove = numbers.values()
     message = f"{head}Resources: {add} added, {change} changed, {remove} destroyed."
-    stream.say("change_summary", message, changes={**numbers, "operation": operation})
+    stream.write_message("change_summary", message, changes={**numbers, "operation": operation})
 
 
-def _tell(event: Event, work: Work, stream: Stream) -> None:
+def _show_event(event: StepEvent, work: Work, stream: MessageStream) -> None:
     step = event.step
     message = line(event)
     if message is None:
         return
     seconds = stream.seconds(step)
-    hook: dict[str, Data] = {"resource": _resource(step.target), "action": _deed(step)}
+    hook: dict[str, Data] = {
+        "resource": _resource(step.target),
+        "action": _HOOK_ACTIONS.get(step.role, "update"),
+    }
     match event.state:
-        case State.STARTED:
-            stream.say("apply_start", message, hook=hook)
-        case State.RETRYING:
-            stream.say("apply_progress", message, hook={**hook, "elapsed_seconds": seconds})
-        case State.DONE:
+        case StepState.STARTED:
+            stream.write_message("apply_start", message, hook=hook)
+        case StepState.RETRYING:
+            stream.write_message(
+                "apply_progress", message, hook={**hook, "elapsed_seconds": seconds}
+            )
+        case StepState.DONE:
             more = {"id_key": "id", "id_value": step.target.id(work.scope)}
             hook |= {**more, "elapsed_seconds": seconds, "wrote": event.wrote}
-            stream.say("apply_complete", message, hook=hook)
-        case State.FAILED:
+            stream.write_message("apply_complete", message, hook=hook)
+        case StepState.FAILED:
             hook["elapsed_seconds"] = seconds
-            stream.say("apply_errored", message, hook=hook)
-        case State.SKIPPED | State.CANCELLED:
+            stream.write_message("apply_errored", message, hook=hook)
+        case StepState.SKIPPED | StepState.CANCELLED:
             pass
-
-
-def _deed(step: Step) -> str:
-    if step.verb is Verb.DELETE:
-        return "delete"
-    return "create" if step.doing == "Creating" else "update"
 
 
 def _resource(address: Address) -> dict[str, Data]:
@@ -148,20 +148,20 @@ def _resource(address: Address) -> dict[str, Data]:
     }
 
 
-def _diagnose(event: Event, stream: Stream) -> None:
-    said = list(said_of(event.error)) if event.error else []
-    summary = f"{event.step.target}: {words(event.step).failed}"
+def _diagnose(event: StepEvent, stream: MessageStream) -> None:
+    detail = list(error_lines(event.error)) if event.error else []
+    summary = failed(event.step)
     found = {
         "severity": "error",
         "code": event.error.code if event.error else None,
         "summary": summary,
-        "detail": "\n".join(said),
+        "detail": "\n".join(detail),
         "address": str(event.step.target),
     }
-    stream.say("diagnostic", f"Error: {summary}", "error", diagnostic=found)
+    stream.write_message("diagnostic", f"Error: {summary}", "error", diagnostic=found)
 
 
-def _warn(step: Step, why: str, stream: Stream) -> None:
+def _warn(step: Step, why: str, stream: MessageStream) -> None:
     found = {
         "severity": "warning",
         "code": None,
@@ -169,4 +169,4 @@ def _warn(step: Step, why: str, stream: Stream) -> None:
         "detail": "",
         "address": str(step.target),
     }
-    stream.say("diagnostic", f"Warning: {found['summary']}", "warn", diagnostic=found)
+    stream.write_message("diagnostic", f"Warning: {found['summary']}", "warn", diagnostic=found)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import dotted
 from mlctl.render import plan as text
-from mlctl.render.plan_text import place
+from mlctl.render.plan_text import SYMBOLS, place
 from mlctl.render.terminal import clean
 from mlctl.render.tree import scalar
 
@@ -57,7 +57,7 @@ def _table(made: Plan) -> Iterator[str]:
         what = _WORDS[change.action]
         fields = ", ".join(_fields(change))
         address = _code(str(change.address))
-        yield f"| `{change.action.symbol}` | {address} | {what}{fields} | {asked} |"
+        yield f"| `{SYMBOLS[change.action]}` | {address} | {what}{fields} | {asked} |"
     left = len(made.pending) - _ROWS
     if left > 0:
         yield f"| | and {left} more | | |"

@@ -1,4 +1,4 @@
-"""What became of an apply: the events of its steps summed up, and the summary in words."""
+"""The outcome of an apply: its events summed up, and the summary in words."""
 
 from __future__ import annotations
 
@@ -8,40 +8,33 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mlctl import pointer
-from mlctl.applying.events import Event, NotEffective, Stale, State
+from mlctl.applying.events import NotEffective, Stale, StepEvent, StepState
 from mlctl.backends.ports.backend import TIMED_OUT, BackendError
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
-from mlctl.planning.steps import Step, Verb, Work
+from mlctl.planning.steps import Work
 from mlctl.render.advice import advice
+from mlctl.render.step_text import failed, named
+from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
-from mlctl.render.tree import Ink, Paper, scalar
+from mlctl.render.tree import scalar
 
 _DASH = "–"  # noqa: RUF001  # the sign of what was passed over
-_SHOWN = 20  # skipped or cancelled resources that are named one by one
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What is said of a step while it runs, and when it has ended."""
-
-    now: str
-    done: str
-    failed: str
+_SHOWN = 20  # skipped or cancelled steps that are listed
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an apply ended: the last event of every step that had one, and what was really done.
+    """How an apply ended: the last event of each step, and the number of resources written.
 
-    A replacement counts as one destroyed as soon as the old resource is gone, and as one added when
-    the new one is there. What was found as planned already counts as nothing.
+    A replacement counts as destroyed once the old resource is gone, and as added once the new one
+    is there. What was already as planned is not counted.
     """
 
-    done: tuple[Event, ...]
-    failed: tuple[Event, ...]
-    skipped: tuple[Event, ...]
-    cancelled: tuple[Event, ...]
+    done: tuple[StepEvent, ...]
+    failed: tuple[StepEvent, ...]
+    skipped: tuple[StepEvent, ...]
+    cancelled: tuple[StepEvent, ...]
     added: int = 0
     changed: int = 0
     destroyed: int = 0
@@ -53,12 +46,12 @@ class Outcome:
 
     @property
     def stale(self) -> bool:
-        """Whether the world was found to have moved since the plan was made."""
+        """Whether a target had changed since the plan was made."""
         return any(isinstance(event.error, Stale) for event in self.failed)
 
     @property
     def timed_out(self) -> bool:
-        """Whether something took longer than it may; it may still go on."""
+        """Whether an operation took longer than its time limit; it may still be running."""
         return any(event.error and event.error.code == TIMED_OUT for event in self.failed)
 
     @property
@@ -68,66 +61,41 @@ class Outcome:
 
     @cached_property
     def lost(self) -> list[Address]:
-        """What was destroyed to be replaced, and is not there now."""
-        gone = {event.step.target for event in self.done if event.step.verb is Verb.DELETE}
+        """What was destroyed to be replaced, and was not created again."""
+        gone = {event.step.target for event in self.done if event.step.deletes}
         unmade = (*self.failed, *self.skipped, *self.cancelled)
-        return sorted({one.step.target for one in unmade if one.step.verb is Verb.PUT} & gone)
+        return sorted({one.step.target for one in unmade if not one.step.deletes} & gone)
 
 
 def collect(
-    events: Iterable[Event],
+    events: Iterable[StepEvent],
     work: Work,
     actions: Mapping[Address, Action],
-    tell: Callable[[Event], None],
+    show_event: Callable[[StepEvent], None],
 ) -> Outcome:
-    """Pass every event on, and sum them up at the end.
+    """Pass each event to `show_event`, and sum them up at the end.
 
-    `actions` says what the plan does to each resource.
+    `actions` are the plan's, by resource.
     """
-    last: dict[int, Event] = {}
+    last: dict[int, StepEvent] = {}
     for event in events:
-        tell(event)
+        show_event(event)
         last[event.step.id] = event
     ended = [last[step.id] for step in work.steps if step.id in last]
-    by_state = {state: tuple(one for one in ended if one.state is state) for state in State}
-    done = by_state[State.DONE]
+    by_state = {state: tuple(one for one in ended if one.state is state) for state in StepState}
+    done = by_state[StepState.DONE]
     return Outcome(
         done,
-        by_state[State.FAILED],
-        by_state[State.SKIPPED],
-        by_state[State.CANCELLED],
+        by_state[StepState.FAILED],
+        by_state[StepState.SKIPPED],
+        by_state[StepState.CANCELLED],
         *_counts(done, work, actions),
     )
 
 
-def words(step: Step) -> Words:
-    """What is said of a step, in Terraform's words where it has some."""
-    return _WORDS.get(step.doing) or Words(step.doing, f"{step.doing} done", f"{step.doing} failed")
-
-
-_WORDS = {
-    "Creating": Words("Creating", "Creation complete", "Creation failed"),
-    "Modifying": Words("Modifying", "Modifications complete", "Modification failed"),
-    "Destroying": Words("Destroying", "Destruction complete", "Destruction failed"),
-    "Setting the default deployment of": Words(
-        "Setting the default deployment",
-        "Default deployment set",
-        "Setting the default deployment failed",
-    ),
-    "Unsetting the default deployment of": Words(
-        "Unsetting the default deployment",
-        "Default deployment unset",
-        "Unsetting the default deployment failed",
-    ),
-}
-
-
-_OWN = ("Creating", "Modifying", "Destroying")  # a target's own writes
-
-
 def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) -> str:
-    """The last words of an apply: the counts, each failure at its cause, and how to go on."""
-    paper = Paper(color)
+    """The end of an apply's output: counts, failures with what they caused, the next step."""
+    styler = Styler(color)
     numbers = (
         f"{outcome.added} added, {outcome.changed} changed, {outcome.destroyed} destroyed"
         if not destroying
@@ -135,23 +103,23 @@ def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) 
     )
     verb = "Destroy" if destroying else "Apply"
     if outcome.complete:
-        return paper.ink(f"{verb} complete! Resources: {numbers}.", Ink.ADDED) + "\n"
+        return styler.apply(f"{verb} complete! Resources: {numbers}.", Style.GREEN) + "\n"
     state = "failed" if outcome.failed else "was cancelled"
-    lines = [paper.ink(f"{verb} {state}. Resources: {numbers}.", Ink.ALARM)]
-    lines += _failures(outcome, paper)
-    lines += _cancelled(outcome, paper)
+    lines = [styler.apply(f"{verb} {state}. Resources: {numbers}.", Style.BOLD_RED)]
+    lines += _failures(outcome, styler)
+    lines += _cancelled(outcome, styler)
     lines += [
         f"\n{one} was destroyed to be replaced, and is not there now." for one in outcome.lost
     ]
-    lines += ["", _way_on(outcome)]
+    lines += ["", _next_command(outcome)]
     return "\n".join(lines) + "\n"
 
 
 def _counts(
-    done: Iterable[Event], work: Work, actions: Mapping[Address, Action]
+    done: Iterable[StepEvent], work: Work, actions: Mapping[Address, Action]
 ) -> tuple[int, int, int]:
     """How many resources were added, changed and destroyed."""
-    of: dict[Address, list[Event]] = defaultdict(list)
+    of: dict[Address, list[StepEvent]] = defaultdict(list)
     steps: dict[Address, int] = defaultdict(int)
     for step in work.steps:
         steps[step.change] += 1
@@ -160,10 +128,8 @@ def _counts(
     added = changed = destroyed = 0
     for address, events in of.items():
         action = actions.get(address, Action.NO_OP)
-        made = any(one.wrote for one in events if one.step.verb is Verb.PUT)
-        destroyed += any(
-            one.wrote or one.step.subsumed for one in events if one.step.verb is Verb.DELETE
-        )
+        made = any(one.wrote for one in events if not one.step.deletes)
+        destroyed += any(one.wrote or one.step.subsumed for one in events if one.step.deletes)
         if action in (Action.CREATE, Action.REPLACE):
             added += made
         elif action is Action.UPDATE:
@@ -171,40 +137,32 @@ def _counts(
     return added, changed, destroyed
 
 
-def _failures(outcome: Outcome, paper: Paper) -> Iterator[str]:
+def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:
     skipped: dict[int, list[str]] = defaultdict(list)
     for event in outcome.skipped:
         if event.because is not None and event.because.target != event.step.target:
-            skipped[event.because.id].append(_named(event.step))
+            skipped[event.because.id].append(named(event.step))
     for event in outcome.failed:
         step, error = event.step, event.error
         yield ""
-        yield f"{paper.ink('✗', Ink.ALARM)} {step.target}: {words(step).failed}"
+        yield f"{styler.apply('✗', Style.BOLD_RED)} {failed(step)}"
         if error is not None:
-            yield from (f"    {line}" for line in said_of(error))
-        named = list(dict.fromkeys(skipped[step.id]))
-        for one in named[:_SHOWN]:
+            yield from (f"    {line}" for line in error_lines(error))
+        others = list(dict.fromkeys(skipped[step.id]))
+        for one in others[:_SHOWN]:
             yield f"  {_DASH} {one}: skipped because of {step.target}"
-        if len(named) > _SHOWN:
-            yield f"  {_DASH} and {len(named) - _SHOWN} more: skipped because of {step.target}"
+        if len(others) > _SHOWN:
+            yield f"  {_DASH} and {len(others) - _SHOWN} more: skipped because of {step.target}"
 
 
-def _named(step: Step) -> str:
-    """`compute/c`; what is not the making of the resource itself is told from it."""
-    if step.doing in _OWN:
-        return str(step.target)
-    now = words(step).now
-    return f"{step.target} ({now[:1].lower()}{now[1:]})"
-
-
-def said_of(error: BackendError) -> Iterator[str]:
-    """The refusal in the service's words, and what to do about it."""
+def error_lines(error: BackendError) -> Iterator[str]:
+    """The service's error message, and what to do about it."""
     yield clean(f"({error.code}) {error.message}")
     if isinstance(error, NotEffective):
-        for one in error.wrong:
+        for one in error.mismatches:
             found = "nothing" if one.before is None else scalar(one.before)
-            promised = "nothing" if one.after is None else scalar(one.after)
-            yield f"`{pointer.dotted(one.at)}`: promised {promised}, found {found}"
+            planned = "nothing" if one.after is None else scalar(one.after)
+            yield f"`{pointer.dotted(one.at)}`: promised {planned}, found {found}"
     yield from (clean(detail) for detail in error.details)
     if error.request_id:
         yield f"request: {clean(error.request_id)}"
@@ -223,17 +181,17 @@ def _advice(error: BackendError) -> str | None:
             return advice(error)
 
 
-def _cancelled(outcome: Outcome, paper: Paper) -> Iterator[str]:
-    targets = list(dict.fromkeys(_named(event.step) for event in outcome.cancelled))
+def _cancelled(outcome: Outcome, styler: Styler) -> Iterator[str]:
+    targets = list(dict.fromkeys(named(event.step) for event in outcome.cancelled))
     if targets:
         yield ""
-        yield paper.ink("Not started:", Ink.STRONG)
+        yield styler.apply("Not started:", Style.BOLD)
         yield from (f"  {_DASH} {target}" for target in targets[:_SHOWN])
         if len(targets) > _SHOWN:
             yield f"  {_DASH} and {len(targets) - _SHOWN} more"
 
 
-def _way_on(outcome: Outcome) -> str:
+def _next_command(outcome: Outcome) -> str:
     if outcome.stale:
         return "Nothing was overwritten. Make a new plan, and apply that."
     return "What was done stays. Run the same command again to do the rest."

@@ -10,11 +10,12 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.values import decode, form_of_body
-from mlctl.planning.model import Action, Change, FieldChange, Plan, Summary
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import diagnostics, plan_text
+from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
-from mlctl.render.tree import Branch, Ink, Leaf, Paper, draw, hidden
+from mlctl.render.tree import DiffBranch, DiffLeaf, draw, hidden, styled_sign
 
 NO_CHANGES = "No changes. Your workspace matches the configuration."
 _NO_CHANGES_MORE = (
@@ -52,18 +53,18 @@ def human(plan: Plan, *, color: bool = False, width: int = 100, verbose: bool = 
 
     `verbose` names the line behind every changed field, and shows what the service fills in.
     """
-    paper = Paper(color)
+    styler = Styler(color)
     parts = []
     if plan.pending:
-        parts.append("\n".join(_body(plan, paper, width, verbose=verbose)))
+        parts.append("\n".join(_body(plan, styler, width, verbose=verbose)))
     elif not plan.rejections:
         more = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
-        parts.append(f"{paper.ink(NO_CHANGES, Ink.STRONG)}\n\n{more}")
+        parts.append(f"{styler.apply(NO_CHANGES, Style.BOLD)}\n\n{more}")
     if plan.rejections:
         report = Report()
         report.extend(plan.rejections)
         said = diagnostics.report(report, color=color, width=width).rstrip("\n")
-        parts.append(f"{paper.ink(_REJECTED, Ink.ALARM)}\n\n{said}")
+        parts.append(f"{styler.apply(_REJECTED, Style.BOLD_RED)}\n\n{said}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,29 +73,31 @@ def summary(numbers: Summary) -> str:
     return f"Plan: {numbers.add} to add, {numbers.change} to change, {numbers.destroy} to destroy."
 
 
-def _body(plan: Plan, paper: Paper, width: int, *, verbose: bool) -> Iterator[str]:
+def _body(plan: Plan, styler: Styler, width: int, *, verbose: bool) -> Iterator[str]:
     present = {change.action for change in plan.pending}
     yield _SYMBOLS
-    yield from (_sign(action, text, paper) for action, text in _LEGEND.items() if action in present)
+    yield from (
+        _sign(action, text, styler) for action, text in _LEGEND.items() if action in present
+    )
     yield f"\n{_ACTIONS}\n"
-    view = _View(plan, paper, width, verbose=verbose)
+    view = _View(plan, styler, width, verbose=verbose)
     for change in plan.pending:
         yield from view.change(change)
         yield ""
-    yield paper.ink(summary(plan.summary), Ink.STRONG)
+    yield styler.apply(summary(plan.summary), Style.BOLD)
 
 
-def _sign(action: Action, text: str, paper: Paper) -> str:
-    sign = action.symbol
-    return text.replace(sign, paper.sign(sign), 1)
+def _sign(action: Action, text: str, styler: Styler) -> str:
+    sign = plan_text.SYMBOLS[action]
+    return text.replace(sign, styled_sign(sign, styler), 1)
 
 
 class _View:
     """How the changes of one plan are shown; they speak of each other."""
 
-    def __init__(self, plan: Plan, paper: Paper, width: int, *, verbose: bool) -> None:
+    def __init__(self, plan: Plan, styler: Styler, width: int, *, verbose: bool) -> None:
         self._scope = plan.scope
-        self._paper = paper
+        self._styler = styler
         self._width = width
         self._verbose = verbose
         self._filled_in: dict[int, list[str]] = {}
@@ -106,20 +109,20 @@ class _View:
         title = f"# {change.address} {_WILL[change.action]}"
         yield (
             "  "
-            + self._paper.ink(title, Ink.STRONG)
-            + (self._paper.ink(f"  ({place})", Ink.DIM) if place else "")
+            + self._styler.apply(title, Style.BOLD)
+            + (self._styler.apply(f"  ({place})", Style.GRAY) if place else "")
         )
         for why in self._reasons(change):
-            yield "  " + self._paper.ink(f"# ({clean(why)})", Ink.DIM)
+            yield "  " + self._styler.apply(f"# ({clean(why)})", Style.GRAY)
         tree = self._tree(change)
-        sign = self._paper.sign(change.action.symbol)
-        pad = " " * (3 - len(change.action.symbol))
+        sign = styled_sign(plan_text.SYMBOLS[change.action], self._styler)
+        pad = " " * (3 - len(plan_text.SYMBOLS[change.action]))
         yield f"{pad}{sign} {change.address}" + (":" if tree.parts else "")
-        yield from draw(tree, self._paper, 6)
+        yield from draw(tree, self._styler, 6)
         yield from self._later(change)
         unchanged = _unchanged(change)
         if unchanged:
-            yield " " * 8 + self._paper.ink(hidden(unchanged, "attribute"), Ink.DIM)
+            yield " " * 8 + self._styler.apply(hidden(unchanged, "attribute"), Style.GRAY)
 
     def _place(self, change: Change) -> str:
         """Where the change was asked for: the owner of an inline asset, the file and line."""
@@ -140,7 +143,7 @@ class _View:
             yield "its last operation did not succeed, so it is put again"
         if action is Action.DELETE and change.because is not None:
             yield f"because it goes with {change.because}; no file declares it"
-        elif action is Action.DELETE and change.reason == "delete_because_no_resource_config":
+        elif action is Action.DELETE and change.reason is ActionReason.PARENT_DELETED:
             yield f"because {change.address} is not in the files"
         if action in (Action.REPLACE, Action.DELETE) and change.address.kind in _LOST:
             yield _LOST[change.address.kind]
@@ -154,15 +157,15 @@ class _View:
         default = plan_text.default_deployment(above.live.body)
         return default.casefold() == change.address.name.casefold()
 
-    def _tree(self, change: Change) -> Branch:
-        tree = Branch()
+    def _tree(self, change: Change) -> DiffBranch:
+        tree = DiffBranch()
         if change.action is Action.DELETE:
             for at, value in _gone(change, self._scope):
-                tree.put(at, Leaf(value, None, spelt_before=plan_text.upload(value)))
+                tree.put(at, DiffLeaf(value, None, spelt_before=plan_text.upload(value)))
             return tree
         content = plan_text.content(change)
         if change.action is Action.CREATE and content is not None:
-            tree.put(("content",), Leaf(None, None, spelt_after=content))
+            tree.put(("content",), DiffLeaf(None, None, spelt_after=content))
             return tree
         changed: dict[Pointer, int] = {}
         for one in change.fields:
@@ -175,15 +178,15 @@ class _View:
                 branch.hidden += len(wanted) - count
         return tree
 
-    def _leaf(self, change: Change, one: FieldChange) -> Leaf:
+    def _leaf(self, change: Change, one: FieldChange) -> DiffLeaf:
         remarks = list(self._remarks(change, one))
         alarm = "forces replacement" if one.forces_replacement else ""
         if one.sensitive:
             before = None if one.before is None else "*** (before)"
             after = None if one.after is None else "*** (after)"
-            return Leaf(None, None, ", ".join(remarks), alarm, before, after)
+            return DiffLeaf(None, None, ", ".join(remarks), alarm, before, after)
         before, after = plan_text.sides(change, one, self._changes)
-        return Leaf(one.before, one.after, ", ".join(remarks), alarm, before, after)
+        return DiffLeaf(one.before, one.after, ", ".join(remarks), alarm, before, after)
 
     def _remarks(self, change: Change, one: FieldChange) -> Iterator[str]:
         if one.note:
@@ -209,7 +212,7 @@ class _View:
             names = ", ".join(dotted(one.at) for one in form.fields if self._fills_in(one))
             text = f"{names}: {_AFTER_APPLY}" if names else ""
             self._filled_in[id(form)] = textwrap.wrap(text, max(self._width - 8, 40))
-        sign = self._paper.sign("+" if change.action is Action.CREATE else "~")
+        sign = styled_sign("+" if change.action is Action.CREATE else "~", self._styler)
         for line in self._filled_in[id(form)]:
             yield f"      {sign} {line}"
             sign = " "

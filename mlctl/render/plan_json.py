@@ -48,7 +48,7 @@ def _resource_change(change: Change, scope: Scope) -> dict[str, Data]:
         "kind": change.address.kind,
         "name": change.address.name,
         "change": _change(change, scope),
-        "action_reason": change.reason,
+        "action_reason": change.reason.value if change.reason else None,
         "source": {"filename": place[0], "line": place[1]} if place else None,
     }
 

@@ -13,6 +13,14 @@ from mlctl.planning.model import Action, Change, FieldChange
 from mlctl.pointer import Data
 from mlctl.render.tree import scalar
 
+# Terraform's signs.
+SYMBOLS = {
+    Action.NO_OP: " ",
+    Action.CREATE: "+",
+    Action.UPDATE: "~",
+    Action.REPLACE: "-/+",
+    Action.DELETE: "-",
+}
 _UPLOAD = re.compile(r".*/LocalUpload/(?P<digest>[0-9a-fA-F]{16,64})/(?P<name>[^/]+)/?")
 _ABOVE = re.compile(
     r"(?:[ \t]*(?:#.*|---[ \t]*(?:#.*)?|%.*)?\r?\n)*"

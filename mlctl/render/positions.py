@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from urllib.parse import quote
 
-from mlctl.diagnostics import Diagnostic, Label, Source, Span
+from mlctl.diagnostics import Diagnostic, Label, SourceText, Span
 
 _BREAKS = re.compile(r"(\r\n|[\n\r\x85\u2028\u2029])")
 
@@ -18,7 +18,7 @@ class Offsets:
     def __init__(self) -> None:
         self._starts: dict[int, list[int]] = {}
 
-    def of(self, source: Source, line: int, column: int) -> int:
+    def of(self, source: SourceText, line: int, column: int) -> int:
         """How many bytes precede a place; a byte order mark is not counted."""
         starts = self._starts.get(id(source))
         if starts is None:

@@ -13,6 +13,7 @@ from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Form
 from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data, Pointer
+from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
 from mlctl.source import dump
 
@@ -53,10 +54,10 @@ def output(
     match fmt:
         case "json" | "jsonc":
             text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-            return _painted(text, _JSON) if color and fmt == "jsonc" else text
+            return _highlighted(text, _JSON) if color and fmt == "jsonc" else text
         case "yaml" | "yamlc":
             text = dump(data)
-            return _painted(text, _YAML) if color and fmt == "yamlc" else text
+            return _highlighted(text, _YAML) if color and fmt == "yamlc" else text
         case "table":
             return _table(data, columns, color=color)
         case "tsv":
@@ -78,7 +79,8 @@ def _table(data: Data, columns: Sequence[str] | None, *, color: bool = False) ->
     ]
     lines.insert(1, ["-" * width for width in widths])
     drawn = [_padded(line, widths, color=color) for line in lines]
-    return "".join([f"\x1b[1m{drawn[0][:-1]}\x1b[0m\n" if color else drawn[0], *drawn[1:]])
+    heads_line = Styler(color).apply(drawn[0].removesuffix("\n"), Style.BOLD)
+    return "".join([f"{heads_line}\n", *drawn[1:]])
 
 
 def _padded(line: Sequence[str], widths: Sequence[int], *, color: bool) -> str:
@@ -89,9 +91,17 @@ def _padded(line: Sequence[str], widths: Sequence[int], *, color: bool) -> str:
 
 # States that are well, on their way, or wrong, as words of their own.
 _STATES = {
-    "32": ("Succeeded", "idle", "running"),
-    "33": ("Creating", "Updating", "Deleting", "Scaling", "Resizing", "preparing", "leaving"),
-    "31": ("Failed", "Canceled", "unusable", "preempted"),
+    Style.GREEN: ("Succeeded", "idle", "running"),
+    Style.YELLOW: (
+        "Creating",
+        "Updating",
+        "Deleting",
+        "Scaling",
+        "Resizing",
+        "preparing",
+        "leaving",
+    ),
+    Style.RED: ("Failed", "Canceled", "unusable", "preempted"),
 }
 _STATE = re.compile(
     "(?<![^ ])(?:" + "|".join(one for words in _STATES.values() for one in words) + ")(?![^ \n])"
@@ -99,8 +109,8 @@ _STATE = re.compile(
 
 
 def _in_color(word: re.Match[str]) -> str:
-    code = next(code for code, words in _STATES.items() if word[0] in words)
-    return f"\x1b[{code}m{word[0]}\x1b[0m"
+    style = next(style for style, words in _STATES.items() if word[0] in words)
+    return Styler(color=True).apply(word[0], style)
 
 
 def _cells(item: Data, columns: Sequence[str] | None) -> dict[str, str]:
@@ -151,10 +161,10 @@ _YAML = re.compile(
     r"(?m)^(?:[ -]*)(?P<key>[^\s:#'\"-][^:\n]*)(?=:(?: |$))|(?P<text>(?<=: )['\"].*$)"
     r"|(?P<word>(?<=: )(?:true|false|null|-?\d[\d.e+-]*)$)"
 )
-_INKS = {"key": "34;1", "text": "33", "word": "35"}
+_STYLES = {"key": Style.BLUE_BOLD, "text": Style.YELLOW, "word": Style.MAGENTA}
 
 
-def _painted(text: str, grammar: re.Pattern[str]) -> str:
+def _highlighted(text: str, grammar: re.Pattern[str]) -> str:
     return "".join(_pieces(text, grammar))
 
 
@@ -163,6 +173,6 @@ def _pieces(text: str, grammar: re.Pattern[str]) -> Iterator[str]:
     for match in grammar.finditer(text):
         name = match.lastgroup or "text"
         start, end = match.span(name)
-        yield f"{text[done:start]}\x1b[{_INKS[name]}m{text[start:end]}\x1b[0m"
+        yield text[done:start] + Styler(color=True).apply(text[start:end], _STYLES[name])
         done = end
     yield text[done:]

@@ -40,14 +40,14 @@ _RANGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RuleExample:
     """A document that a rule finds something in, and what is printed then."""
 
     document: str
     printed: str
 
 
-def page(rules: Iterable[Rule], examples: Mapping[str, Example]) -> str:
+def page(rules: Iterable[Rule], examples: Mapping[str, RuleExample]) -> str:
     """The page as Markdown. `examples` is by code; a rule may have none."""
     ordered = sorted(rules, key=lambda rule: rule.code)
     parts = [_HEAD, *_index(ordered)]
@@ -68,7 +68,7 @@ def _index(rules: list[Rule]) -> Iterator[str]:
     yield "\n".join(["| code | name | severity | what it finds |", "|---|---|---|---|", *rows, ""])
 
 
-def _section(rule: Rule, example: Example | None) -> str:
+def _section(rule: Rule, example: RuleExample | None) -> str:
     parts = [
         f'### <a id="{rule.code.lower()}"></a>{rule.code} {rule.name}',
         f"**{rule.severity.value}**: {rule.summary}.",

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from enum import Enum
 from typing import TypeAlias
 
 from mlctl.pointer import Data, Pointer
-from mlctl.render.terminal import clean, orders
+from mlctl.render.style import Style, Styler
+from mlctl.render.terminal import clean, has_agent_command
 
 # What YAML 1.1 reads as text without quotes: a word or a path at first, no `: `, no ` #`.
 _PLAIN = re.compile(r"[^\W\d_][^\n]*|\.{0,2}/[^\n]*")
@@ -21,19 +21,8 @@ _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n")
 _STEP = 4  # columns from a key to those beneath it
 
 
-class Ink(Enum):
-    """ANSI's codes, by what they are for."""
-
-    ADDED = "32"
-    REMOVED = "31"
-    CHANGED = "33"
-    STRONG = "1"
-    DIM = "90"
-    ALARM = "1;31"
-
-
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class DiffLeaf:
     """One value before and after (None: absent), with remarks.
 
     `spelt_before` and `spelt_after` are shown in place of the values.
@@ -55,10 +44,10 @@ class Leaf:
 
 
 @dataclass(slots=True)
-class Branch:
+class DiffBranch:
     """An object: its changed parts, and how many unchanged ones are left out."""
 
-    parts: dict[str, Node] = field(default_factory=dict)
+    parts: dict[str, DiffNode] = field(default_factory=dict)
     hidden: int = 0
     word: str = "element"
 
@@ -68,47 +57,42 @@ class Branch:
         signs = {part.sign for part in self.parts.values()}
         return signs.pop() if len(signs) == 1 and not self.hidden else "~"
 
-    def put(self, at: Pointer, leaf: Leaf) -> None:
+    def put(self, at: Pointer, leaf: DiffLeaf) -> None:
         """Hang `leaf` at a pointer; the branches on the way grow, objects become branches."""
         *way, last = at
         branch = self
         for step in way:
             inner = branch.parts.get(str(step))
-            if not isinstance(inner, Branch):
-                inner = branch.parts[str(step)] = Branch()
+            if not isinstance(inner, DiffBranch):
+                inner = branch.parts[str(step)] = DiffBranch()
             branch = inner
         branch.parts[str(last)] = grown(leaf)
 
-    def at(self, at: Pointer) -> Branch | None:
+    def at(self, at: Pointer) -> DiffBranch | None:
         """The branch at a pointer, if one grew there."""
-        branch: Node | None = self
+        branch: DiffNode | None = self
         for step in at:
-            branch = branch.parts.get(str(step)) if isinstance(branch, Branch) else None
-        return branch if isinstance(branch, Branch) else None
+            branch = branch.parts.get(str(step)) if isinstance(branch, DiffBranch) else None
+        return branch if isinstance(branch, DiffBranch) else None
 
 
-Node: TypeAlias = Leaf | Branch
+DiffNode: TypeAlias = DiffLeaf | DiffBranch
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
-    """What is drawn on: in colour or not."""
-
-    color: bool
-
-    def ink(self, text: str, ink: Ink) -> str:
-        """`text` in a colour."""
-        return f"\x1b[{ink.value}m{text}\x1b[0m" if self.color else text
-
-    def sign(self, sign: str) -> str:
-        """A sign in its colour."""
-        return self.ink(sign, _INKS[sign]) if self.color and sign.strip() else sign
+_SIGN_STYLES = {
+    "+": Style.GREEN,
+    "-": Style.RED,
+    "~": Style.YELLOW,
+    "-/+": Style.YELLOW,
+}
 
 
-_INKS = {"+": Ink.ADDED, "-": Ink.REMOVED, "~": Ink.CHANGED, "-/+": Ink.CHANGED}
+def styled_sign(sign: str, styler: Styler) -> str:
+    """A sign in its colour."""
+    return styler.apply(sign, _SIGN_STYLES[sign]) if sign.strip() else sign
 
 
-def grown(leaf: Leaf) -> Node:
+def grown(leaf: DiffLeaf) -> DiffNode:
     """A leaf whose values are objects as the branch of what differs in them."""
     sides = [leaf.before, leaf.after]
     if (
@@ -120,34 +104,34 @@ def grown(leaf: Leaf) -> Node:
     if not all(one is None or isinstance(one, dict) for one in sides):
         return leaf
     before, after = (one or {} for one in sides)
-    branch = Branch()
+    branch = DiffBranch()
     for key in [*after, *(key for key in before if key not in after)]:
         if before.get(key) == after.get(key) and key in before and key in after:
             branch.hidden += 1
         else:
             branch.parts[str(key)] = grown(
-                Leaf(before.get(key), after.get(key), leaf.remark, leaf.alarm)
+                DiffLeaf(before.get(key), after.get(key), leaf.remark, leaf.alarm)
             )
     return branch
 
 
-def draw(branch: Branch, paper: Paper, indent: int) -> Iterator[str]:
+def draw(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
     """The lines of an object's parts; values stand in one column."""
     rows = [(_key(name), part, _short(part)) for name, part in branch.parts.items()]
     room = max((len(key) for key, _, short in rows if short), default=0) + 1
     margin = " " * indent
     for key, part, short in rows:
-        head = f"{margin}{paper.sign(part.sign)} {key}:"
-        if isinstance(part, Branch):
+        head = f"{margin}{styled_sign(part.sign, styler)} {key}:"
+        if isinstance(part, DiffBranch):
             yield head
-            yield from draw(part, paper, indent + _STEP)
+            yield from draw(part, styler, indent + _STEP)
         elif short:
-            yield f"{head}{' ' * (room - len(key))}{_text(part)}{_remark(part, paper)}"
+            yield f"{head}{' ' * (room - len(key))}{_text(part)}{_remark(part, styler)}"
         else:
-            yield head + _remark(part, paper)
-            yield from _long(part, paper, indent + _STEP)
+            yield head + _remark(part, styler)
+            yield from _long(part, styler, indent + _STEP)
     if branch.hidden:
-        yield f"{margin}  {paper.ink(hidden(branch.hidden, branch.word), Ink.DIM)}"
+        yield f"{margin}  {styler.apply(hidden(branch.hidden, branch.word), Style.GRAY)}"
 
 
 def hidden(count: int, word: str) -> str:
@@ -174,7 +158,7 @@ def _string(value: str) -> str:
 def _quoted(value: Data) -> str:
     """As JSON, which is YAML too; what cannot be seen is spelt in YAML's longer escapes."""
     text = json.dumps(value, ensure_ascii=False)
-    if orders(text):
+    if has_agent_command(text):
         text = text.replace("##", r"#\u0023")
     return text if text.isprintable() else "".join(map(_visible, text))
 
@@ -190,9 +174,9 @@ def _key(name: str) -> str:
     return _string(name)
 
 
-def _short(part: Node) -> bool:
+def _short(part: DiffNode) -> bool:
     """Whether a part stands on its key's line."""
-    if isinstance(part, Branch):
+    if isinstance(part, DiffBranch):
         return False
     before = part.spelt_before is None and _many(part.before)
     return not before and not (part.spelt_after is None and _many(part.after))
@@ -207,7 +191,7 @@ def _many(value: Data) -> bool:
     )
 
 
-def _text(leaf: Leaf) -> str:
+def _text(leaf: DiffLeaf) -> str:
     match leaf.sign:
         case "+":
             return leaf.spelt_after or scalar(leaf.after)
@@ -218,12 +202,12 @@ def _text(leaf: Leaf) -> str:
             return f"{before} -> {leaf.spelt_after or scalar(leaf.after)}"
 
 
-def _remark(leaf: Leaf, paper: Paper) -> str:
-    alarm = paper.ink(f" # {leaf.alarm}", Ink.ALARM) if leaf.alarm else ""
-    return alarm + (paper.ink(f" # {clean(leaf.remark)}", Ink.DIM) if leaf.remark else "")
+def _remark(leaf: DiffLeaf, styler: Styler) -> str:
+    alarm = styler.apply(f" # {leaf.alarm}", Style.BOLD_RED) if leaf.alarm else ""
+    return alarm + (styler.apply(f" # {clean(leaf.remark)}", Style.GRAY) if leaf.remark else "")
 
 
-def _long(leaf: Leaf, paper: Paper, indent: int) -> Iterator[str]:
+def _long(leaf: DiffLeaf, styler: Styler, indent: int) -> Iterator[str]:
     """A list or a text of several lines, item by item."""
     dash = "- " if isinstance(leaf.before if leaf.after is None else leaf.after, list) else ""
     left_out = 0
@@ -231,10 +215,10 @@ def _long(leaf: Leaf, paper: Paper, indent: int) -> Iterator[str]:
         if not sign:
             left_out += int(item)
             continue
-        yield f"{' ' * indent}{paper.sign(sign)} {dash}{item}".rstrip()
+        yield f"{' ' * indent}{styled_sign(sign, styler)} {dash}{item}".rstrip()
     if left_out:
-        yield " " * (indent + 2) + paper.ink(
-            hidden(left_out, "element" if dash else "line"), Ink.DIM
+        yield " " * (indent + 2) + styler.apply(
+            hidden(left_out, "element" if dash else "line"), Style.GRAY
         )
 
 

@@ -10,7 +10,7 @@ from mlctl.diagnostics import Diagnostic
 from mlctl.schema import compiled, fields, rules, values
 from mlctl.schema.files import resolved
 from mlctl.schema.text import enumerated
-from mlctl.schema.violation import Fault, Schema
+from mlctl.schema.violation import Schema, Violation
 from mlctl.source import Document
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 # id of a schema -> the schema (kept, so that the id stays its own) and its validator.
 _validators: dict[int, tuple[Schema, Validator]] = {}
-_quick: dict[int, tuple[Schema, compiled.Check | None]] = {}
+_compiled: dict[int, tuple[Schema, compiled.Predicate | None]] = {}
 
 
 def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
     """What is wrong with a document by its schema, each thing once, in no promised order."""
-    if _surely_valid(document, schema):
+    if _passes_compiled(document, schema):
         return
     validator = _validator(schema)
     errors = list(validator.iter_errors(document.data))
@@ -34,11 +34,11 @@ def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
         yield from dict.fromkeys(found)
 
 
-def _surely_valid(document: Document, schema: Schema) -> bool:
+def _passes_compiled(document: Document, schema: Schema) -> bool:
     """Whether there is nothing to say, found out without the library: it takes long to import."""
-    known = _quick.get(id(schema))
+    known = _compiled.get(id(schema))
     if known is None:
-        known = _quick[id(schema)] = (schema, compiled.compiled(resolved(schema)))
+        known = _compiled[id(schema)] = (schema, compiled.compile_schema(resolved(schema)))
     return known[1] is not None and known[1](document.data)
 
 
@@ -85,7 +85,7 @@ def _diagnostics(
 ) -> Iterator[Diagnostic]:
     schema: Any = error.schema
     outer: Any = error.parent.schema if error.parent else {}
-    fault = Fault(
+    violation = Violation(
         document,
         form,
         others,
@@ -97,43 +97,47 @@ def _diagnostics(
     )
     match error.validator:
         case "additionalProperties":
-            yield from fields.unknown(fault)
+            yield from fields.unknown(violation)
         case "required":
-            yield from fields.missing(fault)
-        case "not" if "required" in fault.wants:
-            yield fields.excluding(fault)
+            yield from fields.missing(violation)
+        case "not" if "required" in violation.wants:
+            yield fields.excluding(violation)
         case "anyOf":
-            yield from _any_of(error, fault)
+            yield from _any_of(error, violation)
         case "type":
-            wanted = fault.wants
-            yield values.wrong_type(fault, [wanted] if isinstance(wanted, str) else wanted)
+            wanted = violation.wants
+            yield values.wrong_type(violation, [wanted] if isinstance(wanted, str) else wanted)
         case "minimum" | "maximum" as bound:
-            yield values.out_of_bounds(fault, "least" if bound == "minimum" else "most")
+            yield values.out_of_bounds(violation, "least" if bound == "minimum" else "most")
         case "pattern" | "minLength" | "maxLength":
-            yield values.bad_text(fault)
+            yield values.bad_text(violation)
         case "minItems":
-            yield values.empty_list(fault)
+            yield values.empty_list(violation)
         case _:
-            yield fault.say(rules.NOT_AS_THE_SCHEMA, f"{fault.name}: {error.message}")
+            yield violation.diagnostic(
+                rules.NOT_AS_THE_SCHEMA, f"{violation.name}: {error.message}"
+            )
 
 
-def _any_of(error: ValidationError, fault: Fault) -> Iterator[Diagnostic]:
+def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic]:
     """Speak of the branch that was meant: the one whose type the value has."""
-    branches: list[Schema] = fault.wants
+    branches: list[Schema] = violation.wants
     if all("required" in branch and "properties" not in branch for branch in branches):
-        yield fields.one_of(fault, branches)
+        yield fields.one_of(violation, branches)
         return
-    if enumerated(fault.schema):
-        yield values.not_allowed(fault)
+    if enumerated(violation.schema):
+        yield values.not_allowed(violation)
         return
-    meant = [i for i, branch in enumerate(branches) if values.fits(fault, branch.get("type"))]
+    meant = [i for i, branch in enumerate(branches) if values.fits(violation, branch.get("type"))]
     if not meant:
         types = [branch["type"] for branch in branches]
-        yield values.wrong_type(fault, types)
+        yield values.wrong_type(violation, types)
     elif len(meant) > 1:
         grammar = [str(branches[i].get("x-mlctl-reference", branches[i])) for i in meant]
-        yield values.bad_reference(fault, grammar, [branches[i].get("pattern", "") for i in meant])
+        yield values.bad_reference(
+            violation, grammar, [branches[i].get("pattern", "") for i in meant]
+        )
     else:
         for inner in error.context or ():
             if inner.relative_schema_path[0] == meant[0]:
-                yield from _diagnostics(inner, fault.document, fault.form, fault.others)
+                yield from _diagnostics(inner, violation.document, violation.form, violation.others)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from mlctl.pointer import Data
 from mlctl.schema.text import is_a
 
-Check: TypeAlias = Callable[[Data], bool]
+Predicate: TypeAlias = Callable[[Data], bool]
 
 # What describes and does not decide.
 _SILENT = frozenset(
@@ -24,36 +24,36 @@ _SILENT = frozenset(
 )
 
 
-class Unknown(Exception):
+class UnknownKeyword(Exception):
     """A keyword that only the library knows."""
 
 
-def compiled(schema: Mapping[str, Data]) -> Check | None:
+def compile_schema(schema: Mapping[str, Data]) -> Predicate | None:
     """Whether a value is valid, as a function; None where the library must decide."""
     try:
         return _all(schema)
-    except Unknown:
+    except UnknownKeyword:
         return None
 
 
-def _all(schema: Mapping[str, Data]) -> Check:
+def _all(schema: Mapping[str, Data]) -> Predicate:
     checks = tuple(_checks(schema))
     if len(checks) == 1:
         return checks[0]
     return lambda value: all(check(value) for check in checks)
 
 
-def _checks(schema: Mapping[str, Data]) -> Iterator[Check]:
+def _checks(schema: Mapping[str, Data]) -> Iterator[Predicate]:
     for keyword, wants in schema.items():
         if keyword in _SILENT or keyword.startswith("x-"):
             continue
         check = _of_value(keyword, wants) or _of_parts(keyword, wants, schema)
         if check is None:
-            raise Unknown(keyword)
+            raise UnknownKeyword(keyword)
         yield check
 
 
-def _of_value(keyword: str, wants: Any) -> Check | None:  # noqa: PLR0911  # a table of keywords
+def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  # a table of keywords
     """What a keyword asks of a value, or of an object's keys or a list's length."""
     match keyword:
         case "type":
@@ -74,7 +74,7 @@ def _of_value(keyword: str, wants: Any) -> Check | None:  # noqa: PLR0911  # a t
 
 def _of_parts(  # noqa: PLR0911  # a table of keywords
     keyword: str, wants: Any, schema: Mapping[str, Data]
-) -> Check | None:
+) -> Predicate | None:
     """What a keyword asks by schemas within the schema."""
     known = frozenset(schema.get("properties", {}))
     match keyword:
@@ -94,7 +94,7 @@ def _of_parts(  # noqa: PLR0911  # a table of keywords
             return None
 
 
-def _typed(types: list[str]) -> Check:
+def _typed(types: list[str]) -> Predicate:
     if types == ["string"]:
         return lambda value: isinstance(value, str)
     if types == ["object"]:
@@ -102,11 +102,11 @@ def _typed(types: list[str]) -> Check:
     return lambda value: any(is_a(value, one) for one in types)
 
 
-def _among(words: frozenset[str]) -> Check:
+def _among(words: frozenset[str]) -> Predicate:
     return lambda value: isinstance(value, str) and value in words
 
 
-def _text(keyword: str, wants: Any) -> Check:
+def _text(keyword: str, wants: Any) -> Predicate:
     match keyword:
         case "minLength":
             return lambda value: not isinstance(value, str) or len(value) >= wants
@@ -120,17 +120,17 @@ def _text(keyword: str, wants: Any) -> Check:
             )
 
 
-def _bounded(keyword: str, bound: float) -> Check:
+def _bounded(keyword: str, bound: float) -> Predicate:
     if keyword == "minimum":
         return lambda value: not is_a(value, "number") or value >= bound
     return lambda value: not is_a(value, "number") or value <= bound
 
 
-def _having(names: list[str]) -> Check:
+def _having(names: list[str]) -> Predicate:
     return lambda value: not isinstance(value, dict) or all(name in value for name in names)
 
 
-def _with(properties: Mapping[str, Mapping[str, Data]]) -> Check:
+def _with(properties: Mapping[str, Mapping[str, Data]]) -> Predicate:
     checks = {name: _all(inner) for name, inner in properties.items()}
     return lambda value: (
         not isinstance(value, dict)
@@ -138,35 +138,35 @@ def _with(properties: Mapping[str, Mapping[str, Data]]) -> Check:
     )
 
 
-def _without_others(known: frozenset[str]) -> Check:
+def _without_others(known: frozenset[str]) -> Predicate:
     return lambda value: not isinstance(value, dict) or value.keys() <= known
 
 
-def _others(known: frozenset[str], check: Check) -> Check:
+def _others(known: frozenset[str], check: Predicate) -> Predicate:
     return lambda value: (
         not isinstance(value, dict)
         or all(check(inner) for name, inner in value.items() if name not in known)
     )
 
 
-def _each(check: Check) -> Check:
+def _each(check: Predicate) -> Predicate:
     return lambda value: not isinstance(value, list) or all(map(check, value))
 
 
-def _long(least: int) -> Check:
+def _long(least: int) -> Predicate:
     return lambda value: not isinstance(value, list) or len(value) >= least
 
 
-def _joined(rule: Callable[[Iterator[bool]], bool], checks: list[Check]) -> Check:
+def _joined(rule: Callable[[Iterator[bool]], bool], checks: list[Predicate]) -> Predicate:
     return lambda value: rule(check(value) for check in checks)
 
 
-def _not(check: Check) -> Check:
+def _not(check: Predicate) -> Predicate:
     return lambda value: not check(value)
 
 
 def _branch(
     condition: Mapping[str, Data], then: Mapping[str, Data], other: Mapping[str, Data]
-) -> Check:
+) -> Predicate:
     test, met, unmet = _all(condition), _all(then), _all(other)
     return lambda value: met(value) if test(value) else unmet(value)

@@ -10,7 +10,7 @@ from mlctl.pointer import Pointer
 from mlctl.schema import rules
 from mlctl.schema.files import load, names, resolved
 from mlctl.schema.text import enumerated, example, listed, nearest
-from mlctl.schema.violation import Fault, Schema
+from mlctl.schema.violation import Schema, Violation
 
 _FEW = 12
 
@@ -24,40 +24,42 @@ def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
     yield None, rung
 
 
-def unknown(fault: Fault) -> Iterator[Diagnostic]:
+def unknown(violation: Violation) -> Iterator[Diagnostic]:
     """One diagnostic for each key that the schema does not have."""
-    for key in fault.value:
-        if key not in _known(fault.schema):
-            yield _misplaced(fault, key) or _misspelt(fault, key)
+    for key in violation.value:
+        if key not in _known(violation.schema):
+            yield _misplaced(violation, key) or _misspelt(violation, key)
 
 
-def missing(fault: Fault) -> Iterator[Diagnostic]:
+def missing(violation: Violation) -> Iterator[Diagnostic]:
     """One diagnostic for each required key that is not there.
 
     None where the key is there under a misspelt name, or the document has another form's fields:
     those have diagnostics of their own.
     """
-    strange = [key for key in fault.value if key not in _known(fault.schema)]
-    if not fault.at and any(_form_with(fault, key) for key in strange):
+    strange = [key for key in violation.value if key not in _known(violation.schema)]
+    if not violation.at and any(_form_with(violation, key) for key in strange):
         return
-    meant = [nearest(key, _known(fault.schema)) for key in strange]
-    retired = " ".join(fault.schema.get("x-mlctl-retired", {}).get(key, "") for key in strange)
-    for key in fault.wants:
-        if key not in fault.value and key not in meant and f"`{key}`" not in retired:
-            yield _missing(fault, [key])
+    meant = [nearest(key, _known(violation.schema)) for key in strange]
+    retired = " ".join(violation.schema.get("x-mlctl-retired", {}).get(key, "") for key in strange)
+    for key in violation.wants:
+        if key not in violation.value and key not in meant and f"`{key}`" not in retired:
+            yield _missing(violation, [key])
 
 
-def one_of(fault: Fault, branches: Iterable[Schema]) -> Diagnostic:
+def one_of(violation: Violation, branches: Iterable[Schema]) -> Diagnostic:
     """At least one of several keys is required, and none is there."""
-    return _missing(fault, [key for branch in branches for key in branch["required"]])
+    return _missing(violation, [key for branch in branches for key in branch["required"]])
 
 
-def excluding(fault: Fault) -> Diagnostic:
+def excluding(violation: Violation) -> Diagnostic:
     """Keys that are not allowed together, at the last of them."""
-    *others, last = sorted(fault.wants["required"], key=list(fault.value).index)
-    related = tuple(fault.document.label((*fault.at, key), "and this", key=True) for key in others)
+    *others, last = sorted(violation.wants["required"], key=list(violation.value).index)
+    related = tuple(
+        violation.document.label((*violation.at, key), "and this", key=True) for key in others
+    )
     message = f"{listed([*others, last], 'and')} exclude each other"
-    return fault.say(
+    return violation.diagnostic(
         rules.EXCLUDING_FIELDS, message, "remove one of them", key=last, related=related
     )
 
@@ -67,40 +69,45 @@ def _known(schema: Schema) -> Schema:
     return known
 
 
-def _misplaced(fault: Fault, key: str) -> Diagnostic | None:
+def _misplaced(violation: Violation, key: str) -> Diagnostic | None:
     """The key stands elsewhere in this form, or another form has it."""
-    if key in fault.schema.get("x-mlctl-retired", {}):
+    if key in violation.schema.get("x-mlctl-retired", {}):
         return None
-    place = _place(fault.form, key)
+    place = _place(violation.form, key)
     if place is not None:
         where = f"under `{pointer.dotted(place)}`" if place else "at the top level"
-        return fault.say(rules.WRONG_FORM, f"`{key}` belongs {where}", "move it there", key=key)
-    other = None if fault.at else _form_with(fault, key)
+        return violation.diagnostic(
+            rules.WRONG_FORM, f"`{key}` belongs {where}", "move it there", key=key
+        )
+    other = None if violation.at else _form_with(violation, key)
     if other is None:
         return None
     types = enumerated(_known(other).get("type", {}))
     wanted = f"`type: {types[0]}`" if len(types) == 1 else "no `type`"
     place = _place(other, key)
     under = f", and stands under `{pointer.dotted(place)}` there" if place else ""
-    return fault.say(
-        rules.WRONG_FORM, f"`{key}` needs {wanted}{under}", _form_hint(fault, wanted), key=key
+    return violation.diagnostic(
+        rules.WRONG_FORM, f"`{key}` needs {wanted}{under}", _form_hint(violation, wanted), key=key
     )
 
 
-def _form_hint(fault: Fault, wanted: str) -> str:
-    if "type" in fault.value:
-        return (
-            f"this document has `type: {fault.value['type']}`: remove the field, or change the type"
-        )
+def _form_hint(violation: Violation, wanted: str) -> str:
+    if "type" in violation.value:
+        given = violation.value["type"]
+        return f"this document has `type: {given}`: remove the field, or change the type"
     return f"add {wanted}"
 
 
-def _form_with(fault: Fault, key: str) -> Schema | None:
+def _form_with(violation: Violation, key: str) -> Schema | None:
     """The other form that has a key which this form has nowhere."""
-    if _place(fault.form, key) is not None or key in fault.schema.get("x-mlctl-retired", {}):
+    if _place(violation.form, key) is not None or key in violation.schema.get(
+        "x-mlctl-retired", {}
+    ):
         return None
-    having = [form for form in fault.others if _place(form, key) is not None]
-    return max(having, key=lambda form: len(_known(form).keys() & fault.value.keys()), default=None)
+    having = [form for form in violation.others if _place(form, key) is not None]
+    return max(
+        having, key=lambda form: len(_known(form).keys() & violation.value.keys()), default=None
+    )
 
 
 def _place(schema: Schema, key: str, at: Pointer = ()) -> Pointer | None:
@@ -111,21 +118,21 @@ def _place(schema: Schema, key: str, at: Pointer = ()) -> Pointer | None:
     return next((place for place in below if place is not None), None)
 
 
-def _misspelt(fault: Fault, key: str) -> Diagnostic:
-    return fault.say(
-        rules.UNKNOWN_FIELD, f"unknown field `{key}`", _unknown_hint(fault, key), key=key
+def _misspelt(violation: Violation, key: str) -> Diagnostic:
+    return violation.diagnostic(
+        rules.UNKNOWN_FIELD, f"unknown field `{key}`", _unknown_hint(violation, key), key=key
     )
 
 
-def _unknown_hint(fault: Fault, key: str) -> str:
-    retired = fault.schema.get("x-mlctl-retired", {}).get(key)
+def _unknown_hint(violation: Violation, key: str) -> str:
+    retired = violation.schema.get("x-mlctl-retired", {}).get(key)
     if retired:
         return str(retired)
-    writable = [name for name, one in _known(fault.schema).items() if not one.get("readOnly")]
+    writable = [name for name, one in _known(violation.schema).items() if not one.get("readOnly")]
     near = nearest(key, writable)
     if near:
         return f"did you mean `{near}`?"
-    kind = None if fault.at else _kind_with(key)
+    kind = None if violation.at else _kind_with(key)
     if kind:
         return f"a {kind} has it: is this one? then name its schema in `$schema`"
     few = sorted(name for name in writable if name != "$schema")
@@ -140,10 +147,10 @@ def _kind_with(key: str) -> str | None:
     return None
 
 
-def _missing(fault: Fault, keys: list[str]) -> Diagnostic:
-    examples = [example(key, _known(fault.schema).get(key, {})) for key in keys]
+def _missing(violation: Violation, keys: list[str]) -> Diagnostic:
+    examples = [example(key, _known(violation.schema).get(key, {})) for key in keys]
     hint = listed([line for line in examples if line]) or None
-    owner = f" in {fault.name}" if fault.at else ""
+    owner = f" in {violation.name}" if violation.at else ""
     message = f"{listed(keys)} is missing{owner}"
-    primary = fault.document.label(fault.at, key=True)
+    primary = violation.document.label(violation.at, key=True)
     return Diagnostic(rules.MISSING_FIELD, message, primary, hint and f"add {hint}")

@@ -16,7 +16,7 @@ from mlctl.schema.text import (
     seconds,
     typed,
 )
-from mlctl.schema.violation import Fault
+from mlctl.schema.violation import Violation
 
 # What pipelines and templates replace: `${{ x }}`, `{{ x }}`, `$(x)`, `${x}`, `#{x}#`, `<x>`.
 _PLACEHOLDER = re.compile(
@@ -24,102 +24,109 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def wrong_type(fault: Fault, types: list[str]) -> Diagnostic:
+def wrong_type(violation: Violation, types: list[str]) -> Diagnostic:
     """The value has none of the types; null is a value that was forgotten."""
-    if fault.value is None:
-        return _empty(fault, f"{fault.name} has no value")
-    given = "text" if fault.secret and isinstance(fault.value, str) else fault.shown
-    given = f"the text {given}" if isinstance(fault.value, str) and not fault.secret else given
-    return fault.say(
+    if violation.value is None:
+        return _empty(violation, f"{violation.name} has no value")
+    given = "text" if violation.secret and isinstance(violation.value, str) else violation.shown
+    given = (
+        f"the text {given}" if isinstance(violation.value, str) and not violation.secret else given
+    )
+    return violation.diagnostic(
         rules.WRONG_TYPE,
-        f"{fault.name} takes {typed(types)}, not {given}",
-        _placeholder(fault) or _type_hint(fault, types),
+        f"{violation.name} takes {typed(types)}, not {given}",
+        _placeholder(violation) or _type_hint(violation, types),
     )
 
 
-def not_allowed(fault: Fault) -> Diagnostic:
+def not_allowed(violation: Violation) -> Diagnostic:
     """The value is none of the words that the field takes."""
-    allowed = enumerated(fault.schema)
-    retired = fault.schema.get("x-mlctl-retired", {}).get(fault.value)
-    near = nearest(fault.value, allowed)
+    allowed = enumerated(violation.schema)
+    retired = violation.schema.get("x-mlctl-retired", {}).get(violation.value)
+    near = nearest(violation.value, allowed)
     hint = retired or (f"did you mean `{near}`?" if near else f"write {listed(allowed)}")
-    message = f"{fault.name} does not take {fault.shown}"
-    return fault.say(rules.VALUE_NOT_ALLOWED, message, _placeholder(fault) or hint)
+    message = f"{violation.name} does not take {violation.shown}"
+    return violation.diagnostic(rules.VALUE_NOT_ALLOWED, message, _placeholder(violation) or hint)
 
 
-def out_of_bounds(fault: Fault, bound: str) -> Diagnostic:
+def out_of_bounds(violation: Violation, bound: str) -> Diagnostic:
     """A number is below the least or above the most."""
-    message = f"{fault.name} is {fault.value}; the {bound} is {fault.wants}"
-    return fault.say(rules.OUT_OF_BOUNDS, message, fault.schema.get("description"))
+    message = f"{violation.name} is {violation.value}; the {bound} is {violation.wants}"
+    return violation.diagnostic(rules.OUT_OF_BOUNDS, message, violation.schema.get("description"))
 
 
-def bad_text(fault: Fault) -> Diagnostic:
+def bad_text(violation: Violation) -> Diagnostic:
     """A text of the wrong length or form: empty, a bad name, a bad reference, or something else."""
-    if not fault.value:
-        return _empty(fault, f"{fault.name} is empty")
-    rule = fault.schema.get("x-mlctl-name")
+    if not violation.value:
+        return _empty(violation, f"{violation.name} is empty")
+    rule = violation.schema.get("x-mlctl-name")
     if rule:
-        message = f"{fault.shown} is no valid name: {_breach(fault)}"
-        return fault.say(rules.BAD_NAME, message, _placeholder(fault) or str(rule))
-    if "x-mlctl-reference" in fault.schema:
-        return bad_reference(fault, [str(fault.schema["x-mlctl-reference"])], [])
-    return fault.say(
+        message = f"{violation.shown} is no valid name: {_breach(violation)}"
+        return violation.diagnostic(rules.BAD_NAME, message, _placeholder(violation) or str(rule))
+    if "x-mlctl-reference" in violation.schema:
+        return bad_reference(violation, [str(violation.schema["x-mlctl-reference"])], [])
+    return violation.diagnostic(
         rules.VALUE_NOT_ALLOWED,
-        f"{fault.name} does not take {fault.shown}",
-        _placeholder(fault) or fault.schema.get("description"),
+        f"{violation.name} does not take {violation.shown}",
+        _placeholder(violation) or violation.schema.get("description"),
     )
 
 
-def bad_reference(fault: Fault, grammar: list[str], patterns: list[str]) -> Diagnostic:
+def bad_reference(violation: Violation, grammar: list[str], patterns: list[str]) -> Diagnostic:
     """A text has none of the forms of a reference."""
-    if not fault.value:
-        return _empty(fault, f"{fault.name} is empty")
-    prefixed = f"azureml:{fault.value}"
-    local = "/" in fault.value or re.search(r"\.[a-z]{1,5}$", fault.value)
-    inline = _inline(fault)
-    if _placeholder(fault):
-        hint = _placeholder(fault)
+    if not violation.value:
+        return _empty(violation, f"{violation.name} is empty")
+    prefixed = f"azureml:{violation.value}"
+    local = "/" in violation.value or re.search(r"\.[a-z]{1,5}$", violation.value)
+    inline = _inline(violation)
+    if _placeholder(violation):
+        hint = _placeholder(violation)
     elif local and inline:
-        hint = f"for a local file write a mapping: `{fault.at[-1]}: {{{inline}: ...}}`"
+        hint = f"for a local file write a mapping: `{violation.at[-1]}: {{{inline}: ...}}`"
     elif any(re.search(one, prefixed) for one in patterns):
         hint = f"did you mean `{prefixed}`?"
     else:
         hint = "write " + ", or ".join(
             [*grammar, *["the asset itself as a mapping"][: bool(inline)]]
         )
-    return fault.say(rules.BAD_REFERENCE, f"{fault.name}: {fault.shown} is no reference", hint)
+    return violation.diagnostic(
+        rules.BAD_REFERENCE, f"{violation.name}: {violation.shown} is no reference", hint
+    )
 
 
-def empty_list(fault: Fault) -> Diagnostic:
+def empty_list(violation: Violation) -> Diagnostic:
     """A list needs items and has none."""
-    return _empty(fault, f"{fault.name} is an empty list")
+    return _empty(violation, f"{violation.name} is an empty list")
 
 
-def _placeholder(fault: Fault) -> str | None:
+def _placeholder(violation: Violation) -> str | None:
     """What to do about a text that was to be replaced by a value, and was not."""
-    found = _PLACEHOLDER.search(fault.value) if isinstance(fault.value, str) else None
-    if found is None or fault.secret:
+    found = _PLACEHOLDER.search(violation.value) if isinstance(violation.value, str) else None
+    if found is None or violation.secret:
         return None
     return f"`{found[0]}` looks like a placeholder that nothing has replaced: put the value there"
 
 
-def _inline(fault: Fault) -> str | None:
+def _inline(violation: Violation) -> str | None:
     """The field of the asset itself that takes a path, where the asset may stand here inline."""
-    for branch in fault.outer.get("anyOf", []):
+    for branch in violation.outer.get("anyOf", []):
         for name, schema in branch.get("properties", {}).items():
             if schema.get("x-mlctl-path"):
                 return str(name)
     return None
 
 
-def _empty(fault: Fault, message: str) -> Diagnostic:
-    return fault.say(rules.EMPTY_VALUE, message, "give it a value, or remove the key")
+def _empty(violation: Violation, message: str) -> Diagnostic:
+    return violation.diagnostic(rules.EMPTY_VALUE, message, "give it a value, or remove the key")
 
 
-def _type_hint(fault: Fault, types: list[str]) -> str | None:
-    value, written = fault.value, None if fault.secret else fault.document.written(fault.at)
+def _type_hint(violation: Violation, types: list[str]) -> str | None:
+    value, written = (
+        violation.value,
+        None if violation.secret else violation.document.written(violation.at),
+    )
     if isinstance(value, str):
-        return _unquoted_hint(fault, types)
+        return _unquoted_hint(violation, types)
     if "string" in types and isinstance(value, bool | int | float):
         read = json.dumps(value)
         seen = f"YAML reads `{written}` as {read}; " if written not in (None, read) else ""
@@ -128,33 +135,33 @@ def _type_hint(fault: Fault, types: list[str]) -> str | None:
         return f"write {int(value)} or {int(value) + 1}"
     if "integer" in types and isinstance(value, bool) and written not in ("true", "false"):
         return f"YAML reads `{written}` as {json.dumps(value)}"
-    return _for_example(fault)
+    return _for_example(violation)
 
 
-def _for_example(fault: Fault) -> str | None:
-    line = example(str(fault.at[-1]), fault.schema) if fault.at else None
-    return f"for example `{line}`" if line else fault.schema.get("description")
+def _for_example(violation: Violation) -> str | None:
+    line = example(str(violation.at[-1]), violation.schema) if violation.at else None
+    return f"for example `{line}`" if line else violation.schema.get("description")
 
 
-def _unquoted_hint(fault: Fault, types: list[str]) -> str | None:
+def _unquoted_hint(violation: Violation, types: list[str]) -> str | None:
     """What to write in place of a text."""
-    text = fault.value.strip()
+    text = violation.value.strip()
     if "integer" in types and re.fullmatch(r"[+-]?\d+", text):
         return f"write {int(text)} without quotes"
-    if fault.schema.get("x-mlctl-codec") == "duration" and seconds(text) is not None:
+    if violation.schema.get("x-mlctl-codec") == "duration" and seconds(text) is not None:
         return f"write {seconds(text)}: the unit is seconds"
     if "boolean" in types and text.casefold() in ("true", "false", "yes", "no", "on", "off"):
         truth = json.dumps(text.casefold() in ("true", "yes", "on"))
         return f"write {truth} without quotes"
-    required = fault.schema.get("required", [])
-    if "object" in types and len(required) == 1 and not fault.secret:
+    required = violation.schema.get("required", [])
+    if "object" in types and len(required) == 1 and not violation.secret:
         return f"write `{required[0]}: {text}`"
-    return _for_example(fault)
+    return _for_example(violation)
 
 
-def _breach(fault: Fault) -> str:
+def _breach(violation: Violation) -> str:
     """The rule that a name breaks: its length, a character, its first, its last."""
-    name, schema = fault.value, fault.schema
+    name, schema = violation.value, violation.schema
     least, most = schema.get("minLength", 0), schema.get("maxLength", len(name))
     if not least <= len(name) <= most:
         bound = f"at most {most}" if len(name) > most else f"at least {least}"
@@ -169,8 +176,8 @@ def _breach(fault: Fault) -> str:
     return f"it ends with `{tail}`" if not re.search(pattern, f"aa{tail}") else "it has `--`"
 
 
-def fits(fault: Fault, types: str | list[str] | None) -> bool:
+def fits(violation: Violation, types: str | list[str] | None) -> bool:
     """Whether the value has one of the types of a branch; no types are all types."""
     return types is None or any(
-        is_a(fault.value, one) for one in ([types] if isinstance(types, str) else types)
+        is_a(violation.value, one) for one in ([types] if isinstance(types, str) else types)
     )

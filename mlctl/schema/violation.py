@@ -16,7 +16,7 @@ Schema = Mapping[str, Data]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Violation:
     """`value` at `at` does not meet the keyword of `schema` that asks for `wants`.
 
     `form` is the schema of the whole document (of the form that its `type` chooses), `others` are
@@ -47,7 +47,7 @@ class Fault:
         """The value in short."""
         return "this value" if self.secret else text.shown(self.value)
 
-    def say(
+    def diagnostic(
         self,
         rule: Rule,
         message: str,

@@ -1,14 +1,14 @@
 """YAML text to plain data with the place of every key and value; paths to documents."""
 
 from mlctl.source.document import Document, dump, load, plain
-from mlctl.source.files import Found, discover, read
+from mlctl.source.files import SourceFile, discover, read
 from mlctl.source.rules import SOURCE_RULES, UNREADABLE_RULES
 
 __all__ = [
     "SOURCE_RULES",
     "UNREADABLE_RULES",
     "Document",
-    "Found",
+    "SourceFile",
     "discover",
     "dump",
     "load",

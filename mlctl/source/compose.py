@@ -48,7 +48,7 @@ class Mark(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPosition:
     """A mark of our own making."""
 
     index: int
@@ -57,11 +57,11 @@ class Place:
 
 
 @dataclass(slots=True)
-class Branch:
+class CollectionNode:
     """A mapping (its items are key, value, key, value, ...) or a sequence."""
 
     event: CollectionStartEvent
-    items: list[Node] = field(default_factory=list)
+    items: list[YamlNode] = field(default_factory=list)
     end: Mark | None = None  # None while it is open
     values: int = 0  # how many values it holds, itself included
     height: int = 1
@@ -73,28 +73,28 @@ class Branch:
 
 
 @dataclass(slots=True)
-class Alias:
+class AliasNode:
     """`*name`, and what the name stands for."""
 
     event: AliasEvent
-    target: ScalarEvent | Branch
+    target: ScalarEvent | CollectionNode
 
 
-Node: TypeAlias = ScalarEvent | Branch | Alias
+YamlNode: TypeAlias = ScalarEvent | CollectionNode | AliasNode
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StreamPart:
     """One document of a stream: its root, and its stretch of the text, from a line's beginning."""
 
-    root: Node
+    root: YamlNode
     line: int
     begin: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class MarkedRange:
     """A stretch between two marks, and a remark on it."""
 
     start: Mark
@@ -102,16 +102,16 @@ class Note:
     text: str = ""
 
 
-class Broken(Exception):
+class SourceError(Exception):
     """The text cannot be read any further: which rule it breaks, where, and what to do."""
 
     def __init__(
         self,
         rule: Rule,
         message: str,
-        at: Note,
+        at: MarkedRange,
         hint: str | None = None,
-        related: tuple[Note, ...] = (),
+        related: tuple[MarkedRange, ...] = (),
     ) -> None:
         super().__init__(message)
         self.rule = rule
@@ -121,7 +121,7 @@ class Broken(Exception):
         self.related = related
 
 
-def compose(text: str) -> Iterator[Part]:
+def compose(text: str) -> Iterator[StreamPart]:
     """The documents of `text`, empty ones included.
 
     Raises:
@@ -135,7 +135,7 @@ def compose(text: str) -> Iterator[Part]:
             composer = _Composer(next_event)
             start = mark(event)
             root, end = composer.document()
-            yield Part(root, start.line, start.index - start.column, end.index)
+            yield StreamPart(root, start.line, start.index - start.column, end.index)
             parts += 1
             values += composer.values
             if values > MAX_FILE_VALUES or parts > MAX_PARTS:
@@ -147,26 +147,26 @@ def mark(event: Event, *, end: bool = False) -> Mark:
     return cast("Mark", event.end_mark if end else event.start_mark)
 
 
-def inside(mark: Mark, lines: list[str], above: int = 0) -> Place:
+def inside(mark: Mark, lines: list[str], above: int = 0) -> TextPosition:
     """`mark` as a place in `lines`, `above` lines further down.
 
     libyaml ends every text with a line break of its own, and then speaks of the line after it.
     """
     line = mark.line + above
     if line < len(lines):
-        return Place(mark.index, line, mark.column)
-    return Place(mark.index, len(lines) - 1, len(lines[-1]))
+        return TextPosition(mark.index, line, mark.column)
+    return TextPosition(mark.index, len(lines) - 1, len(lines[-1]))
 
 
-def key_values(branch: Branch) -> Iterator[tuple[Node, Node]]:
+def key_values(branch: CollectionNode) -> Iterator[tuple[YamlNode, YamlNode]]:
     """The keys and values of a mapping, as written."""
     items = iter(branch.items)
     return zip(items, items, strict=True)
 
 
-def resolved(node: Node) -> ScalarEvent | Branch:
+def resolved(node: YamlNode) -> ScalarEvent | CollectionNode:
     """The node itself, or what the alias stands for."""
-    return node.target if isinstance(node, Alias) else node
+    return node.target if isinstance(node, AliasNode) else node
 
 
 class _PlainParser(Reader, Scanner, Parser):
@@ -186,13 +186,13 @@ def _parser(text: str) -> CParser | _PlainParser:
 @dataclass(slots=True)
 class _Composer:
     next_event: Callable[[], Event | None]
-    anchors: dict[str, ScalarEvent | Branch] = field(default_factory=dict)
-    open: list[Branch] = field(default_factory=list)
+    anchors: dict[str, ScalarEvent | CollectionNode] = field(default_factory=dict)
+    open: list[CollectionNode] = field(default_factory=list)
     values: int = 0
 
-    def document(self) -> tuple[Node, Mark]:
+    def document(self) -> tuple[YamlNode, Mark]:
         """The root of the document that has just begun, and where the document ends."""
-        root: Node | None = None
+        root: YamlNode | None = None
         while True:
             event = cast("Event", self.next_event())  # a document ends before the stream does
             if isinstance(event, MappingEndEvent | SequenceEndEvent):
@@ -200,26 +200,26 @@ class _Composer:
                 continue
             node = self._node(event)
             if node is None:
-                return cast("Node", root), mark(
+                return cast("YamlNode", root), mark(
                     event, end=True
                 )  # the grammar says that there is a root
             if self.open:
                 self.open[-1].items.append(node)
             else:
                 root = root or node
-            if type(node) is Branch:
+            if type(node) is CollectionNode:
                 self._open(node)
 
-    def _node(self, event: Event) -> Node | None:
+    def _node(self, event: Event) -> YamlNode | None:
         """The node that `event` begins; None at the end of the document."""
         self.values += 1
         if self.values > MAX_VALUES:
             raise _too_big(event, f"the document holds more than {MAX_VALUES} values")
-        node: ScalarEvent | Branch
+        node: ScalarEvent | CollectionNode
         if isinstance(event, ScalarEvent):
             node = event
         elif isinstance(event, MappingStartEvent | SequenceStartEvent):
-            node = Branch(event, values=1 - self.values)
+            node = CollectionNode(event, values=1 - self.values)
         elif isinstance(event, AliasEvent):
             return self._alias(event)
         else:
@@ -228,7 +228,7 @@ class _Composer:
             self._name(event.anchor, node)
         return node
 
-    def _open(self, branch: Branch) -> None:
+    def _open(self, branch: CollectionNode) -> None:
         self.open.append(branch)
         if len(self.open) > MAX_DEPTH:
             raise _too_big(
@@ -245,31 +245,38 @@ class _Composer:
         if self.open and self.open[-1].height <= height:
             self.open[-1].height = height + 1
 
-    def _name(self, anchor: str, node: ScalarEvent | Branch) -> None:
+    def _name(self, anchor: str, node: ScalarEvent | CollectionNode) -> None:
         earlier = self.anchors.get(anchor)
         if earlier is not None:
-            event = node.event if isinstance(node, Branch) else node
-            raise Broken(
+            event = node.event if isinstance(node, CollectionNode) else node
+            raise SourceError(
                 SYNTAX,
                 f"the anchor `&{anchor}` is defined twice",
                 _note(event),
                 "give one of them another name",
-                (_note(earlier.event if isinstance(earlier, Branch) else earlier, "first here"),),
+                (
+                    _note(
+                        earlier.event if isinstance(earlier, CollectionNode) else earlier,
+                        "first here",
+                    ),
+                ),
             )
         self.anchors[anchor] = node
 
-    def _alias(self, event: AliasEvent) -> Alias:
+    def _alias(self, event: AliasEvent) -> AliasNode:
         name = event.anchor or ""
         target = self.anchors.get(name)
         if target is None:
             hint = f"define it above as `&{name}`, or quote the value if it only begins with `*`"
-            raise Broken(SYNTAX, f"no anchor `&{name}` stands above this alias", _note(event), hint)
-        if isinstance(target, Branch):
+            raise SourceError(
+                SYNTAX, f"no anchor `&{name}` stands above this alias", _note(event), hint
+            )
+        if isinstance(target, CollectionNode):
             if target.end is None:
                 message = f"the alias `*{name}` stands inside what it repeats"
                 hint = "write the value out, or move the anchor"
                 around = (_note(target.event, f"`&{name}` begins here"),)
-                raise Broken(ALIAS_LOOP, message, _note(event), hint, around)
+                raise SourceError(ALIAS_LOOP, message, _note(event), hint, around)
             self.values += target.values - 1
             if self.values > MAX_VALUES:
                 much = f"the aliases make more than {MAX_VALUES} values of this document"
@@ -278,12 +285,14 @@ class _Composer:
                 deep = f"the aliases nest this document more than {MAX_DEPTH} levels deep"
                 raise _too_big(event, deep)
             self._raise_to(target.height)
-        return Alias(event, target)
+        return AliasNode(event, target)
 
 
-def _too_big(event: Event, message: str) -> Broken:
-    return Broken(TOO_BIG, message, _note(event), "split the file, or write less through aliases")
+def _too_big(event: Event, message: str) -> SourceError:
+    return SourceError(
+        TOO_BIG, message, _note(event), "split the file, or write less through aliases"
+    )
 
 
-def _note(event: Event, text: str = "") -> Note:
-    return Note(mark(event), mark(event, end=True), text)
+def _note(event: Event, text: str = "") -> MarkedRange:
+    return MarkedRange(mark(event), mark(event, end=True), text)

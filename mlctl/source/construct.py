@@ -8,27 +8,36 @@ from typing import TypeAlias
 
 from yaml.events import ScalarEvent
 
-from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Source, Span
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source import rules, scalars
-from mlctl.source.compose import Alias, Branch, Mark, Node, inside, key_values, mark, resolved
+from mlctl.source.compose import (
+    AliasNode,
+    CollectionNode,
+    Mark,
+    YamlNode,
+    inside,
+    key_values,
+    mark,
+    resolved,
+)
 
 _TEXT_KEYS = (scalars.STR, scalars.TIMESTAMP, scalars.VALUE, scalars.MERGE)
 _FITTING = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
 _SHORT = 40  # characters of the user's text that a hint repeats
 
-Entry: TypeAlias = tuple[ScalarEvent, Node]  # a key and its value
+Entry: TypeAlias = tuple[ScalarEvent, YamlNode]  # a key and its value
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
     """Builds the values of one part of `source`; `line` is where the part's text begins."""
 
-    source: Source
+    source: SourceText
     report: Report
     line: int = 0
 
-    def value(self, node: Node) -> Data:
+    def value(self, node: YamlNode) -> Data:
         """The plain value of `node`; every use of an anchor becomes a value of its own."""
         node = resolved(node)
         if isinstance(node, ScalarEvent):
@@ -38,14 +47,14 @@ class Builder:
             return {key: self.value(entry[1]) for key, entry in self.entries(node).items()}
         return [self.value(item) for item in node.items]
 
-    def entries(self, branch: Branch) -> dict[str, Entry]:
+    def entries(self, branch: CollectionNode) -> dict[str, Entry]:
         """The keys of a mapping and their values, merged ones first; the last of a repeated key."""
         merged: dict[str, Entry] = {}
         own: dict[str, Entry] = {}
         merge: str | None = None
         for key_node, value_node in key_values(branch):
             key = resolved(key_node)
-            if isinstance(key, Branch):
+            if isinstance(key, CollectionNode):
                 template = key.is_mapping  # `{{ name }}` is a mapping in a mapping
                 hint = "replace `{{ ... }}` by its value first" if template else None
                 self._complain(rules.BAD_KEY, "a list or a mapping cannot be a key", key_node, hint)
@@ -62,7 +71,7 @@ class Builder:
             del own[merge]
         return merged | own if merged else own
 
-    def find(self, root: Node, at: Pointer) -> tuple[ScalarEvent | None, Node] | None:
+    def find(self, root: YamlNode, at: Pointer) -> tuple[ScalarEvent | None, YamlNode] | None:
         """The key (items of lists have none) and the node at `at`; None where nothing is."""
         key: ScalarEvent | None = None
         node = root
@@ -81,7 +90,7 @@ class Builder:
                 return None
         return key, node
 
-    def span(self, node: Node) -> Span:
+    def span(self, node: YamlNode) -> Span:
         """The stretch of `node` without what only follows it."""
         event = node if isinstance(node, ScalarEvent) else node.event
         return self.between(mark(event), _end(node))
@@ -132,15 +141,15 @@ class Builder:
             self._complain(rules.BAD_KEY, "a key is missing before this `:`", key)
         return text
 
-    def _merged(self, node: Node) -> dict[str, Entry]:
+    def _merged(self, node: YamlNode) -> dict[str, Entry]:
         target = resolved(node)
-        if isinstance(target, Branch) and target.is_mapping:
+        if isinstance(target, CollectionNode) and target.is_mapping:
             return self.entries(target)
         merged: dict[str, Entry] = {}
-        if isinstance(target, Branch):
+        if isinstance(target, CollectionNode):
             for item in reversed(target.items):  # the first mapping that has a key gives it
                 one = resolved(item)
-                if isinstance(one, Branch) and one.is_mapping:
+                if isinstance(one, CollectionNode) and one.is_mapping:
                     merged |= self.entries(one)
                 else:
                     self._complain(rules.BAD_MERGE_KEY, "only mappings can be merged", item)
@@ -149,12 +158,12 @@ class Builder:
         self._complain(rules.BAD_MERGE_KEY, "`<<` has no mapping to merge", node, hint)
         return merged
 
-    def _check_tag(self, branch: Branch) -> None:
+    def _check_tag(self, branch: CollectionNode) -> None:
         tag = branch.event.tag
         if tag not in (None, "!", scalars.MAP if branch.is_mapping else scalars.SEQ):
             self._unknown(tag, branch)
 
-    def _unknown(self, tag: str, node: Node) -> None:
+    def _unknown(self, tag: str, node: YamlNode) -> None:
         short = "!!" + tag.removeprefix(scalars.CORE) if tag.startswith(scalars.CORE) else tag
         message = (
             f"the tag `{short}` does not fit here"
@@ -183,19 +192,19 @@ class Builder:
         )
 
     def _complain(
-        self, rule: Rule, message: str, node: Node, hint: str | None = None, *related: Label
+        self, rule: Rule, message: str, node: YamlNode, hint: str | None = None, *related: Label
     ) -> None:
         self.report.add(Diagnostic(rule, message, Label(self.span(node)), hint, related))
 
 
-def _end(node: Node) -> Mark:
+def _end(node: YamlNode) -> Mark:
     """Where `node` ends; a block collection ends with its last item, not with what follows it."""
-    while isinstance(node, Branch):
+    while isinstance(node, CollectionNode):
         if node.event.flow_style or not node.items:
             assert node.end is not None  # it was composed to its end
             return node.end
         node = node.items[-1]
-    return mark(node.event if isinstance(node, Alias) else node, end=True)
+    return mark(node.event if isinstance(node, AliasNode) else node, end=True)
 
 
 def _quote(text: str) -> str:

@@ -7,7 +7,7 @@ import re
 
 from yaml.reader import Reader
 
-from mlctl.diagnostics import Diagnostic, Label, Report, Source, Span
+from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
 from mlctl.source.rules import SYNTAX, TOO_BIG
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -16,7 +16,7 @@ _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 
 
-def decode(name: str, raw: bytes | str, report: Report) -> Source | None:
+def decode(name: str, raw: bytes | str, report: Report) -> SourceText | None:
     """The text of `raw`: UTF-8, or UTF-16 with a byte order mark; else None and a diagnostic."""
     if len(raw) > MAX_BYTES:
         report.add(too_big(name))
@@ -24,7 +24,7 @@ def decode(name: str, raw: bytes | str, report: Report) -> Source | None:
     text = raw if isinstance(raw, str) else _text(name, raw, report)
     if text is None:
         return None
-    source = Source(name, text.removeprefix("\ufeff"))
+    source = SourceText(name, text.removeprefix("\ufeff"))
     odd = Reader.NON_PRINTABLE.search(source.text)
     if odd:
         report.add(_odd(source, odd.start()))
@@ -43,7 +43,7 @@ def _text(name: str, raw: bytes, report: Report) -> str | None:
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError as error:
-        source = Source(name, raw.decode(encoding, "replace").removeprefix("\ufeff"))
+        source = SourceText(name, raw.decode(encoding, "replace").removeprefix("\ufeff"))
         at = len(raw[: error.start].decode(encoding).removeprefix("\ufeff"))
         spelt = encoding[:6].upper()
         report.add(
@@ -57,7 +57,7 @@ def _text(name: str, raw: bytes, report: Report) -> str | None:
         return None
 
 
-def _odd(source: Source, at: int) -> Diagnostic:
+def _odd(source: SourceText, at: int) -> Diagnostic:
     code = ord(source.text[at])
     label = Label(_span(source, at))
     if code == 0:
@@ -67,7 +67,7 @@ def _odd(source: Source, at: int) -> Diagnostic:
     return Diagnostic(SYNTAX, message, label, "remove it")
 
 
-def _span(source: Source, at: int) -> Span:
+def _span(source: SourceText, at: int) -> Span:
     """The span of the character at index `at`."""
     line, begin = 0, 0
     for found in _BREAK.finditer(source.text, 0, at):

@@ -10,10 +10,10 @@ from pathlib import Path
 import yaml
 from yaml.events import ScalarEvent
 
-from mlctl.diagnostics import Diagnostic, Label, Report, Source, Span
+from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source import rules
-from mlctl.source.compose import Broken, Node, Note, Part, compose, resolved
+from mlctl.source.compose import MarkedRange, SourceError, StreamPart, YamlNode, compose, resolved
 from mlctl.source.construct import Builder
 from mlctl.source.decode import decode
 from mlctl.source.syntax import explain
@@ -29,7 +29,7 @@ class Document:
     (`begin`, `end`, and the line it begins at): most documents are never asked.
     """
 
-    source: Source
+    source: SourceText
     data: dict[str, Data]
     index: int = 0
     line: int = 0
@@ -63,11 +63,11 @@ class Document:
         node = resolved(found[1]) if found else None
         return str(node.value) if isinstance(node, ScalarEvent) else None
 
-    def _find(self, at: Pointer) -> tuple[ScalarEvent | None, Node] | None:
+    def _find(self, at: Pointer) -> tuple[ScalarEvent | None, YamlNode] | None:
         return self._builder.find(self._root, at) if self._root else None
 
     @cached_property
-    def _root(self) -> Node | None:
+    def _root(self) -> YamlNode | None:
         return next((part.root for part in compose(self.source.text[self.begin : self.end])), None)
 
     @cached_property
@@ -107,7 +107,7 @@ def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) 
 
 def plain(text: str) -> Data:
     """The value that `text` holds as YAML (its first document); the text itself if it is none."""
-    builder = Builder(Source("", text), Report())
+    builder = Builder(SourceText("", text), Report())
     part = next(_parts(builder), None)
     return text if part is None else builder.value(part.root)
 
@@ -120,12 +120,12 @@ def dump(data: Data) -> str:
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-def _parts(builder: Builder) -> Iterator[Part | None]:
+def _parts(builder: Builder) -> Iterator[StreamPart | None]:
     """The parts of the text; None, with a diagnostic, where it cannot be read any further."""
     source = builder.source
     try:
         yield from compose(source.text)
-    except Broken as error:
+    except SourceError as error:
         builder.report.add(_diagnostic(error, builder))
         yield None
     except yaml.MarkedYAMLError as error:
@@ -133,8 +133,8 @@ def _parts(builder: Builder) -> Iterator[Part | None]:
         yield None
 
 
-def _diagnostic(error: Broken, builder: Builder) -> Diagnostic:
-    def label(note: Note) -> Label:
+def _diagnostic(error: SourceError, builder: Builder) -> Diagnostic:
+    def label(note: MarkedRange) -> Label:
         return Label(builder.between(note.start, note.end), note.text)
 
     return Diagnostic(
@@ -142,7 +142,7 @@ def _diagnostic(error: Broken, builder: Builder) -> Diagnostic:
     )
 
 
-def _holds_nothing(root: Node) -> bool:
+def _holds_nothing(root: YamlNode) -> bool:
     return (
         isinstance(root, ScalarEvent)
         and root.value == ""

@@ -21,7 +21,7 @@ _SUFFIXES = (".yml", ".yaml")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceFile:
     """A file to read (`-`: standard input), and whether it was named, not found in a folder."""
 
     path: str
@@ -43,14 +43,14 @@ def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Doc
     return load(name, raw, report, explicit=explicit)
 
 
-def discover(paths: Sequence[str], report: Report) -> list[Found]:
+def discover(paths: Sequence[str], report: Report) -> list[SourceFile]:
     """The files that `paths` name, each once: files, folders (`*.yml`, `*.yaml` below), globs, `-`.
 
     In folders, hidden files and mlctl's own (`mlctl.yml`) are passed over. Globs are those that the
     shell left alone; `**` goes through folders. A folder or a glob without a file is a finding;
     whether a named file can be read is `read`'s to say.
     """
-    found: dict[str, Found] = {}
+    found: dict[str, SourceFile] = {}
     for path in paths:
         matches = list(_matches(path, report))
         for match in matches:
@@ -64,15 +64,15 @@ def discover(paths: Sequence[str], report: Report) -> list[Found]:
     return list(found.values())
 
 
-def _matches(path: str, report: Report) -> Iterator[Found]:
+def _matches(path: str, report: Report) -> Iterator[SourceFile]:
     if path == STDIN or not (os.path.isdir(path) or _is_glob(path)):
-        yield Found(path, explicit=True)
+        yield SourceFile(path, explicit=True)
         return
     for match in sorted(glob.glob(path, recursive=True)) if _is_glob(path) else [path]:
         if os.path.isdir(match):
-            yield from (Found(file, explicit=False) for file in sorted(_below(match, report)))
+            yield from (SourceFile(file, explicit=False) for file in sorted(_below(match, report)))
         else:
-            yield Found(match, explicit=True)
+            yield SourceFile(match, explicit=True)
 
 
 def _is_glob(path: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from yaml import MarkedYAMLError
 
-from mlctl.source.compose import Broken, Mark, Note, Place, inside
+from mlctl.source.compose import Mark, MarkedRange, SourceError, TextPosition, inside
 from mlctl.source.rules import SYNTAX
 
 
@@ -36,9 +36,9 @@ class _Trouble:
         return self.lines[self.start.line][self.start.column : self.start.column + 1]
 
 
-def explain(error: MarkedYAMLError, lines: list[str]) -> Broken:
+def explain(error: MarkedYAMLError, lines: list[str]) -> SourceError:
     """What is wrong, from what libyaml (or its Python twin, whose words differ) says of it."""
-    end = inside(error.problem_mark or error.context_mark or Place(0, 0, 0), lines)
+    end = inside(error.problem_mark or error.context_mark or TextPosition(0, 0, 0), lines)
     start = inside(error.context_mark or end, lines)
     trouble = _Trouble(error.problem or "", start, end, lines)
     if trouble.here.startswith("\t"):
@@ -49,28 +49,28 @@ def explain(error: MarkedYAMLError, lines: list[str]) -> Broken:
     return _at(end, 1, f"this is not YAML: {trouble.problem}", None)
 
 
-def _tab(trouble: _Trouble) -> Broken:
+def _tab(trouble: _Trouble) -> SourceError:
     if trouble.before.strip():
         return _at(trouble.end, 1, "a tab cannot stand here", "write a space instead")
     return _at(trouble.end, 1, "a tab is used for indentation", "indent with spaces")
 
 
-def _unclosed_quote(trouble: _Trouble) -> Broken:
+def _unclosed_quote(trouble: _Trouble) -> SourceError:
     hint = f"close it with `{trouble.opener}`"
     return _at(trouble.start, 1, "this quote is never closed", hint)
 
 
-def _escape(trouble: _Trouble) -> Broken:
+def _escape(trouble: _Trouble) -> SourceError:
     line, column = trouble.lines[trouble.end.line], trouble.end.column
     column = max(
         line.rfind("\\", 0, column + 1), 0
     )  # the parsers point at different characters of it
-    mark = Place(trouble.end.index, trouble.end.line, column)
+    mark = TextPosition(trouble.end.index, trouble.end.line, column)
     words = f"`{line[column : column + 2]}` is no escape of double-quoted text"
     return _at(mark, 2, words, "double the backslash, or use single quotes")
 
 
-def _flow(trouble: _Trouble) -> Broken:
+def _flow(trouble: _Trouble) -> SourceError:
     opener, end = trouble.opener, trouble.end
     if opener not in ("[", "{") or trouble.start.index == end.index:
         if trouble.here:
@@ -82,21 +82,21 @@ def _flow(trouble: _Trouble) -> Broken:
     closer = "]" if opener == "[" else "}"
     if trouble.here and trouble.start.line == end.line:
         words = f"a `,` or `{closer}` is missing before this"
-        around = Note(trouble.start, _after(trouble.start, 1), "of what begins here")
+        around = MarkedRange(trouble.start, _after(trouble.start, 1), "of what begins here")
         return _at(end, 1, words, f"add `,` between two entries, or close with `{closer}`", around)
-    around = Note(end, _after(end, 1), f"a `,` or `{closer}` was expected before this")
+    around = MarkedRange(end, _after(end, 1), f"a `,` or `{closer}` was expected before this")
     return _at(
         trouble.start, 1, f"this `{opener}` is not closed", f"close it with `{closer}`", around
     )
 
 
-def _bad_start(trouble: _Trouble) -> Broken:
+def _bad_start(trouble: _Trouble) -> SourceError:
     odd = "a backtick" if trouble.here.startswith("`") else f"`{trouble.here[:1]}`"
     words = f"a plain value cannot begin with {odd}"
     return _at(trouble.end, 1, words, "put the value in quotes")
 
 
-def _colon(trouble: _Trouble) -> Broken:
+def _colon(trouble: _Trouble) -> SourceError:
     if ": " in trouble.before or trouble.before.startswith("---"):
         hint = "put the value in quotes if the `:` belongs to it; else begin a new line"
         return _at(trouble.end, 1, "a second `:` cannot stand on this line", hint)
@@ -104,15 +104,15 @@ def _colon(trouble: _Trouble) -> Broken:
     return _at(trouble.end, 1, "a key cannot stand here", hint)
 
 
-def _no_colon(trouble: _Trouble) -> Broken:
+def _no_colon(trouble: _Trouble) -> SourceError:
     line = trouble.lines[trouble.start.line][trouble.start.column :].rstrip()
     return _at(trouble.start, len(line), "a key needs a `:` and a value", "write `key: value`")
 
 
-def _block(trouble: _Trouble) -> Broken:
+def _block(trouble: _Trouble) -> SourceError:
     kind = "list" if trouble.opener == "-" else "mapping"
     first = f"line {trouble.start.line + 1}"
-    around = Note(trouble.start, _after(trouble.start, 1), f"the {kind} begins here")
+    around = MarkedRange(trouble.start, _after(trouble.start, 1), f"the {kind} begins here")
     if trouble.before.strip(" -"):
         hint = "put the whole value in quotes, or begin a new line"
         return _at(trouble.end, 1, "nothing can follow the value on its line", hint)
@@ -129,33 +129,33 @@ def _block(trouble: _Trouble) -> Broken:
     return _at(trouble.end, 1, f"this does not line up with the {kind} of {first}", hint, around)
 
 
-def _no_value(trouble: _Trouble) -> Broken:
+def _no_value(trouble: _Trouble) -> SourceError:
     words = (
         f"a value cannot begin with `{trouble.here[:1]}`" if trouble.here else "a value is missing"
     )
     return _at(trouble.end, 1, words, "put the value in quotes")
 
 
-def _list_on_line(trouble: _Trouble) -> Broken:
+def _list_on_line(trouble: _Trouble) -> SourceError:
     words = "a list cannot begin on the line of its key"
     return _at(trouble.end, 1, words, "begin the list on a line of its own")
 
 
-def _no_start(trouble: _Trouble) -> Broken:
+def _no_start(trouble: _Trouble) -> SourceError:
     words = "a new document has to begin with `---`"
     return _at(trouble.end, 1, words, "put `---` on a line of its own above it")
 
 
-def _tag_handle(trouble: _Trouble) -> Broken:
+def _tag_handle(trouble: _Trouble) -> SourceError:
     return _at(trouble.end, 1, "the tag's prefix is not defined", "remove the tag")
 
 
-def _version(trouble: _Trouble) -> Broken:
+def _version(trouble: _Trouble) -> SourceError:
     words = "only YAML 1 is read here"
     return _at(trouble.end, len(trouble.here), words, "remove this line")
 
 
-_TELLERS: tuple[tuple[str, str, Callable[[_Trouble], Broken]], ...] = (
+_TELLERS: tuple[tuple[str, str, Callable[[_Trouble], SourceError]], ...] = (
     # what the parser was at, what it met: the words of libyaml and of the Python parser
     ("", "tab character", _tab),
     ("quoted scalar", "unexpected", _unclosed_quote),
@@ -177,12 +177,14 @@ _TELLERS: tuple[tuple[str, str, Callable[[_Trouble], Broken]], ...] = (
 def _last(lines: list[str]) -> Mark:
     """The last character of the text that is not white space."""
     number = max(number for number, line in enumerate(lines) if line.strip() or number == 0)
-    return Place(0, number, max(len(lines[number].rstrip()) - 1, 0))
+    return TextPosition(0, number, max(len(lines[number].rstrip()) - 1, 0))
 
 
 def _after(mark: Mark, length: int) -> Mark:
-    return Place(mark.index + length, mark.line, mark.column + length)
+    return TextPosition(mark.index + length, mark.line, mark.column + length)
 
 
-def _at(mark: Mark, length: int, message: str, hint: str | None, *related: Note) -> Broken:
-    return Broken(SYNTAX, message, Note(mark, _after(mark, length)), hint, related)
+def _at(
+    mark: Mark, length: int, message: str, hint: str | None, *related: MarkedRange
+) -> SourceError:
+    return SourceError(SYNTAX, message, MarkedRange(mark, _after(mark, length)), hint, related)

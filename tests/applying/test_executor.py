@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.applying.events import Event, NotEffective, Retry, Stale, State
-from mlctl.applying.executor import apply, moved
+from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
+from mlctl.applying.executor import apply, stale_targets
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import (
     Live,
@@ -20,7 +20,7 @@ from mlctl.backends.ports.backend import (
     Transient,
 )
 from mlctl.kinds.address import Address
-from mlctl.planning.steps import Step, Verb, Work
+from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.state.settings import CloudSettings, ImmutablePolicy
 from tests.builders.workspace import (
@@ -54,12 +54,12 @@ def troubled(
     return backend
 
 
-def story(events: list[Event]) -> list[str]:
+def story(events: list[StepEvent]) -> list[str]:
     """What happened to the only step, in one word each."""
     return [event.state.value for event in events]
 
 
-def last(events: list[Event]) -> Event:
+def last(events: list[StepEvent]) -> StepEvent:
     return events[-1]
 
 
@@ -77,14 +77,14 @@ def test_a_throttled_write_is_asked_again_after_the_services_own_delay() -> None
 
 
 def test_a_delay_of_zero_is_a_delay_and_no_missing_one() -> None:
-    assert Retry(base=5).delay(1, Transient("T", "t", retry_after=0)) == 0
+    assert RetryOptions(base=5).delay(1, Transient("T", "t", retry_after=0)) == 0
     backend = troubled(FaultKind.THROTTLE, seconds=0)
     events = carried_out(planned(backend, compute()).work, backend)
     assert [event.delay for event in events] == [None, 0, None]
 
 
 def test_delays_double_up_to_the_longest_and_end() -> None:
-    retry = Retry(attempts=6, base=1, longest=5)
+    retry = RetryOptions(attempts=6, base=1, longest=5)
     asked = [retry.delay(attempt, Transient("T", "t")) for attempt in range(1, 7)]
     assert asked == [1, 2, 4, 5, 5, None]
 
@@ -145,11 +145,11 @@ def test_what_depends_on_a_failure_is_skipped_and_names_its_cause() -> None:
     backend = troubled(FaultKind.FAIL, status=400)
     events = carried_out(planned(backend, *HEART).work, backend)
     assert outcomes(events) == {
-        "Creating compute/cpu-cluster": "failed",
-        "Creating model/heart:1": "done",
-        "Creating batch-endpoint/heart-batch": "done",
-        "Creating batch-deployment/heart-batch/blue": "skipped",
-        "Setting the default deployment of batch-endpoint/heart-batch": "skipped",
+        "create compute/cpu-cluster": "failed",
+        "create model/heart:1": "done",
+        "create batch-endpoint/heart-batch": "done",
+        "create batch-deployment/heart-batch/blue": "skipped",
+        "set-default batch-endpoint/heart-batch": "skipped",
     }
     causes = {event.because.target for event in events if event.because}
     assert causes == {CPU}
@@ -168,7 +168,7 @@ def test_a_world_that_moved_is_not_overwritten() -> None:
     applied(backend, compute())
     work = planned(backend, compute(max_instances=5)).work
     applied(backend, compute(max_instances=3))
-    assert moved(work, backend) == [CPU]
+    assert stale_targets(work, backend) == [CPU]
     (_, failed) = carried_out(work, backend)
     assert isinstance(failed.error, Stale)
     assert planned(backend, compute(max_instances=3)).plan.empty
@@ -210,7 +210,7 @@ def test_what_somebody_else_did_already_is_left_alone() -> None:
     backend = cloud()
     work = planned(backend, compute(max_instances=5)).work
     applied(backend, compute(max_instances=5))
-    assert moved(work, backend) == []
+    assert stale_targets(work, backend) == []
     events = carried_out(work, backend)
     assert (story(events), writes(events)) == (["started", "done"], [])
 
@@ -228,7 +228,7 @@ def test_node_counts_and_times_do_not_make_a_plan_stale() -> None:
     applied(backend, compute())
     work = planned(backend, compute(max_instances=5)).work
     backend.advance(86_400)
-    assert writes(carried_out(work, backend)) == ["Modifying compute/cpu-cluster"]
+    assert writes(carried_out(work, backend)) == ["update compute/cpu-cluster"]
 
 
 def test_a_change_that_the_service_took_and_ignored_is_told() -> None:
@@ -240,7 +240,9 @@ def test_a_change_that_the_service_took_and_ignored_is_told() -> None:
     in_place = replace(made.work, steps=(replace(put, id=0, needs=()),))
     (_, failed) = carried_out(in_place, backend)
     assert isinstance(failed.error, NotEffective)
-    assert [(one.at, one.before) for one in failed.error.wrong] == [(("size",), "STANDARD_DS3_V2")]
+    assert [(one.at, one.before) for one in failed.error.mismatches] == [
+        (("size",), "STANDARD_DS3_V2")
+    ]
 
 
 def test_a_replacement_really_replaces_where_changes_are_ignored() -> None:
@@ -260,10 +262,10 @@ def test_a_default_deployment_is_really_made_anew_and_is_the_default_again() -> 
     other = {**said, "scoring_script": "other.py"}
     events = applied(backend, *HEART[:3], deployment(code_configuration=other))
     assert [told.split()[0] for told in writes(events)] == [
-        "Unsetting",
-        "Destroying",
-        "Creating",
-        "Setting",
+        "unset-default",
+        "delete",
+        "create",
+        "set-default",
     ]
     assert bodies(backend)[str(ENDPOINT)] == before[str(ENDPOINT)]
 
@@ -273,7 +275,7 @@ def test_a_replacement_waits_until_the_old_one_is_gone() -> None:
     applied(backend, compute())
     before = backend.status().now
     events = applied(backend, compute(size="Standard_D4s_v3"))
-    assert writes(events) == ["Destroying compute/cpu-cluster", "Creating compute/cpu-cluster"]
+    assert writes(events) == ["delete compute/cpu-cluster", "create compute/cpu-cluster"]
     assert backend.status().now >= before + 120  # a minute to delete and one to create
 
 
@@ -289,7 +291,7 @@ def test_what_is_being_deleted_is_waited_for_and_then_made() -> None:
     backend = cloud()
     applied(backend, compute())
     backend.delete(CPU)
-    assert writes(applied(backend, compute())) == ["Creating compute/cpu-cluster"]
+    assert writes(applied(backend, compute())) == ["create compute/cpu-cluster"]
     assert planned(backend, compute()).plan.empty
 
 
@@ -297,7 +299,7 @@ def test_what_is_being_deleted_was_gone_already_when_the_plan_was_made() -> None
     backend = cloud()
     applied(backend, compute())
     backend.delete(CPU)
-    assert moved(planned(backend, compute(max_instances=5)).work, backend) == []
+    assert stale_targets(planned(backend, compute(max_instances=5)).work, backend) == []
 
 
 def test_waiting_for_others_has_an_end() -> None:
@@ -309,7 +311,7 @@ def test_waiting_for_others_has_an_end() -> None:
     inner.put(CPU, CLUSTER)
     backend = Forever(inner)
     work = planned(inner, compute(max_instances=5)).work
-    events = carried_out(work, backend, retry=Retry(poll=10, patience=30))
+    events = carried_out(work, backend, retry=RetryOptions(poll=10, operation_timeout=30))
     assert (getattr(last(events).error, "code", ""), backend.told) == ("TimedOut", ["wait 10"] * 3)
 
 
@@ -424,7 +426,7 @@ def test_without_waiting_the_last_writes_are_only_accepted() -> None:
     work = planned(backend, *HEART).work
     stop = threading.Event()
     events = list(apply(work, backend, parallelism=4, stop=stop, wait=False))
-    waited = {event.step.target: event.waited for event in events if event.state is State.DONE}
+    waited = {event.step.target: event.waited for event in events if event.state is StepState.DONE}
     assert (waited[CPU], waited[BLUE], waited[ENDPOINT]) == (True, True, False)
 
 
@@ -435,7 +437,7 @@ def test_a_delete_of_what_is_left_is_no_promise_kept() -> None:
 
     backend = cloud()
     applied(backend, compute())
-    step = Step(0, CPU, Verb.DELETE, CPU, "Destroying")
+    step = Step(0, CPU, StepRole.DELETE, CPU)
     work = planned(backend, compute(), destroying=True).work
     events = carried_out(replace(work, steps=(step,)), Deaf(backend))
     assert isinstance(last(events).error, Permanent)

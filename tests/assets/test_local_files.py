@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.assets.local_files import is_local, localize
+from mlctl.assets.local_files import is_local, resolve_local_files
 from mlctl.diagnostics import Report
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
@@ -23,7 +23,7 @@ SCORE = {"code": "./src", "scoring_script": "score.py"}
 def local(*resources: Resource) -> list[Resource]:
     """The resources without local files; everything must be readable."""
     report = Report()
-    found = localize(resources, SCOPE, report)
+    found = resolve_local_files(resources, SCOPE, report)
     assert [each.message for each in report] == []
     return found
 
@@ -160,7 +160,7 @@ def test_a_component_that_is_no_component_is_content_all_the_same(
 
 def unreadable(resource: Resource, code: str = "MLC401") -> str:
     report = Report()
-    localize([resource], SCOPE, report)
+    resolve_local_files([resource], SCOPE, report)
     (only,) = report
     assert only.rule.code == code
     return only.message

@@ -25,10 +25,12 @@ def check(
     script: Callable[[Path], str | None] = lambda _: None,
 ) -> Report:
     """What the rules of text, schema and meaning find in the documents of one file."""
-    return check_files({name: "---\n".join(texts)}, rules.Facts(today, exists, planning, script))
+    return check_files(
+        {name: "---\n".join(texts)}, rules.RuleContext(today, exists, planning, script)
+    )
 
 
-def check_files(texts: Mapping[str, str], facts: rules.Facts) -> Report:
+def check_files(texts: Mapping[str, str], facts: rules.RuleContext) -> Report:
     """The same for several files, by name."""
     report, resources = Report(), []
     for name, text in texts.items():

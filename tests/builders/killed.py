@@ -13,13 +13,13 @@ from datetime import date
 from pathlib import Path
 
 from mlctl.applying import executor
-from mlctl.applying.events import State
+from mlctl.applying.events import StepState
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planning import planner, steps
-from mlctl.planning.refresh import survey
+from mlctl.planning.refresh import refresh
 from tests.builders.workspace import SCOPE, Watched
 
 
@@ -50,12 +50,12 @@ def run(state: Path, folder: Path, verb: str, nth: int = 0, when: str = "never")
     loader = Loader(Report(), date(2026, 11, 20), scope=SCOPE, planning=not destroying)
     loaded = loader.load([str(folder)])
     assert not loaded.report.failed, [found.message for found in loaded.report]
-    world = survey(loaded.graph, inner, destroying=destroying)
+    world = refresh(loaded.graph, inner, destroying=destroying)
     made = planner.plan(loaded.graph, world, backend="local", destroying=destroying)
     assert made.rejections == (), [found.message for found in made.rejections]
     work = steps.work(made, loaded.graph)
     events = list(executor.apply(work, backend, parallelism=1, stop=threading.Event()))
-    assert [str(event.error) for event in events if event.state is State.FAILED] == []
+    assert [str(event.error) for event in events if event.state is StepState.FAILED] == []
     inner.settle()
     inner.close()
     return backend.told

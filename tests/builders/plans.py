@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mlctl import source
-from mlctl.applying.events import Event, State
+from mlctl.applying.events import StepEvent, StepState
 from mlctl.applying.executor import apply
 from mlctl.assets import local_files
 from mlctl.backends.local.backend import LocalBackend
@@ -21,7 +21,7 @@ from mlctl.kinds.resource import build
 from mlctl.planning import planner as planning
 from mlctl.planning import steps
 from mlctl.planning.model import Plan
-from mlctl.planning.refresh import survey
+from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import Work
 from mlctl.render import plan as render
 from mlctl.simulator.control_plane.state.store import Store
@@ -37,11 +37,11 @@ class Planned(NamedTuple):
     plan: Plan
     work: Work
 
-    def step(self, address: str, doing: str = "") -> steps.Step:
+    def step(self, address: str, role: steps.StepRole | None = None) -> steps.Step:
         """The step of a target; of those that do something, where there are several."""
         target = Address.parse(address)
         return next(
-            one for one in self.work.steps if one.target == target and one.doing.startswith(doing)
+            one for one in self.work.steps if one.target == target and role in (None, one.role)
         )
 
 
@@ -66,16 +66,16 @@ def plan(
         assert isinstance(kind, Kind)
         resources.append(build(document, kind))
     found = (one for one in resources if one is not None)
-    built = graph.build(local_files.localize(found, SCOPE, report), SCOPE)
-    world = survey(built, backend, destroying=destroying)
+    built = graph.build(local_files.resolve_local_files(found, SCOPE, report), SCOPE)
+    world = refresh(built, backend, destroying=destroying)
     made = planning.plan(built, world, backend="local", destroying=destroying)
     return Planned(made, steps.work(made, built))
 
 
-def carried_out(planned: Planned, backend: Backend) -> list[Event]:
+def carried_out(planned: Planned, backend: Backend) -> list[StepEvent]:
     """Every event of applying the plan; all must end well."""
     events = list(apply(planned.work, backend, parallelism=1, stop=threading.Event()))
-    assert not [one for one in events if one.state is State.FAILED], events
+    assert not [one for one in events if one.state is StepState.FAILED], events
     return events
 
 

@@ -10,19 +10,19 @@ from typing import Any
 
 from mlctl import source
 from mlctl.applying import executor
-from mlctl.applying.events import Event, Retry
-from mlctl.assets.local_files import localize
+from mlctl.applying.events import RetryOptions, StepEvent
+from mlctl.assets.local_files import resolve_local_files
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, Live, Operation
 from mlctl.config import graph
 from mlctl.config.graph import Graph
-from mlctl.diagnostics import Report, Source
+from mlctl.diagnostics import Report, SourceText
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource, build
 from mlctl.planning import planner, steps
 from mlctl.planning.model import Plan
-from mlctl.planning.refresh import survey
+from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import Work
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.store import Store
@@ -93,7 +93,7 @@ def pool(name: str = "scoring-pool", vms: int = 2, **values: Data) -> Resource:
 
 def declared(kind: str, data: Mapping[str, Data], file: str = "main.yml") -> Resource:
     """The resource of a document that is plain data already."""
-    document = source.Document(Source(file, ""), dict(data))
+    document = source.Document(SourceText(file, ""), dict(data))
     found = build(document, KINDS[kind])
     assert found is not None
     return found
@@ -107,9 +107,9 @@ def planned(
 ) -> Planned:
     """The plan that makes the workspace as declared."""
     report = Report()
-    built = graph.build(localize(resources, SCOPE, report), SCOPE)
+    built = graph.build(resolve_local_files(resources, SCOPE, report), SCOPE)
     assert not report.failed
-    world = survey(built, backend, destroying=destroying)
+    world = refresh(built, backend, destroying=destroying)
     made = planner.plan(built, world, backend="local", destroying=destroying, targets=targets)
     return Planned(made, built)
 
@@ -120,14 +120,14 @@ def carried_out(
     *,
     parallelism: int = 4,
     stop: threading.Event | None = None,
-    retry: Retry | None = None,
-) -> list[Event]:
+    retry: RetryOptions | None = None,
+) -> list[StepEvent]:
     """Everything that happened when the work was done."""
     stop = stop or threading.Event()
     return list(executor.apply(work, backend, parallelism=parallelism, stop=stop, retry=retry))
 
 
-def applied(backend: Backend, *resources: Resource) -> list[Event]:
+def applied(backend: Backend, *resources: Resource) -> list[StepEvent]:
     """What happened when the workspace was made as declared; nothing may go wrong."""
     made = planned(backend, *resources)
     assert [found.message for found in made.plan.rejections] == []
@@ -154,14 +154,14 @@ def codes(plan: Plan) -> list[str]:
     return [found.rule.code for found in plan.rejections]
 
 
-def writes(events: list[Event]) -> list[str]:
+def writes(events: list[StepEvent]) -> list[str]:
     """What was really written, in the order in which it was done."""
-    return [f"{one.step.doing} {one.step.target}" for one in events if one.wrote]
+    return [f"{one.step.role.value} {one.step.target}" for one in events if one.wrote]
 
 
-def outcomes(events: list[Event]) -> dict[str, str]:
+def outcomes(events: list[StepEvent]) -> dict[str, str]:
     """The last state of each step, by what it does."""
-    return {f"{one.step.doing} {one.step.target}": one.state.value for one in events}
+    return {f"{one.step.role.value} {one.step.target}": one.state.value for one in events}
 
 
 def bodies(backend: Backend) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.config.loader import Loaded, Loader
+from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import DOCUMENTS, JOB, KINDS
 from mlctl.kinds.infer import infer
@@ -34,12 +34,12 @@ max_instances: 2
 """
 
 
-def loaded(*paths: Path, planning: bool = True, kind: Any = None) -> Loaded:
+def loaded(*paths: Path, planning: bool = True, kind: Any = None) -> LoadedConfig:
     """What reading the files finds."""
     return Loader(Report(), TODAY, kind, planning=planning).load([str(path) for path in paths])
 
 
-def named(loaded: Loaded) -> list[str]:
+def named(loaded: LoadedConfig) -> list[str]:
     return [str(address) for address in loaded.graph.resources]
 
 

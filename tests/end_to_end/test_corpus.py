@@ -64,7 +64,7 @@ def rows() -> list[Row]:
 def checked(row: Row) -> tuple[source.Document, list[Diagnostic]]:
     path, report = CORPUS / row.file, Report()
     (document,) = source.load(str(path), path.read_bytes(), report)
-    Loader(report, TODAY).check([(source.Found(str(path), explicit=True), document)])
+    Loader(report, TODAY).check([(source.SourceFile(str(path), explicit=True), document)])
     return document, [one for one in report if one.rule.severity is Severity.ERROR]
 
 

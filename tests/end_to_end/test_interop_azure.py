@@ -23,7 +23,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planning import planner as planning
 from mlctl.planning import steps
-from mlctl.planning.refresh import survey
+from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
 from tests.builders.azure import Azure, azure
 from tests.builders.paths import SAMPLES
@@ -77,7 +77,7 @@ def planned(client: Azure, *files: Path) -> Planned:
     report = Report()
     found = Loader(report, TODAY, scope=SCOPE, planning=True).load([str(file) for file in files])
     assert not report.failed, [each.message for each in report]
-    made = planning.plan(found.graph, survey(found.graph, client.backend), backend="azure")
+    made = planning.plan(found.graph, refresh(found.graph, client.backend), backend="azure")
     return Planned(made, found.graph)
 
 

@@ -22,7 +22,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.planning import planner as planning
 from mlctl.planning import steps
-from mlctl.planning.refresh import survey
+from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
 from tests.builders.emulator import CLUSTER, World
 from tests.builders.paths import SAMPLES, SHARED
@@ -225,7 +225,7 @@ def changes(here: Sdk, *files: Path) -> list[str]:
     report, backend = Report(), LocalBackend(here.world.store, SCOPE)
     loaded = Loader(report, TODAY, scope=SCOPE, planning=True).load([str(file) for file in files])
     assert not report.failed, [each.message for each in report]
-    world = survey(loaded.graph, backend, destroying=False)
+    world = refresh(loaded.graph, backend, destroying=False)
     made = planning.plan(loaded.graph, world, backend="local", destroying=False)
     return [f"{each.action.name} {each.address}" for each in made.pending]
 
@@ -234,7 +234,7 @@ def applied(here: Sdk, *files: Path) -> None:
     """The files, applied by mlctl."""
     report, backend = Report(), LocalBackend(here.world.store, SCOPE)
     loaded = Loader(report, TODAY, scope=SCOPE, planning=True).load([str(file) for file in files])
-    world = survey(loaded.graph, backend, destroying=False)
+    world = refresh(loaded.graph, backend, destroying=False)
     made = planning.plan(loaded.graph, world, backend="local", destroying=False)
     work = steps.work(made, loaded.graph)
     events = list(executor.apply(work, backend, parallelism=1, stop=threading.Event()))

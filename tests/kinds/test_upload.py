@@ -11,7 +11,7 @@ from mlctl import planfile
 from mlctl.assets.hashing import code_hash
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
-from mlctl.kinds.upload import Sort, Upload
+from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.planning.steps import Step
 from mlctl.pointer import Data
 from tests.builders.plans import (
@@ -66,21 +66,21 @@ def uploads(made: Planned) -> dict[str, list[Upload]]:
     return {str(step.target.kind): list(step.uploads) for step in made.work.steps if step.uploads}
 
 
-def saved(made: Planned, folder: Path) -> planfile.Saved:
+def saved(made: Planned, folder: Path) -> planfile.SavedPlan:
     planfile.save(made.plan, made.work, folder / "plan.json")
     return planfile.load(folder / "plan.json")
 
 
 def test_a_model_of_local_files_goes_up_before_it_is_made(tmp_path: Path) -> None:
     (found,) = uploads(planned(tmp_path, MODEL))["model"]
-    assert (found.sort, found.path) == (Sort.ASSET, str(tmp_path / "model"))
+    assert (found.target, found.path) == (UploadTarget.ASSET, str(tmp_path / "model"))
     assert found.wire == ("properties", "modelUri")
 
 
 def test_code_goes_up_as_an_asset_that_no_file_declares(tmp_path: Path) -> None:
     made = planned(tmp_path, CLUSTER, ENDPOINT, ENVIRONMENT, MODEL, DEPLOYMENT)
     (found,) = uploads(made)["code"]
-    assert (found.sort, found.digest) == (Sort.CODE, code_hash(tmp_path / "src"))
+    assert (found.target, found.digest) == (UploadTarget.CODE, code_hash(tmp_path / "src"))
 
 
 def test_what_is_there_already_does_not_go_up_again(tmp_path: Path) -> None:
@@ -146,5 +146,5 @@ def test_the_code_of_a_step_of_a_component_counts_as_the_components_own(tmp_path
 
     before = version()
     changed(tmp_path / "src" / "score.py")
-    assert before.uploads[0].sort is Sort.COMPONENT
+    assert before.uploads[0].target is UploadTarget.COMPONENT
     assert version().target != before.target

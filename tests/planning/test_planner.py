@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.applying.executor import moved
+from mlctl.applying.executor import stale_targets
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.planning.model import Action
+from mlctl.planning.model import Action, ActionReason
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.workspace import (
@@ -70,7 +70,7 @@ def test_a_replacement_is_one_added_and_one_destroyed() -> None:
     made = planned(standing(compute()), compute(tier="low_priority")).plan
     assert actions(made) == {"compute/cpu-cluster": "replace"}
     assert (made.summary.add, made.summary.change, made.summary.destroy) == (1, 0, 1)
-    assert made.pending[0].reason == "replace_because_cannot_update"
+    assert made.pending[0].reason == ActionReason.CANNOT_UPDATE
 
 
 def test_a_tag_that_is_taken_away_is_a_change_of_that_key_alone() -> None:
@@ -175,11 +175,11 @@ def test_a_deployment_may_name_the_version_that_is_yet_to_be_counted() -> None:
 
 
 def test_deployments_of_an_endpoint_that_is_made_anew_are_made_anew() -> None:
-    moved = endpoint(location="westus2")
-    made = planned(standing(*HEART), *HEART[:2], moved, HEART[3]).plan
+    stale_targets = endpoint(location="westus2")
+    made = planned(standing(*HEART), *HEART[:2], stale_targets, HEART[3]).plan
     (blue,) = (one for one in made.pending if one.address.kind == "batch-deployment")
-    assert (blue.action, blue.reason) == (Action.REPLACE, "replace_because_parent")
-    assert blue.because == moved.address
+    assert (blue.action, blue.reason) == (Action.REPLACE, ActionReason.PARENT_REPLACED)
+    assert blue.because == stale_targets.address
 
 
 def test_deployments_on_a_cluster_that_is_made_anew_stay() -> None:
@@ -307,7 +307,7 @@ def test_the_plan_remembers_an_older_version_that_a_deployment_names() -> None:
 def test_deployments_that_go_with_their_endpoint_do_not_make_a_plan_stale() -> None:
     backend = standing(*HEART)
     made = planned(backend, endpoint(), destroying=True)
-    assert moved(made.work, backend) == []
+    assert stale_targets(made.work, backend) == []
     carried_out(made.work, backend)
     assert backend.list("batch-endpoint") == []
 

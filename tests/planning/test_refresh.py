@@ -8,7 +8,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.config import graph
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.planning.refresh import Survey, named_by, region, survey, users
+from mlctl.planning.refresh import LiveState, find_users, named_by, refresh, region
 from tests.builders.workspace import (
     SCOPE,
     Watched,
@@ -36,13 +36,13 @@ class Asked(Watched):
         return super().list(kind, parent)
 
 
-def surveyed(backend: Watched, *resources: Resource, destroying: bool = False) -> Survey:
-    return survey(graph.build(resources, SCOPE), backend, destroying=destroying)
+def refreshed(backend: Watched, *resources: Resource, destroying: bool = False) -> LiveState:
+    return refresh(graph.build(resources, SCOPE), backend, destroying=destroying)
 
 
 def test_everything_declared_and_named_is_read_at_once() -> None:
     backend = Asked(cloud())
-    surveyed(backend, endpoint(default="green"), deployment(environment="azureml:torch@latest"))
+    refreshed(backend, endpoint(default="green"), deployment(environment="azureml:torch@latest"))
     assert backend.told == [
         "read batch-deployment/heart-batch/blue batch-deployment/heart-batch/green"
         " batch-endpoint/heart-batch compute/cpu-cluster environment/torch model/heart:1"
@@ -53,21 +53,21 @@ def test_who_uses_what_is_asked_only_where_something_may_be_deleted() -> None:
     inner = cloud()
     applied(inner, *HEART)
     backend = Asked(inner)
-    surveyed(backend, compute(tier="low_priority"))
+    refreshed(backend, compute(tier="low_priority"))
     assert not [told for told in backend.told if told.startswith("list")]
-    found = surveyed(backend, endpoint(location="westus2"))
-    assert found.users[compute().address] == [HEART[3].address]
-    assert surveyed(backend, compute(), destroying=True).users.keys() >= {compute().address}
+    found = refreshed(backend, endpoint(location="westus2"))
+    assert found.used_by[compute().address] == [HEART[3].address]
+    assert refreshed(backend, compute(), destroying=True).used_by.keys() >= {compute().address}
 
 
 def test_what_is_being_deleted_is_leaving_and_uses_nothing_any_more() -> None:
     inner = cloud()
     applied(inner, *HEART)
     inner.delete(HEART[3].address)
-    found = surveyed(Watched(inner), *HEART)
-    assert list(found.leaving) == [HEART[3].address]
+    found = refreshed(Watched(inner), *HEART)
+    assert list(found.deleting) == [HEART[3].address]
     assert HEART[3].address not in found.live
-    assert users(inner) == {}
+    assert find_users(inner) == {}
 
 
 def test_a_deployment_names_its_cluster_its_model_and_its_environment() -> None:
@@ -81,7 +81,7 @@ def test_a_deployment_names_its_cluster_its_model_and_its_environment() -> None:
 def test_an_endpoint_is_used_by_what_lies_beneath_it() -> None:
     backend = cloud()
     applied(backend, *HEART)
-    assert users(backend)[endpoint().address] == [HEART[3].address]
+    assert find_users(backend)[endpoint().address] == [HEART[3].address]
 
 
 def test_a_region_is_as_written_else_as_it_is_else_the_workspaces() -> None:
@@ -97,5 +97,5 @@ def test_quotas_are_read_of_the_regions_that_clusters_are_in_or_go_to() -> None:
     backend = cloud()
     applied(backend, compute("a-cluster", location="westus2"))
     built = graph.build([compute("a-cluster"), compute("b-cluster", location="West Europe")], SCOPE)
-    assert set(survey(built, backend).usage) == {"westus2", "westeurope"}
-    assert survey(built, backend, destroying=True).usage == {}
+    assert set(refresh(built, backend).usage) == {"westus2", "westeurope"}
+    assert refresh(built, backend, destroying=True).usage == {}

@@ -9,7 +9,7 @@ from mlctl.config.graph import Graph
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Plan
-from mlctl.planning.steps import Step, Work, work
+from mlctl.planning.steps import Step, StepRole, Work, work
 from tests.builders.workspace import (
     SCOPE,
     Planned,
@@ -42,13 +42,13 @@ def moving(before: tuple[Resource, ...], *after: Resource) -> Planned:
 
 def told(made: Work) -> list[str]:
     """What every step does, in their order."""
-    return [f"{step.doing} {step.target}" for step in made.steps]
+    return [f"{step.role.value} {step.target}" for step in made.steps]
 
 
 def needs(made: Work, doing: str) -> set[str]:
     """What a step waits for, in the end."""
     by_id = {step.id: step for step in made.steps}
-    (start,) = (step for step in made.steps if f"{step.doing} {step.target}" == doing)
+    (start,) = (step for step in made.steps if f"{step.role.value} {step.target}" == doing)
     found: dict[int, Step] = {}
     queue = list(start.needs)
     while queue:
@@ -56,7 +56,7 @@ def needs(made: Work, doing: str) -> set[str]:
         if step.id not in found:
             found[step.id] = step
             queue += step.needs
-    return {f"{step.doing} {step.target}" for step in found.values()}
+    return {f"{step.role.value} {step.target}" for step in found.values()}
 
 
 def default(step: Step) -> str | None:
@@ -66,10 +66,10 @@ def default(step: Step) -> str | None:
 
 def test_a_deployment_waits_for_all_that_it_names() -> None:
     made = moving((), *HEART).work
-    assert needs(made, "Creating batch-deployment/heart-batch/blue") == {
-        "Creating compute/cpu-cluster",
-        "Creating model/heart:1",
-        "Creating batch-endpoint/heart-batch",
+    assert needs(made, "create batch-deployment/heart-batch/blue") == {
+        "create compute/cpu-cluster",
+        "create model/heart:1",
+        "create batch-endpoint/heart-batch",
     }
 
 
@@ -77,24 +77,24 @@ def test_a_default_deployment_that_is_yet_to_be_made_is_set_last() -> None:
     made = moving((), *HEART).work
     *_, last = made.steps
     first = next(step for step in made.steps if step.target == last.target)
-    assert (default(first), default(last), last.doing[:7]) == (None, "blue", "Setting")
-    assert "Creating batch-deployment/heart-batch/blue" in needs(
-        made, f"{last.doing} {last.target}"
+    assert (default(first), default(last), last.role) == (None, "blue", StepRole.SET_DEFAULT)
+    assert "create batch-deployment/heart-batch/blue" in needs(
+        made, f"{last.role.value} {last.target}"
     )
 
 
 def test_a_default_deployment_that_exists_is_set_at_once() -> None:
     before = (*HEART, deployment("green"))
     made = moving(before, *HEART[:2], endpoint(default="green"), *before[3:]).work
-    assert [(step.doing, default(step)) for step in made.steps] == [("Modifying", "green")]
+    assert [(step.role.value, default(step)) for step in made.steps] == [("update", "green")]
 
 
 def test_a_default_that_moves_to_a_new_deployment_keeps_the_old_one_until_then() -> None:
     after = (*HEART[:2], endpoint(default="green", tags={"a": "1"}), HEART[3], deployment("green"))
     made = moving(HEART, *after).work
-    assert [(step.doing, default(step)) for step in made.steps if step.target.up is None] == [
-        ("Modifying", "blue"),
-        ("Setting the default deployment of", "green"),
+    assert [(step.role.value, default(step)) for step in made.steps if step.target.up is None] == [
+        ("update", "blue"),
+        ("set-default", "green"),
     ]
 
 
@@ -102,10 +102,10 @@ def test_a_default_deployment_that_is_made_anew_is_unset_meanwhile() -> None:
     before = (*HEART[:3], deployment(code_configuration=CODE))
     made = moving(before, *HEART[:3], deployment(code_configuration=OTHER_SCRIPT)).work
     assert told(made) == [
-        "Unsetting the default deployment of batch-endpoint/heart-batch",
-        "Destroying batch-deployment/heart-batch/blue",
-        "Creating batch-deployment/heart-batch/blue",
-        "Setting the default deployment of batch-endpoint/heart-batch",
+        "unset-default batch-endpoint/heart-batch",
+        "delete batch-deployment/heart-batch/blue",
+        "create batch-deployment/heart-batch/blue",
+        "set-default batch-endpoint/heart-batch",
     ]
     assert [default(step) for step in made.steps] == [None, None, None, "blue"]
 
@@ -128,8 +128,8 @@ def test_a_default_moves_away_before_its_old_deployment_is_made_anew() -> None:
     anew = deployment(code_configuration=OTHER_SCRIPT)
     made = moving(before, *HEART[:2], endpoint(default="green"), anew, green).work
     assert told(made)[:2] == [
-        "Modifying batch-endpoint/heart-batch",
-        "Destroying batch-deployment/heart-batch/blue",
+        "update batch-endpoint/heart-batch",
+        "delete batch-deployment/heart-batch/blue",
     ]
     assert default(made.steps[0]) == "green"
 
@@ -137,24 +137,24 @@ def test_a_default_moves_away_before_its_old_deployment_is_made_anew() -> None:
 def test_an_endpoint_that_is_made_anew_takes_its_deployments_with_it() -> None:
     made = moving(HEART, *HEART[:2], endpoint(default="blue", location="westus2"), HEART[3]).work
     assert told(made) == [
-        "Destroying batch-endpoint/heart-batch",
-        "Creating batch-endpoint/heart-batch",
-        "Destroying batch-deployment/heart-batch/blue",
-        "Creating batch-deployment/heart-batch/blue",
-        "Setting the default deployment of batch-endpoint/heart-batch",
+        "delete batch-endpoint/heart-batch",
+        "create batch-endpoint/heart-batch",
+        "delete batch-deployment/heart-batch/blue",
+        "create batch-deployment/heart-batch/blue",
+        "set-default batch-endpoint/heart-batch",
     ]
     assert [step.subsumed for step in made.steps] == [False, False, True, False, False]
 
 
 def test_a_cluster_is_made_anew_beneath_what_stands_on_it() -> None:
     made = moving(HEART, compute(size="Standard_D4s_v3"), *HEART[1:]).work
-    assert told(made) == ["Destroying compute/cpu-cluster", "Creating compute/cpu-cluster"]
+    assert told(made) == ["delete compute/cpu-cluster", "create compute/cpu-cluster"]
 
 
 def test_a_deployment_moves_to_another_cluster_once_it_is_there() -> None:
     after = (compute(size="Standard_D4s_v3"), compute("other"), *HEART[1:3])
     made = moving(HEART, *after, deployment(compute="other")).work
-    assert "Creating compute/other" in needs(made, "Modifying batch-deployment/heart-batch/blue")
+    assert "create compute/other" in needs(made, "update batch-deployment/heart-batch/blue")
 
 
 def test_destroying_goes_from_the_top_down() -> None:
@@ -162,11 +162,11 @@ def test_destroying_goes_from_the_top_down() -> None:
     applied(backend, *HEART)
     made = planned(backend, *HEART, destroying=True).work
     assert set(told(made)[:2]) == {
-        "Destroying batch-endpoint/heart-batch",
-        "Destroying batch-deployment/heart-batch/blue",
+        "delete batch-endpoint/heart-batch",
+        "delete batch-deployment/heart-batch/blue",
     }
     for below in ("compute/cpu-cluster", "model/heart:1"):
-        assert "Destroying batch-deployment/heart-batch/blue" in needs(made, f"Destroying {below}")
+        assert "delete batch-deployment/heart-batch/blue" in needs(made, f"delete {below}")
 
 
 def test_destroying_waits_for_what_uses_it_today_whatever_the_files_say() -> None:
@@ -174,8 +174,8 @@ def test_destroying_waits_for_what_uses_it_today_whatever_the_files_say() -> Non
     other = compute("other")
     applied(backend, *HEART, other)
     made = planned(backend, *HEART[:3], other, deployment(compute="other"), destroying=True).work
-    assert needs(made, "Destroying compute/other") == set()
-    assert needs(made, "Destroying compute/cpu-cluster") != set()
+    assert needs(made, "delete compute/other") == set()
+    assert needs(made, "delete compute/cpu-cluster") != set()
 
 
 def test_a_cluster_grows_after_others_have_shrunk_where_the_quota_is_tight() -> None:
@@ -184,7 +184,7 @@ def test_a_cluster_grows_after_others_have_shrunk_where_the_quota_is_tight() -> 
     small, big = ({"tier": "low_priority", "max_instances": nodes} for nodes in (2, 8))
     applied(backend, compute("a-cluster", **small), compute("b-cluster", **big))
     made = planned(backend, compute("a-cluster", **big), compute("b-cluster", **small))
-    assert needs(made.work, "Modifying compute/a-cluster") == {"Modifying compute/b-cluster"}
+    assert needs(made.work, "update compute/a-cluster") == {"update compute/b-cluster"}
 
 
 def test_clusters_do_not_wait_for_each_other_where_there_is_room() -> None:
@@ -205,7 +205,7 @@ def test_two_clusters_that_swap_their_quotas_are_both_deleted_first() -> None:
     applied(backend, spot, firm)
     made = planned(backend, *swapped)
     assert made.plan.rejections == ()
-    assert [step.doing for step in made.work.steps[:2]] == ["Destroying", "Destroying"]
+    assert [step.role.value for step in made.work.steps[:2]] == ["delete", "delete"]
     applied(backend, *swapped)
 
 
@@ -213,9 +213,9 @@ def test_versions_of_one_asset_are_made_in_their_order() -> None:
     versions = [model(version=version) for version in ("10", "9", "beta")]
     made = moving((), *versions).work
     assert [step.target.version for step in made.steps] == ["beta", "9", "10"]
-    assert needs(made, "Creating model/heart:10") == {
-        "Creating model/heart:9",
-        "Creating model/heart:beta",
+    assert needs(made, "create model/heart:10") == {
+        "create model/heart:9",
+        "create model/heart:beta",
     }
 
 
@@ -227,13 +227,13 @@ def test_what_somebody_has_begun_is_waited_for_by_what_needs_it() -> None:
         backend.put(step.target, step.body)  # and the process ends
     made = planned(backend, *HEART[:2], endpoint(), HEART[3])
     assert told(made.work) == [
-        "Waiting compute/cpu-cluster",
-        "Waiting batch-endpoint/heart-batch",
-        "Creating batch-deployment/heart-batch/blue",
+        "wait compute/cpu-cluster",
+        "wait batch-endpoint/heart-batch",
+        "create batch-deployment/heart-batch/blue",
     ]
     events = carried_out(made.work, backend)
     assert [event.state.value for event in events if event.error] == []
-    assert writes(events) == ["Creating batch-deployment/heart-batch/blue"]
+    assert writes(events) == ["create batch-deployment/heart-batch/blue"]
 
 
 def test_every_step_comes_after_those_that_it_needs() -> None:

@@ -10,15 +10,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.applying.events import Event, Retry, State
+from mlctl.applying.events import RetryOptions, StepEvent, StepState
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Operation
 from mlctl.kinds.address import Address
-from mlctl.planning.steps import Step, Verb, Work
+from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.workspace import SCOPE, Watched, bodies, carried_out, cloud
 
-FINAL = {State.DONE, State.FAILED, State.SKIPPED, State.CANCELLED}
+FINAL = {StepState.DONE, StepState.FAILED, StepState.SKIPPED, StepState.CANCELLED}
 TROUBLES = (FaultKind.FAIL, FaultKind.THROTTLE, FaultKind.DROP, FaultKind.FAIL_OPERATION)
 BODY = {
     "properties": {
@@ -39,7 +39,7 @@ def works(draw: st.DrawFn) -> Work:
     for number in range(draw(st.integers(1, 9))):
         earlier = st.sets(st.integers(0, number - 1), max_size=3) if number else st.just(set())
         needs = tuple(sorted(draw(earlier)))
-        steps.append(Step(number, name(number), Verb.PUT, name(number), "Creating", BODY, needs))
+        steps.append(Step(number, name(number), StepRole.CREATE, name(number), BODY, needs))
     return Work("local", SCOPE, tuple(steps), dict.fromkeys(map(name, range(9))))
 
 
@@ -92,7 +92,7 @@ def tried(work: Work, trouble: list[CallFault], stop_after: int, parallelism: in
     for fault in trouble:
         backend.add_fault(fault)
     witness = Witness(backend, cloud=backend, stop_after=stop_after)
-    retry = Retry(attempts=3, base=0)
+    retry = RetryOptions(attempts=3, base=0)
     events = carried_out(work, witness, parallelism=parallelism, stop=witness.stop, retry=retry)
     return Tried(witness, events)
 
@@ -100,10 +100,10 @@ def tried(work: Work, trouble: list[CallFault], stop_after: int, parallelism: in
 @dataclass(frozen=True, eq=False)
 class Tried:
     witness: Witness
-    events: list[Event]
+    events: list[StepEvent]
 
     @property
-    def last(self) -> dict[int, Event]:
+    def last(self) -> dict[int, StepEvent]:
         return {event.step.id: event for event in self.events}
 
 
@@ -130,9 +130,9 @@ def test_every_step_has_one_outcome_and_it_is_true(
     there = bodies(done.witness.inner)
     for step in work.steps:
         state = done.last[step.id].state
-        if state is State.DONE:
+        if state is StepState.DONE:
             assert str(step.target) in there
-        if state is State.SKIPPED:
+        if state is StepState.SKIPPED:
             assert str(step.target) not in there
 
 
@@ -141,15 +141,17 @@ def test_a_failure_is_told_once_and_what_follows_names_it(
     work: Work, trouble: list[CallFault], stop_after: int, parallelism: int
 ) -> None:
     last = tried(work, trouble, stop_after, parallelism).last
-    failed = {number for number, event in last.items() if event.state is State.FAILED}
+    failed = {number for number, event in last.items() if event.state is StepState.FAILED}
     for step in work.steps:
         event = last[step.id]
-        assert (event.error is not None) is (step.id in failed) or event.state is State.CANCELLED
-        if event.state is State.SKIPPED:
+        assert (event.error is not None) is (
+            step.id in failed
+        ) or event.state is StepState.CANCELLED
+        if event.state is StepState.SKIPPED:
             assert event.because is not None
             assert event.because.id in failed
             assert _needs(work, step) >= {event.because.id}
-        elif event.state is State.DONE:
+        elif event.state is StepState.DONE:
             assert not _needs(work, step) & failed
 
 
@@ -161,7 +163,7 @@ def test_nothing_new_starts_once_it_is_stopped(
     # those that had started when the stop came may still write
     assert len(done.witness.begun_late) <= parallelism - 1
     if not done.witness.stop.is_set():
-        assert State.CANCELLED not in {event.state for event in done.last.values()}
+        assert StepState.CANCELLED not in {event.state for event in done.last.values()}
 
 
 @given(*ANY)
@@ -173,7 +175,7 @@ def test_trouble_costs_writes_and_never_doubles_or_loses_any(
     backend = tried(work, refused, stop_after, parallelism).witness.cloud
     backend.clear_faults()
     events = carried_out(work, backend)
-    assert {event.state for event in events if event.state in FINAL} == {State.DONE}
+    assert {event.state for event in events if event.state in FINAL} == {StepState.DONE}
     assert set(bodies(backend)) == {str(step.target) for step in work.steps}
 
 

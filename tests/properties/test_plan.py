@@ -78,7 +78,9 @@ def test_the_order_of_the_files_never_changes_a_plan(
     plans = [planned(backend, *resources(world)) for world in (one, other)]
     assert actions(plans[0].plan) == actions(plans[1].plan)
     assert fields(plans[0].plan) == fields(plans[1].plan)
-    steps = [[(step.doing, step.target, step.body) for step in made.work.steps] for made in plans]
+    steps = [
+        [(step.role.value, step.target, step.body) for step in made.work.steps] for made in plans
+    ]
     assert sorted(steps[0], key=str) == sorted(steps[1], key=str)
 
 

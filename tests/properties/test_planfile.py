@@ -15,7 +15,7 @@ from mlctl import planfile, pointer
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.planning.model import Plan
-from mlctl.planning.steps import Secret, Step, Verb, Work
+from mlctl.planning.steps import Secret, Step, StepRole, Work
 from mlctl.pointer import Data
 
 WIRE = ("properties", "properties", "userAccountCredentials", "adminUserPassword")
@@ -54,9 +54,9 @@ def steps(draw: st.DrawFn, number: int) -> Step:
     if target.kind == "compute" and draw(st.booleans()):
         pointer.put(body, WIRE, SECRET)
         secrets = (Secret(WIRE, f"{target.name}.yml", draw(st.integers(0, 3)), AT),)
-    verb, doing = draw(st.sampled_from(Verb)), draw(TEXT)
+    role = draw(st.sampled_from(StepRole))
     needs = tuple(draw(st.sets(st.integers(0, number), max_size=2)))
-    return Step(number, target, verb, target, doing, body, needs, secrets, draw(st.booleans()))
+    return Step(number, target, role, target, body, needs, secrets, draw(st.booleans()))
 
 
 @st.composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.applying.events import State
+from mlctl.applying.events import StepState
 from mlctl.kinds.resource import Resource
 from tests.builders.workspace import applied, carried_out, cloud, compute, planned
 
@@ -40,6 +40,6 @@ def test_a_plan_is_refused_where_its_apply_would_be_and_nowhere_else(
     backend.set_quota(low_priority=low_priority, dedicated=dedicated, computes=computes)
     made = planned(backend, *clusters(after))
     events = carried_out(made.work, backend, parallelism=parallelism)
-    refused = [str(one.error) for one in events if one.state is State.FAILED]
+    refused = [str(one.error) for one in events if one.state is StepState.FAILED]
     told = [found.message for found in made.plan.rejections]
     assert bool(told) == bool(refused), (told, refused)

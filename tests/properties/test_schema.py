@@ -18,7 +18,7 @@ from mlctl.schema import compiled
 from tests.builders.generated import FORMS, documents
 
 NAMES = schema.names()
-CHECKS = {name: compiled.compiled(schema.resolved(schema.load(name))) for name in NAMES}
+CHECKS = {name: compiled.compile_schema(schema.resolved(schema.load(name))) for name in NAMES}
 
 
 def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Any:
@@ -89,4 +89,4 @@ def objects(data: Data) -> list[dict[str, Data]]:
 
 @given(st.sampled_from(["enum", "oneOf", "const", "patternProperties", "$ref"]))
 def test_a_keyword_that_is_not_known_is_left_to_the_library(keyword: str) -> None:
-    assert compiled.compiled({"properties": {"a": {keyword: [1]}}}) is None
+    assert compiled.compile_schema({"properties": {"a": {keyword: [1]}}}) is None

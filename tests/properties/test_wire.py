@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import pointer, schema
-from mlctl.assets.local_files import localize
+from mlctl.assets.local_files import resolve_local_files
 from mlctl.config import graph, rules
 from mlctl.diagnostics import Report
 from mlctl.kinds import codec
@@ -33,7 +33,7 @@ ONE_OF_EVERY_FORM = st.sampled_from(FORMS).flatmap(
 
 def planned_as(one: Declared) -> Resource:
     """The resource as a plan sees it: nothing is inline, and every reference has a version."""
-    resource = localize([declared(*one)], SCOPE, Report())[-1]
+    resource = resolve_local_files([declared(*one)], SCOPE, Report())[-1]
     pinned = {
         at: f"{value.partition('@')[0]}:1"
         for at, value in resource.values.items()
@@ -141,7 +141,7 @@ def test_every_document_of_a_world_is_valid_under_its_schema_and_its_rules(
     world: list[Declared],
 ) -> None:
     built = graph.build(resources(world), SCOPE)
-    found = list(rules.check(built, rules.Facts(date(2026, 11, 20), lambda _: True)))
+    found = list(rules.check(built, rules.RuleContext(date(2026, 11, 20), lambda _: True)))
     for one in resources(world):
         found += list(schema.check(one.document, one.kind.schema))
     report = Report()

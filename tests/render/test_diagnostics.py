@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from mlctl import source
-from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, Source, Span
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity, SourceText, Span
 from mlctl.render import diagnostics, machine, sarif
 from mlctl.render.terminal import cells, clean, width
 from tests.builders.paths import TESTS
@@ -24,7 +24,7 @@ def label(
     text: str, line: int, column: int, length: int, remark: str = "", name: str = "train.yml"
 ) -> Label:
     """One-based line and column, as they are shown."""
-    span = Span(Source(name, text), line - 1, column - 1, line - 1, column - 1 + length)
+    span = Span(SourceText(name, text), line - 1, column - 1, line - 1, column - 1 + length)
     return Label(span, remark)
 
 
@@ -124,7 +124,7 @@ def test_a_place_behind_the_last_line_is_no_failure() -> None:
 
 
 def test_a_span_over_several_lines_underlines_its_first() -> None:
-    span = Span(Source("a.yml", "a: [1,\n 2]\n"), 0, 3, 1, 3)
+    span = Span(SourceText("a.yml", "a: [1,\n 2]\n"), 0, 3, 1, 3)
     assert human(Diagnostic(ODD, "odd", Label(span))).splitlines()[3:] == [
         "1 | a: [1,",
         "  |    ^^^",

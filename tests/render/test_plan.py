@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from mlctl import source
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Address
-from mlctl.planning.model import Action, Change, FieldChange, Plan
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.planning.preflight.references import MISSING
 from mlctl.pointer import Data
 from mlctl.render.plan import human
-from mlctl.render.tree import Branch, Leaf, Paper, draw, scalar
+from mlctl.render.style import Styler
+from mlctl.render.tree import DiffBranch, DiffLeaf, draw, scalar
 from tests.builders.plans import CLUSTER, SCOPE, plan, workspace
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -29,10 +30,10 @@ DATA = st.recursive(
 
 
 def drawn(*leaves: tuple[str, Data, Data]) -> list[str]:
-    branch = Branch()
+    branch = DiffBranch()
     for name, before, after in leaves:
-        branch.put(tuple(name.split("/")), Leaf(before, after))
-    return list(draw(branch, Paper(color=False), 0))
+        branch.put(tuple(name.split("/")), DiffLeaf(before, after))
+    return list(draw(branch, Styler(color=False), 0))
 
 
 def many(count: int) -> Plan:
@@ -185,7 +186,7 @@ def test_what_failed_before_is_put_again_and_says_so() -> None:
 
 
 def test_what_no_file_declares_says_why_it_is_destroyed() -> None:
-    reason, above = "delete_because_no_resource_config", Address("batch-endpoint", "scores")
+    reason, above = ActionReason.PARENT_DELETED, Address("batch-endpoint", "scores")
     gone = Change(Address("compute", "old"), Action.DELETE, reason=reason)
     beneath = Change(Address("batch-deployment", "a", "scores"), Action.DELETE, because=above)
     text = human(Plan("local", SCOPE, (gone, beneath), {}))

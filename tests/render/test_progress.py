@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
-from mlctl.applying.events import Event, NotEffective, Stale, State
+from mlctl.applying.events import NotEffective, Stale, StepEvent, StepState
 from mlctl.backends.ports.backend import BackendError, Permanent, Transient
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action, FieldChange
-from mlctl.planning.steps import Step
-from mlctl.render import json_lines, outcome, progress
+from mlctl.planning.steps import Step, StepRole
+from mlctl.render import json_lines, outcome, progress, step_text
 from mlctl.render.outcome import Outcome, summary
 from tests.builders.plans import (
     CLUSTER,
@@ -41,51 +41,55 @@ def actions(planned: Planned) -> dict[Address, Action]:
     return {change.address: change.action for change in planned.plan.changes}
 
 
-def ended(planned: Planned, events: Iterable[Event]) -> Outcome:
+def ended(planned: Planned, events: Iterable[StepEvent]) -> Outcome:
     return outcome.collect(events, planned.work, actions(planned), lambda _: None)
 
 
-def told(planned: Planned, events: Iterable[Event]) -> list[str]:
+def told(planned: Planned, events: Iterable[StepEvent]) -> list[str]:
     """The lines of the events."""
     stream = io.StringIO()
     progress.show(events, planned.work, actions(planned), stream)
     return stream.getvalue().splitlines()
 
 
-def messages(planned: Planned, events: Iterable[Event]) -> list[dict[str, Any]]:
+def messages(planned: Planned, events: Iterable[StepEvent]) -> list[dict[str, Any]]:
     """The JSON lines of the events, by clocks that stand on each look a second later."""
     lines: list[str] = []
-    stream = json_lines.Stream(lines.append, lambda: "2026-11-20T00:00:00Z", count().__next__)
+    stream = json_lines.MessageStream(
+        lines.append, lambda: "2026-11-20T00:00:00Z", count().__next__
+    )
     json_lines.show(events, planned.work, actions(planned), stream)
     return [json.loads(line) for line in lines]
 
 
-def ran(planned: Planned, *texts: str) -> list[Event]:
+def ran(planned: Planned, *texts: str) -> list[StepEvent]:
     """The events of an apply over a workspace with `texts`, all well."""
     return carried_out(planned, workspace(*texts))
 
 
-def fine(planned: Planned) -> Iterator[Event]:
+def fine(planned: Planned) -> Iterator[StepEvent]:
     """The outcomes of an apply without a failure."""
-    return (Event(step, State.DONE, wrote=True) for step in planned.work.steps)
+    return (StepEvent(step, StepState.DONE, wrote=True) for step in planned.work.steps)
 
 
-def broken(planned: Planned, address: str, error: BackendError, doing: str = "") -> Iterator[Event]:
+def broken(
+    planned: Planned, address: str, error: BackendError, role: StepRole | None = None
+) -> Iterator[StepEvent]:
     """The events of an apply whose step at `address` fails."""
-    failed = planned.step(address, doing)
+    failed = planned.step(address, role)
     lost: dict[int, Step] = {}
     for step in planned.work.steps:
         cause = next((lost[need] for need in step.needs if need in lost), None)
         if cause is not None:
             lost[step.id] = cause
-            yield Event(step, State.SKIPPED, because=cause)
+            yield StepEvent(step, StepState.SKIPPED, because=cause)
             continue
-        yield Event(step, State.STARTED)
+        yield StepEvent(step, StepState.STARTED)
         if step is failed:
             lost[step.id] = step
-            yield Event(step, State.FAILED, error)
+            yield StepEvent(step, StepState.FAILED, error)
         else:
-            yield Event(step, State.DONE, wrote=True)
+            yield StepEvent(step, StepState.DONE, wrote=True)
 
 
 def test_each_event_is_a_line() -> None:
@@ -111,7 +115,7 @@ def test_a_replacement_and_an_update_have_words_of_their_own() -> None:
 
 def test_waiting_to_ask_again_says_for_how_long_and_why() -> None:
     made = plan(CLUSTER)
-    events = [Event(made.step(CPU), State.RETRYING, BUSY, delay=2.0)]
+    events = [StepEvent(made.step(CPU), StepState.RETRYING, BUSY, delay=2.0)]
     assert told(made, events) == [f"{CPU}: Retrying in 2s: (TooManyRequests) slow down"]
 
 
@@ -172,7 +176,7 @@ def test_a_failure_is_told_once_with_all_that_hangs_on_it() -> None:
 
 def test_a_resource_does_not_wait_for_itself() -> None:
     made = plan(SMALL, backend=workspace(CLUSTER))
-    text = summary(ended(made, broken(made, CPU, QUOTA, "Destroying")))
+    text = summary(ended(made, broken(made, CPU, QUOTA, StepRole.DELETE)))
     assert f"{CPU}: Destruction failed" in text
     assert "skipped" not in text
 
@@ -184,7 +188,7 @@ def test_what_goes_with_its_parent_is_told() -> None:
 
 def test_a_resource_that_was_destroyed_and_not_made_again_is_named() -> None:
     made = plan(SMALL, backend=workspace(CLUSTER))
-    found = ended(made, broken(made, CPU, QUOTA, "Creating"))
+    found = ended(made, broken(made, CPU, QUOTA, StepRole.CREATE))
     assert (found.added, found.destroyed) == (0, 1)
     assert f"{CPU} was destroyed to be replaced, and is not there now." in summary(found)
 
@@ -235,7 +239,7 @@ def test_each_kind_of_refusal_has_its_advice() -> None:
 
 def test_what_never_started_is_listed_as_such() -> None:
     made = plan(*BATCH)
-    found = ended(made, [Event(step, State.CANCELLED) for step in made.work.steps])
+    found = ended(made, [StepEvent(step, StepState.CANCELLED) for step in made.work.steps])
     assert not found.complete
     assert summary(found).startswith("Apply was cancelled. Resources: 0 added")
     assert "Not started:\n  – compute/cpu-cluster\n" in summary(found)  # noqa: RUF001
@@ -243,9 +247,9 @@ def test_what_never_started_is_listed_as_such() -> None:
 
 def test_a_long_list_of_what_was_passed_over_is_cut() -> None:
     made = plan(*(CLUSTER.replace("cpu", f"cpu{'b' * n}") for n in range(15)), *BATCH[1:])
-    many = [Event(step, State.CANCELLED) for step in (*made.work.steps, *made.work.steps)]
+    many = [StepEvent(step, StepState.CANCELLED) for step in (*made.work.steps, *made.work.steps)]
     renamed = plan(*(ENDPOINT.replace("scores", f"scores-{n}") for n in range(25)))
-    found = ended(renamed, [Event(step, State.CANCELLED) for step in renamed.work.steps])
+    found = ended(renamed, [StepEvent(step, StepState.CANCELLED) for step in renamed.work.steps])
     assert len(ended(made, many).cancelled) == len(made.work.steps)
     assert "and 5 more" in summary(found)
 
@@ -299,7 +303,7 @@ def test_json_lines_tell_failures_and_what_was_skipped() -> None:
 
 def test_a_wait_is_progress() -> None:
     made = plan(CLUSTER)
-    events = [Event(made.step(CPU), State.RETRYING, BUSY, delay=2.0)]
+    events = [StepEvent(made.step(CPU), StepState.RETRYING, BUSY, delay=2.0)]
     assert messages(made, events)[3]["type"] == "apply_progress"
 
 
@@ -317,7 +321,7 @@ def test_a_person_sees_what_has_ended_and_how_long_it_took() -> None:
 
 
 def test_time_is_told_in_the_largest_units_that_matter() -> None:
-    assert [progress.elapsed(one) for one in (0.9, 59, 125, 3720)] == [
+    assert [step_text.elapsed(one) for one in (0.9, 59, 125, 3720)] == [
         "0s",
         "59s",
         "2m05s",
@@ -327,4 +331,4 @@ def test_time_is_told_in_the_largest_units_that_matter() -> None:
 
 def test_what_takes_long_says_that_it_still_runs() -> None:
     made = plan(CLUSTER)
-    assert progress.still(made.step(CPU), 20) == f"{CPU}: Still creating... [20s elapsed]"
+    assert step_text.still_running(made.step(CPU), 20) == f"{CPU}: Still creating... [20s elapsed]"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from mlctl.cli.rule_registry import ALL_RULES
-from mlctl.render.rules_page import Example, page
+from mlctl.render.rules_page import RuleExample, page
 from tests.builders.paths import CASES, ROOT
 
 PAGE = ROOT / "docs" / "rules.md"
 
 
-def examples() -> dict[str, Example]:
+def examples() -> dict[str, RuleExample]:
     """The bad cases, by code."""
     return {
-        folder.name.partition("-")[0]: Example(
+        folder.name.partition("-")[0]: RuleExample(
             (folder / "bad.yml").read_text(encoding="utf-8"),
             (folder / "expected.txt").read_text(encoding="utf-8"),
         )

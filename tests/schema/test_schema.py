@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import schema
-from mlctl.diagnostics import Diagnostic, Report, Source
+from mlctl.diagnostics import Diagnostic, Report, SourceText
 from mlctl.schema.text import is_a, nearest, seconds
 from mlctl.source import Document, load
 
@@ -352,7 +352,7 @@ def test_a_secret_is_not_repeated_and_its_line_not_shown() -> None:
 
 
 def test_a_keyword_without_words_of_its_own_speaks_the_librarys() -> None:
-    document = Document(Source("doc.yml", "tags: [1, 1]"), {"tags": [1, 1]})
+    document = Document(SourceText("doc.yml", "tags: [1, 1]"), {"tags": [1, 1]})
     (found,) = schema.check(document, {"properties": {"tags": {"uniqueItems": True}}})
     assert (found.rule.code, found.message) == ("MLC199", "`tags`: [1, 1] has non-unique elements")
 
@@ -407,7 +407,7 @@ def test_any_value_anywhere_is_answered_and_never_with_a_crash(
     known = [key for form in forms(name) for key in form.get("properties", {})]
     keys = st.sampled_from(known) | st.text(max_size=9)
     values = data.draw(st.dictionaries(keys, JSON, max_size=8))
-    document = Document(Source("doc.yml", ""), values)
+    document = Document(SourceText("doc.yml", ""), values)
     assert all(one.message for one in schema.check(document, schema.load(name)))
 
 

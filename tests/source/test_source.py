@@ -11,7 +11,7 @@ import pytest
 
 from mlctl import source
 from mlctl.diagnostics import Label, Report
-from mlctl.source import SOURCE_RULES, Found
+from mlctl.source import SOURCE_RULES, SourceFile
 from mlctl.source import compose as composing
 from mlctl.source.decode import MAX_BYTES
 
@@ -277,8 +277,8 @@ def test_a_file_named_twice_is_read_once_and_counts_as_named(folder: Path) -> No
     report = Report()
     files = source.discover([".", "./deep/../a.yml", "a.yml", "-", "-"], report)
     assert [one for one in files if one.explicit] == [
-        Found("./deep/../a.yml", explicit=True),
-        Found("-", explicit=True),
+        SourceFile("./deep/../a.yml", explicit=True),
+        SourceFile("-", explicit=True),
     ]
     assert len(files) == 4
 

@@ -21,13 +21,13 @@ from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reads import path, workspace
 from mlctl.backends.ports.backend import Permanent
 from mlctl.kinds.address import Address, Reference, Scope
-from mlctl.kinds.upload import Sort, Upload
+from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.pointer import Data
 
 if TYPE_CHECKING:
     from mlctl.backends.azure.components import Components
 
-_STORE = "workspaceblobstore"  # every workspace has it; `localize` names it too
+_STORE = "workspaceblobstore"  # every workspace has it; `assets.local_files` names it too
 _HASH_VERSION = "202208"
 _DONE = {"upload_status": "completed"}
 _AT_ONCE = 8  # files that go up at the same time
@@ -66,12 +66,12 @@ class Uploader:
             BackendError: refused, or the content is not what it was when the plan was made.
         """
         _unchanged(upload)
-        match upload.sort:
-            case Sort.CODE:
+        match upload.target:
+            case UploadTarget.CODE:
                 named: Data = self._code(address, upload)
-            case Sort.ASSET:
+            case UploadTarget.ASSET:
                 named = self._asset(address, upload)
-            case Sort.COMPONENT:
+            case UploadTarget.COMPONENT:
                 named = self._component(upload)
         properties = dict(body["properties"])
         made = {**body, "properties": properties}

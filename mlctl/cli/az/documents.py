@@ -16,7 +16,7 @@ from mlctl.cli.az.field_flags import Flag, field_of, values
 from mlctl.cli.az.overlay import COMMAND_LINE, Given, Value, lay, over
 from mlctl.cli.az.update import Touched, Update, UpdateError, Verb, update
 from mlctl.cli.parser.values import read_only
-from mlctl.diagnostics import Diagnostic, Report, Source, Span
+from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
 from mlctl.kinds import Kind, Scope, kind_of
 from mlctl.kinds.field import Absent, Field, Form, Mutability
 from mlctl.pointer import Data, Pointer, dotted
@@ -29,7 +29,7 @@ _NAMES = {"name": "--name", "endpoint_name": "--endpoint-name", "version": "--ve
 
 def blank() -> Document:
     """The document of a command without a file."""
-    return Document(Source(COMMAND_LINE, ""), {})
+    return Document(SourceText(COMMAND_LINE, ""), {})
 
 
 def is_blank(document: Document) -> bool:

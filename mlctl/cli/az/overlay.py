@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlctl import pointer
-from mlctl.diagnostics import Label, Source, Span
+from mlctl.diagnostics import Label, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source import Document
 
@@ -79,7 +79,7 @@ def lay(data: dict[str, Data], typed: Iterable[Value], *below: Document) -> Give
         shown = value.text if value.text == "***" else shlex.quote(" ".join(value.text.split("\n")))
         places[value.at] = (len(line), len(line) + len(shown))
         line += shown
-    source = Source(COMMAND_LINE, line)
+    source = SourceText(COMMAND_LINE, line)
     spans = {at: Span(source, 0, start, 0, end) for at, (start, end) in places.items()}
     if not below:
         return Given(source, data, places=spans)

@@ -19,19 +19,19 @@ from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.session import Session
 from mlctl.config import graph
 from mlctl.config.graph import Graph
-from mlctl.config.loader import Loaded, Loader
+from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind
 from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import Resource, build
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.planner import plan, removal
-from mlctl.planning.refresh import survey, users
+from mlctl.planning.refresh import find_users, refresh
 from mlctl.planning.steps import work
 from mlctl.pointer import dotted
 from mlctl.render import outcome, resources, tables
 from mlctl.render.outcome import Outcome
-from mlctl.source import Document, Found
+from mlctl.source import Document, SourceFile
 
 Words = Mapping[str, Any]
 
@@ -96,7 +96,7 @@ def delete(session: Session, kind: Kind, words: Words) -> Exit:
         live = backend.read([address, address.up] if address.up else [address])
         if address not in live:
             raise missing(backend, address)
-        made = removal(live[address], live, backend.name, backend.scope, users(backend))
+        made = removal(live[address], live, backend.name, backend.scope, find_users(backend))
         if words.get("dry_run"):
             print_plan(session, made, words.get("output"))
             return Exit.ERROR if made.rejections else Exit.OK
@@ -132,7 +132,7 @@ def _archive(session: Session, kind: Kind, words: Words, *, archived: bool) -> E
             return lay({**document.data, "is_archived": archived}, [value], document)
 
         loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=edit)
-        loaded = loader.check([(Found(one.source.name, explicit=True), one) for one in read])
+        loaded = loader.check([(SourceFile(one.source.name, explicit=True), one) for one in read])
         return _finish(session, backend, loaded, {**words, "silent": True})
 
 
@@ -149,11 +149,11 @@ def _refuse_what_excludes(kind: Kind, words: Words) -> None:
         raise UsageError(f"the following arguments are required without --file: {flags}")
 
 
-def _load(loader: Loader, words: Words) -> Loaded:
+def _load(loader: Loader, words: Words) -> LoadedConfig:
     if words.get("file") is not None:
         return loader.load([words["file"]])
     blank = documents.blank()
-    return loader.check([(Found(blank.source.name, explicit=True), blank)])
+    return loader.check([(SourceFile(blank.source.name, explicit=True), blank)])
 
 
 def _meant(document: Document, kind: Kind, words: Words) -> Address:
@@ -176,7 +176,7 @@ def _said_of(live: Live, session: Session, backend: Backend) -> frozenset[tuple[
     kind = KINDS[live.address.kind]
     document = documents.as_document(live, backend.scope)
     loader = Loader(report, session.today, kind, backend.scope)
-    loader.check([(Found(document.source.name, explicit=True), document)])
+    loader.check([(SourceFile(document.source.name, explicit=True), document)])
     return frozenset((one.rule.code, one.message) for one in report)
 
 
@@ -191,7 +191,7 @@ def _versions(backend: Backend, kind: Kind, words: Words) -> Sequence[Live]:
     return every
 
 
-def _with_defaults(loaded: Loaded, backend: Backend) -> Graph:
+def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
     """The graph with the endpoints of the deployments, which are to be their defaults."""
     deployments = [one.address for one in loaded.resources]
     live = backend.read([one.up for one in deployments if one.up is not None])
@@ -214,14 +214,14 @@ def _without(of: Graph, there: Mapping[Address, Live], backend: Backend) -> Grap
     return graph.build(kept, backend.scope)
 
 
-def _finish(session: Session, backend: Backend, loaded: Loaded, words: Words) -> Exit:
+def _finish(session: Session, backend: Backend, loaded: LoadedConfig, words: Words) -> Exit:
     """From the gate to the end: plan, show, write, read back."""
     report = loaded.report
     if len(report) and (report.failed or not session.quiet):
         session.show(report)
     if report.failed:
         return Exit.ERROR
-    made = plan(loaded.graph, survey(loaded.graph, backend), backend=backend.name)
+    made = plan(loaded.graph, refresh(loaded.graph, backend), backend=backend.name)
     if words.get("dry_run"):
         print_plan(session, made, words.get("output"))
         return Exit.ERROR if made.rejections else Exit.OK
@@ -269,7 +269,7 @@ def _errors(ended: Outcome) -> Iterable[str]:
     """Each failure as az words one, and then what to do."""
     for event in ended.failed:
         if event.error is not None:
-            first, *more = outcome.said_of(event.error)
+            first, *more = outcome.error_lines(event.error)
             yield "\n  ".join([f"ERROR: {first}", *more])
     for event in ended.skipped:
         if event.because is not None:

@@ -15,7 +15,7 @@ from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths, new_report
 from mlctl.config.loader import Loader
 from mlctl.kinds import Resource
-from mlctl.source import Found
+from mlctl.source import SourceFile
 
 _NAME = "<converted>"
 
@@ -77,7 +77,7 @@ def _sound(session: Session, text: str) -> bool:
     """Whether what was made is valid; says what is not."""
     report = new_report(None, None, strict=False)
     documents = source.load(_NAME, text, report)
-    found = Found(_NAME, explicit=True)
+    found = SourceFile(_NAME, explicit=True)
     Loader(report, session.today).check([(found, document) for document in documents])
     if report.failed or not session.quiet:
         session.show(report)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mlctl.cli.examples import Example
 from mlctl.cli.parser.tree import ARGUMENTS, Node, Option
+from mlctl.render.style import Style, Styler
 
 _LAST = ("Global Policy Arguments", "Global Arguments")  # where az has them
 _INDENT = " " * 4
@@ -126,4 +127,4 @@ def _hanging(head: str, body: str, width: int, hang: int | None = None) -> list[
 
 def _inked(part: str, *, color: bool) -> str:
     title, _, rest = part.partition("\n")
-    return f"\x1b[1m{title}\x1b[0m\n{rest}" if color else part
+    return f"{Styler(color).apply(title, Style.BOLD)}\n{rest}"

@@ -18,10 +18,10 @@ from mlctl.config.rules import (
     scripts,
     sizes,
 )
-from mlctl.config.rules.base import Check, Facts
+from mlctl.config.rules.base import RuleCheck, RuleContext
 from mlctl.diagnostics import Diagnostic, Rule
 
-__all__ = ["RULES", "Facts", "check"]
+__all__ = ["RULES", "RuleContext", "check"]
 
 RULES: tuple[Rule, ...] = tuple(
     sorted(
@@ -42,7 +42,7 @@ RULES: tuple[Rule, ...] = tuple(
     )
 )
 
-_CHECKS: tuple[Check, ...] = (
+_CHECKS: tuple[RuleCheck, ...] = (
     names.duplicates,
     names.conflicts,
     paths.missing_paths,
@@ -78,7 +78,7 @@ _CHECKS: tuple[Check, ...] = (
 )
 
 
-def check(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
+def check(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
     """What the rules find, in no order; documents with errors of type are no obstacle."""
     for one in _CHECKS:
         yield from one(graph, facts)

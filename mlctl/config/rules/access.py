@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import (
-    Facts,
+    RuleContext,
     declared,
     finding,
     holds,
@@ -119,7 +119,7 @@ ACCESS_RULES = (
 )
 
 
-def login(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def login(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC310 and MLC311."""
     for cluster in declared(graph, "compute"):
         # What `show` printed has no secrets, and can be applied again all the same.
@@ -142,7 +142,7 @@ def login(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def secrets(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def secrets(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC312 and MLC313; no label is on a secret's own line, for lines with labels are printed."""
     for cluster in declared(graph, "compute"):
         password = cluster.text("ssh_settings", "admin_password")
@@ -164,7 +164,7 @@ def secrets(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def identity(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def identity(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC314 and MLC315."""
     ids = ("identity", "user_assigned_identities")
     for resource in declared(graph):
@@ -191,7 +191,7 @@ def identity(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def network(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def network(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC316 and MLC317."""
     for cluster in declared(graph, "compute"):
         vnet, subnet = (cluster.text("network_settings", key) for key in ("vnet_name", "subnet"))

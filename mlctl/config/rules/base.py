@@ -20,7 +20,7 @@ from mlctl.schema.text import nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RuleContext:
     """What the rules may know of the world beyond the files.
 
     `exists` says whether a path is there, and raises nothing. `planning` is true for `plan` and
@@ -34,7 +34,7 @@ class Facts:
     script: Callable[[Path], str | None] = lambda _path: None
 
 
-Check: TypeAlias = Callable[[Graph, Facts], Iterator[Diagnostic]]
+RuleCheck: TypeAlias = Callable[[Graph, RuleContext], Iterator[Diagnostic]]
 
 
 def declared(graph: Graph, kind: str | None = None) -> Iterator[Resource]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mlctl import catalog
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import (
-    Facts,
+    RuleContext,
     count,
     declared,
     finding,
@@ -73,7 +73,7 @@ _ELSEWHERE = ("usgov", "usdod", "ussec", "usnat", "china", "bleu", "delos")
 _EARLY = ("euap", "stage", "stg")
 
 
-def min_over_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def min_over_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC301."""
     for cluster in declared(graph, "compute"):
         least, most = cluster.number("min_instances"), count(cluster, "max_instances")
@@ -91,7 +91,7 @@ def min_over_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
         )
 
 
-def no_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def no_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC302."""
     for cluster in declared(graph, "compute"):
         if lacks(cluster, "max_instances"):
@@ -104,7 +104,7 @@ def no_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def zero_idle_time(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def zero_idle_time(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC303."""
     for cluster in declared(graph, "compute"):
         if cluster.number("idle_time_before_scale_down") == 0:
@@ -117,7 +117,7 @@ def zero_idle_time(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def unknown_region(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def unknown_region(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC307."""
     for resource in declared(graph):
         place = resource.text("location")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import Facts, declared, finding, holds, lacks
+from mlctl.config.rules.base import RuleContext, declared, finding, holds, lacks
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.schema.text import listed, nearest
@@ -110,7 +110,7 @@ _PIPELINE_SETTINGS = (
 )
 
 
-def count_twice(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def count_twice(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC320."""
     for deployment in declared(graph, "batch-deployment"):
         if holds(deployment, "settings", "instance_count") and holds(deployment, "resources"):
@@ -127,7 +127,7 @@ def count_twice(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def file_name(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def file_name(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC321."""
     for deployment in declared(graph, "batch-deployment"):
         for above in _SETTINGS:
@@ -146,7 +146,7 @@ def file_name(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
                 )
 
 
-def dropped(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def dropped(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC322."""
     for deployment in declared(graph, "batch-deployment"):
         if deployment.form.name != "model" or not holds(deployment, "settings"):
@@ -164,7 +164,7 @@ def dropped(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
                 )
 
 
-def short_timeout(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def short_timeout(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC323: 30 as written, or left out of `retry_settings` that are written."""
     for deployment in declared(graph, "batch-deployment"):
         for above in _SETTINGS:
@@ -181,7 +181,7 @@ def short_timeout(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
                 )
 
 
-def no_environment(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def no_environment(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC324."""
     script = ("code_configuration", "scoring_script")
     for deployment in declared(graph, "batch-deployment"):
@@ -197,7 +197,7 @@ def no_environment(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def pipeline_settings(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def pipeline_settings(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC325 and MLC326."""
     for deployment in declared(graph, "batch-deployment"):
         if deployment.form.name != "pipeline":

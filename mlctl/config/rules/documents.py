@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import Facts, declared, everything, finding
+from mlctl.config.rules.base import RuleContext, declared, everything, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Kind
 from mlctl.kinds.field import Schema, resolve
@@ -37,7 +37,7 @@ OLD_SCHEMA = Rule(
 DOCUMENT_RULES = (READ_ONLY, OLD_SCHEMA)
 
 
-def read_only(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def read_only(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC330: once for each resource, at the first of them."""
     for resource in everything(graph):
         data = resource.get()
@@ -55,7 +55,7 @@ def read_only(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def old_schema(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def old_schema(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC331."""
     for resource in declared(graph):
         url = (resource.text("$schema") or "").strip()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mlctl.catalog import limits
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import (
-    Facts,
+    RuleContext,
     count,
     declared,
     finding,
@@ -104,7 +104,7 @@ _OPTIONAL = re.compile(r"\[[^\[\]]*\]")
 _CHECKPOINT = re.compile(r"checkpoint|ckpt", re.IGNORECASE)
 
 
-def spot_on_cluster(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def spot_on_cluster(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC341."""
     for job in declared(graph, JOB.name):
         if word(job, *_TIER) == "spot" and not is_serverless(job):
@@ -118,7 +118,7 @@ def spot_on_cluster(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def unknown_binding(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def unknown_binding(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC342, once for each name."""
     for job in declared(graph, JOB.name):
         needed = _OPTIONAL.sub("", job.text("command") or "")
@@ -137,7 +137,7 @@ def unknown_binding(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
                 )
 
 
-def over_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def over_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC343."""
     for job, cluster in _on_clusters(graph):
         asked, most = count(job, *_NODES), count(cluster, "max_instances")
@@ -155,7 +155,7 @@ def over_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def over_lifetime(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def over_lifetime(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC344."""
     for job in declared(graph, JOB.name):
         taken = _taken_away(graph, job)
@@ -172,7 +172,7 @@ def over_lifetime(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def late_checkpoints(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def late_checkpoints(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC345."""
     for job in declared(graph, JOB.name):
         outputs = job.get("outputs")
@@ -188,7 +188,7 @@ def late_checkpoints(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
                 )
 
 
-def type_ignored(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def type_ignored(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC346."""
     for job, cluster in _on_clusters(graph):
         wanted, size = job.text(*_TYPE), str(cluster.effective("size"))

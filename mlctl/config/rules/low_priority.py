@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import Facts, count, declared, finding, word
+from mlctl.config.rules.base import RuleContext, count, declared, finding, word
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
 
@@ -40,7 +40,7 @@ LOW_PRIORITY_RULES = (SINGLE_NODE, OVER_MAX)
 _NODES = ("resources", "instance_count")
 
 
-def single_node(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def single_node(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC308, once per cause: at the cluster, or at each deployment that asks for one node only."""
     for cluster in declared(graph, "compute"):
         if _is_low_priority(cluster) and cluster.number("max_instances") == 1:
@@ -70,7 +70,7 @@ def single_node(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
             )
 
 
-def over_max(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def over_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC309."""
     for deployment, cluster in _uses(graph):
         asked, most = count(deployment, *_NODES), count(cluster, "max_instances")

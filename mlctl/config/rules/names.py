@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import Facts, everything, finding
+from mlctl.config.rules.base import RuleContext, everything, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, Resource
 from mlctl.pointer import Data, Pointer, dotted
@@ -40,7 +40,7 @@ CONFLICT = Rule(
 NAME_RULES = (DUPLICATE, CONFLICT)
 
 
-def duplicates(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def duplicates(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC201."""
     for first, second in graph.repeated:
         if second.owner is not None:  # what two deployments share is theirs both
@@ -57,7 +57,7 @@ def duplicates(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
         )
 
 
-def conflicts(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def conflicts(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC202; two documents are MLC201 already."""
     known: dict[Address, Resource] = {}
     for asset in everything(graph):

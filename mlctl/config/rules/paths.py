@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import Facts, everything, finding, has_placeholder
+from mlctl.config.rules.base import RuleContext, everything, finding, has_placeholder
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.kinds.field import Form
@@ -48,7 +48,7 @@ _INSIDE: dict[Pointer, Pointer] = {
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
-def missing_paths(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
+def missing_paths(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC203, or MLC204 when planning; what belongs inside a folder, only where the folder is."""
     for resource in everything(graph):
         for at in (*_path_fields(resource.form), *_entries(resource)):
@@ -70,7 +70,9 @@ def local(resource: Resource, at: Pointer) -> Path | None:
     return None if _SCHEME.match(bare) else resource.document.folder / bare
 
 
-def _inside(resource: Resource, folder: Pointer, path: Path, facts: Facts) -> Iterator[Diagnostic]:
+def _inside(
+    resource: Resource, folder: Pointer, path: Path, facts: RuleContext
+) -> Iterator[Diagnostic]:
     for at, where in _INSIDE.items():
         name = resource.text(*map(str, at))
         if where != folder or not name or path.suffix == ".py" or has_placeholder(name):
@@ -80,7 +82,7 @@ def _inside(resource: Resource, folder: Pointer, path: Path, facts: Facts) -> It
 
 
 def _missing(
-    resource: Resource, at: Pointer, path: Path, facts: Facts, inside: Path | None = None
+    resource: Resource, at: Pointer, path: Path, facts: RuleContext, inside: Path | None = None
 ) -> Diagnostic:
     where = f"there is no `{path.name}` in `{inside}`" if inside else f"`{path}` does not exist"
     return finding(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import Facts, declared, finding
+from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 
 CLASSIC_SERVICE = Rule(
@@ -27,7 +27,7 @@ POOL_RULES = (CLASSIC_SERVICE,)
 _CLASSIC = re.compile(r"https://[^/]+/workspaces/[^/]+/services/", re.IGNORECASE)
 
 
-def classic_service(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def classic_service(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC340."""
     for pool in declared(graph, "batch-pool"):
         if _CLASSIC.match(pool.text("swagger_url") or ""):

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import Facts, declared, finding, has_placeholder
+from mlctl.config.rules.base import RuleContext, declared, finding, has_placeholder
 from mlctl.config.rules.paths import local
-from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, Source, Span
+from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, SourceText, Span
 from mlctl.kinds import Resource
 
 _CODE = ("code_configuration", "code")
@@ -30,7 +30,7 @@ BROKEN_SCRIPT = Rule(
 SCRIPT_RULES = (BROKEN_SCRIPT,)
 
 
-def broken_script(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
+def broken_script(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC327; a script that is not there is a path that is not there (MLC203)."""
     for deployment in declared(graph, "batch-deployment"):
         path = _script(deployment)
@@ -44,7 +44,7 @@ def broken_script(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
                 deployment.label(_SCRIPT),
                 f"`{path}` is no Python: line {line + 1}: {error.msg}",
                 "correct the script",
-                _place(Source(str(path), text), line, error),
+                _place(SourceText(str(path), text), line, error),
             )
 
 
@@ -68,7 +68,7 @@ def _error(text: str) -> SyntaxError | None:
     return None
 
 
-def _place(source: Source, line: int, error: SyntaxError) -> Label:
+def _place(source: SourceText, line: int, error: SyntaxError) -> Label:
     """Where in the script the parser stopped."""
     length = len(source.lines[line]) if line < len(source.lines) else 0
     begin = min(max((error.offset or 1) - 1, 0), max(length - 1, 0))

@@ -9,7 +9,7 @@ from datetime import date
 from mlctl import catalog
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import (
-    Facts,
+    RuleContext,
     declared,
     finding,
     has_placeholder,
@@ -91,7 +91,7 @@ _TIERS: dict[tuple[str, ...], tuple[tuple[str, ...], str, str]] = {
 _DEDICATED_ONLY = re.compile(r"standard_(?:b\d+(?:ls|ms|s)|.+_promo)")
 
 
-def retired_size(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
+def retired_size(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC304 and MLC305: the two sides of one day."""
     for resource, at, size in _sizes(graph):
         end = catalog.retirement(size)
@@ -108,7 +108,7 @@ def retired_size(graph: Graph, facts: Facts) -> Iterator[Diagnostic]:
         )
 
 
-def unknown_size(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def unknown_size(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC306."""
     for resource, at, size in _sizes(graph):
         if catalog.find_size(size) or _is_named_like_one(size):
@@ -123,7 +123,7 @@ def unknown_size(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
         )
 
 
-def not_low_priority(graph: Graph, _facts: Facts) -> Iterator[Diagnostic]:
+def not_low_priority(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC318."""
     for resource, at, size in _sizes(graph):
         tier, spare, lasting = _TIERS[at]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.upload import Sort
+from mlctl.kinds.upload import UploadTarget
 
 _FIXED = {"x-ms-mutability": ["create", "read"]}
 
@@ -13,7 +13,7 @@ CODE = Kind(
     collection="codes",
     versioned=True,
     az=False,
-    content=Sort.CODE,
+    content=UploadTarget.CODE,
     given={
         "title": "Code",
         "properties": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.upload import Sort
+from mlctl.kinds.upload import UploadTarget
 
 COMPONENT = Kind(
     name="component",
@@ -11,7 +11,7 @@ COMPONENT = Kind(
     collection="components",
     versioned=True,
     az=False,
-    content=Sort.COMPONENT,
+    content=UploadTarget.COMPONENT,
     given={
         "title": "Component",
         "properties": {

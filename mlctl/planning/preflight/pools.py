@@ -10,7 +10,7 @@ from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Change
-from mlctl.planning.refresh import Survey
+from mlctl.planning.refresh import LiveState
 
 POOL_LIMIT = Rule(
     "MLC409",
@@ -41,10 +41,10 @@ def too_many(change: Change, resource: Resource, limit: Usage, more: int) -> Dia
     )
 
 
-def too_large(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """Pools that ask for more VMs than the account allows; those that only shrink pass."""
     region, name = _VMS
-    known = (one.limit for one in world.usage.get(region, ()) if one.family == name)
+    known = (one.limit for one in live_state.usage.get(region, ()) if one.family == name)
     most = next(known, None)
     for change in changes:
         wanted = change.values.get(_AT) if change.address.kind == "batch-pool" else None

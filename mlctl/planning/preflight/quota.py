@@ -16,7 +16,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import decode
 from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import pools
-from mlctl.planning.refresh import Survey
+from mlctl.planning.refresh import LiveState
 from mlctl.pointer import Data, Pointer
 
 QUOTA = Rule(
@@ -34,10 +34,10 @@ QUOTA = Rule(
 _Pool: TypeAlias = tuple[str, str]
 
 
-def exceeded(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """Each quota that the plan as a whole would exceed, at everything that asks for more."""
-    for pool, moves in _moves(changes, world).items():
-        limit, more = _limit(pool, world), sum(move.more for move in moves)
+    for pool, moves in _moves(changes, live_state).items():
+        limit, more = _limit(pool, live_state), sum(move.more for move in moves)
         if limit is None or limit.limit is None or limit.used + more <= limit.limit:
             continue
         for change in (move.change for move in moves if move.asks):
@@ -48,11 +48,11 @@ def exceeded(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
                     yield _over(change, change.resource, pool, limit, more)
 
 
-def waits(changes: Sequence[Change], world: Survey) -> dict[Address, tuple[Address, ...]]:
+def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tuple[Address, ...]]:
     """What must not grow before others have shrunk or gone, because a quota is tight."""
     found: dict[Address, tuple[Address, ...]] = {}
-    for pool, moves in _moves(changes, world).items():
-        limit = _limit(pool, world)
+    for pool, moves in _moves(changes, live_state).items():
+        limit = _limit(pool, live_state)
         if limit is None or limit.limit is None:
             continue
         growth = sum(move.more for move in moves if move.more > 0)
@@ -88,9 +88,9 @@ def _over(change: Change, resource: Resource, pool: _Pool, limit: Usage, more: i
     )
 
 
-def _limit(pool: _Pool, world: Survey) -> Usage | None:
+def _limit(pool: _Pool, live_state: LiveState) -> Usage | None:
     region, family = pool
-    return next((one for one in world.usage.get(region, ()) if one.family == family), None)
+    return next((one for one in live_state.usage.get(region, ()) if one.family == family), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ class _Move:
     asks: bool
 
 
-def _moves(changes: Sequence[Change], world: Survey) -> dict[_Pool, list[_Move]]:
+def _moves(changes: Sequence[Change], live_state: LiveState) -> dict[_Pool, list[_Move]]:
     """What every change of a cluster or a Batch Pool means for each quota."""
     found: dict[_Pool, list[_Move]] = defaultdict(list)
     for change in changes:
         if change.action is not Action.NO_OP and change.address.kind in ("compute", "batch-pool"):
-            had, wanted = _claims(change, world)
+            had, wanted = _claims(change, live_state)
             for pool in sorted(had.keys() | wanted.keys()):
                 more = wanted.get(pool, 0) - had.get(pool, 0)
                 made = change.action in (Action.CREATE, Action.REPLACE)
@@ -120,21 +120,21 @@ def _moves(changes: Sequence[Change], world: Survey) -> dict[_Pool, list[_Move]]
     return found
 
 
-def _claims(change: Change, world: Survey) -> tuple[dict[_Pool, int], dict[_Pool, int]]:
+def _claims(change: Change, live_state: LiveState) -> tuple[dict[_Pool, int], dict[_Pool, int]]:
     """What a resource holds of the quotas, and what it would hold after the change."""
-    live = change.live or world.leaving.get(change.address)
+    live = change.live or live_state.deleting.get(change.address)
     if change.address.kind == "batch-pool":
         return (
             {pools.POOLS: 1} if live else {},
             {pools.POOLS: 1} if change.action is not Action.DELETE else {},
         )
     form = kind_of(change.address).forms[0]
-    had = decode(live.body, form, world.scope, own=False) if live else {}
-    held = _cores(had, world.location) if live else {}
+    had = decode(live.body, form, live_state.scope, own=False) if live else {}
+    held = _cores(had, live_state.location) if live else {}
     if change.action is Action.DELETE:
         return held, {}
     kept = had if change.live else {}
-    return held, _cores({**kept, **change.values}, world.location)
+    return held, _cores({**kept, **change.values}, live_state.location)
 
 
 def _cores(values: Mapping[Pointer, Data], location: str) -> dict[_Pool, int]:

@@ -12,7 +12,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import pools, quota
-from mlctl.planning.refresh import Survey
+from mlctl.planning.refresh import LiveState
 
 MISSING = Rule(
     "MLC402",
@@ -120,20 +120,20 @@ def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
             )
 
 
-def refusals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+def refusals(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """Names, quotas, and what others still use."""
-    yield from _names(changes, world)
-    yield from quota.exceeded(changes, world)
-    yield from pools.too_large(changes, world)
-    yield from _in_use(changes, world)
+    yield from _names(changes, live_state)
+    yield from quota.exceeded(changes, live_state)
+    yield from pools.too_large(changes, live_state)
+    yield from _in_use(changes, live_state)
 
 
-def removals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+def removals(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """What others still use, and default deployments whose endpoint stays."""
-    yield from _in_use(changes, world)
+    yield from _in_use(changes, live_state)
     gone = {change.address for change in changes}
     for change in changes:
-        endpoint = world.live.get(change.address.up) if change.address.up else None
+        endpoint = live_state.live.get(change.address.up) if change.address.up else None
         if endpoint is not None and endpoint.address not in gone:
             default = pointer.get(endpoint.body, ("properties", "defaults", "deploymentName"))
             if default and str(default).casefold() == change.address.name.casefold():
@@ -141,7 +141,7 @@ def removals(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
                 yield _removal(DEFAULT_DELETED, change, what)
 
 
-def _in_use(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
+def _in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """What is deleted while something that stays stands on it.
 
     A cluster that is made anew comes back under its name, and its deployments stay as they are; an
@@ -149,7 +149,7 @@ def _in_use(changes: Sequence[Change], world: Survey) -> Iterator[Diagnostic]:
     """
     gone = {one.address for one in changes if "delete" in one.action.value}
     for change in changes:
-        used_by = world.users.get(change.address, []) if change.address in gone else []
+        used_by = live_state.used_by.get(change.address, []) if change.address in gone else []
         if change.action is Action.REPLACE:
             used_by = [one for one in used_by if one.up == change.address]
         left = [one for one in used_by if one not in gone]
@@ -168,9 +168,9 @@ def _some(addresses: Sequence[Address], shown: int = 3) -> str:
     return named + (f" and {len(addresses) - shown} more" if len(addresses) > shown else "")
 
 
-def _names(changes: Iterable[Change], world: Survey) -> Iterator[Diagnostic]:
+def _names(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     for change in changes:
-        who = world.taken.get(change.address)
+        who = live_state.taken.get(change.address)
         if who is not None and "create" in change.action.value and change.resource:
             yield Diagnostic(
                 NAME_TAKEN,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.applying.events import Event, NotEffective, State
+from mlctl.applying.events import NotEffective, StepEvent, StepState
 from mlctl.applying.executor import apply
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import NotFound, Operation, Permanent, Transient
@@ -18,7 +18,7 @@ from mlctl.emulator.http.messages import LOST
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import fingerprint
-from mlctl.planning.steps import Step, Verb, Work
+from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.http_faults import OperationStyle
@@ -43,7 +43,7 @@ def troubled(fault: CallFault, **settings: Any) -> Azure:
     return azure(emulated(store, **settings))
 
 
-def outcome(client: Azure, step: Step, read: dict[Address, str | None]) -> Event:
+def outcome(client: Azure, step: Step, read: dict[Address, str | None]) -> StepEvent:
     """How carrying out one step ended."""
     work = Work("azure", SCOPE, (step,), read)
     *_, last = apply(work, client.backend, parallelism=1, stop=threading.Event())
@@ -261,29 +261,29 @@ def test_the_nodes_of_a_cluster_are_those_that_the_service_knows() -> None:
 def test_a_change_that_the_service_takes_and_ignores_is_found_out() -> None:
     client = troubled(CallFault(FaultKind.IGNORE, "put", nth=2))
     before = put(client.backend, CPU, cluster())
-    larger = Step(0, CPU, Verb.PUT, CPU, "Modifying", cluster(vmSize="Standard_DS4_v2"))
+    larger = Step(0, CPU, StepRole.UPDATE, CPU, cluster(vmSize="Standard_DS4_v2"))
     known = fingerprint(before, KINDS["compute"], SCOPE)
     last = outcome(client, larger, {CPU: known})
     assert isinstance(last.error, NotEffective)
-    assert [one.at for one in last.error.wrong] == [("size",)]
+    assert [one.at for one in last.error.mismatches] == [("size",)]
 
 
 def test_a_write_whose_answer_is_lost_is_read_back_before_it_is_called_a_failure() -> None:
     client = troubled(CallFault(FaultKind.DROP, "put"))
-    made = Step(0, CPU, Verb.PUT, CPU, "Creating", cluster())
-    assert outcome(client, made, {CPU: None}).state is State.DONE
+    made = Step(0, CPU, StepRole.CREATE, CPU, cluster())
+    assert outcome(client, made, {CPU: None}).state is StepState.DONE
     assert [one.method for one in client.transport.seen].count("PUT") == 1
 
 
 def test_a_write_that_was_lost_on_its_way_is_sent_again() -> None:
     client = behind(("PUT *", says(200, cut=LOST)))
-    made = Step(0, CPU, Verb.PUT, CPU, "Creating", cluster())
-    assert outcome(client, made, {CPU: None}).state is State.DONE
+    made = Step(0, CPU, StepRole.CREATE, CPU, cluster())
+    assert outcome(client, made, {CPU: None}).state is StepState.DONE
     assert [one.method for one in client.transport.seen].count("PUT") == 2
 
 
 def test_a_write_that_is_throttled_is_sent_again_when_the_service_says() -> None:
     client = behind(("PUT *", no(429, headers={"retry-after": "20"})))
-    made = Step(0, CPU, Verb.PUT, CPU, "Creating", cluster())
-    assert outcome(client, made, {CPU: None}).state is State.DONE
+    made = Step(0, CPU, StepRole.CREATE, CPU, cluster())
+    assert outcome(client, made, {CPU: None}).state is StepState.DONE
     assert 20 <= client.clock.slept[0] <= 24

@@ -13,7 +13,7 @@ from mlctl.backends.ports.backend import Permanent, Transient
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import LOST
 from mlctl.kinds.address import Address
-from mlctl.kinds.upload import Sort, Upload
+from mlctl.kinds.upload import Upload, UploadTarget
 from tests.builders.azure import TOKEN, Azure, Between, azure, emulated, says
 
 CODE = Address("code", "0c0de0de-0000-4000-8000-000000000000", None, "1")
@@ -46,7 +46,9 @@ def of(path: Path, address: Address = CODE) -> Upload:
     """The upload of a file or folder that an asset names."""
     code = address.kind == "code"
     digest = code_hash(path) if code else asset_hash(path)
-    return Upload(Sort.CODE if code else Sort.ASSET, str(path), digest, WIRES[address.kind])
+    return Upload(
+        UploadTarget.CODE if code else UploadTarget.ASSET, str(path), digest, WIRES[address.kind]
+    )
 
 
 def uploaded(client: Azure, path: Path, address: Address = CODE) -> str:
@@ -156,7 +158,7 @@ def test_content_that_has_changed_since_the_plan_is_refused(source: Path) -> Non
 
 
 def test_content_that_is_gone_is_refused(tmp_path: Path) -> None:
-    gone = Upload(Sort.ASSET, str(tmp_path / "gone"), "0", WIRES["model"])
+    gone = Upload(UploadTarget.ASSET, str(tmp_path / "gone"), "0", WIRES["model"])
     with pytest.raises(Permanent, match="cannot read"):
         behind().backend.upload(MODEL, {"properties": {}}, gone)
 

@@ -216,7 +216,7 @@ def test_the_same_path_from_two_folders_is_two_contents() -> None:
     inline = "model: {name: m, version: 1, path: ./m}\n"
     one = DEPLOYMENT.replace("model: azureml:heart@latest\n", inline)
     texts = {"a/x.yml": one, "b/y.yml": one.replace("classifier", "other")}
-    found = check_files(texts, rules.Facts(TODAY, lambda _: True))
+    found = check_files(texts, rules.RuleContext(TODAY, lambda _: True))
     assert [one.message for one in found] == [
         "`model/m:1` is described in two ways: `path` differs"
     ]
@@ -225,7 +225,7 @@ def test_the_same_path_from_two_folders_is_two_contents() -> None:
 def test_the_same_image_from_two_folders_is_one_content() -> None:
     one = DEPLOYMENT + "environment: {name: e, version: 1, image: i}\n"
     texts = {"a/x.yml": one, "b/y.yml": one.replace("classifier", "other")}
-    assert codes(check_files(texts, rules.Facts(TODAY, lambda _: True))) == []
+    assert codes(check_files(texts, rules.RuleContext(TODAY, lambda _: True))) == []
 
 
 def test_an_inline_mlflow_model_needs_no_environment() -> None:

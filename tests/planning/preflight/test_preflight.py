@@ -10,7 +10,7 @@ from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
 from mlctl.planning.planner import removal
 from mlctl.planning.preflight import quota, references
-from mlctl.planning.refresh import survey, users
+from mlctl.planning.refresh import find_users, refresh
 from tests.builders.workspace import (
     SCOPE,
     applied,
@@ -184,7 +184,7 @@ def test_what_is_deleted_makes_room_for_what_waits_for_it() -> None:
     backend = with_quota(low_priority=100)
     applied(backend, spot("a-cluster", 20))
     built = graph.build([spot("a-cluster", 20), spot("b-cluster", 20)], SCOPE)
-    world = survey(built, backend)
+    world = refresh(built, backend)
     (old,) = planned(backend, spot("a-cluster", 20), destroying=True).plan.changes
     (new,) = planned(backend, spot("b-cluster", 20)).plan.changes
     assert list(references.refusals([old, new], world)) == []
@@ -279,7 +279,7 @@ def test_deleting_one_live_resource_asks_the_same_questions() -> None:
     applied(backend, *HEART[:2], endpoint(default="blue"), HEART[3])
     known = backend.read([one.address for one in HEART])
     gone = [
-        removal(known[one.address], known, "local", SCOPE, users(backend))
+        removal(known[one.address], known, "local", SCOPE, find_users(backend))
         for one in (HEART[0], HEART[3], HEART[2])
     ]
     assert [codes(made) for made in gone] == [["MLC407"], ["MLC408"], []]
