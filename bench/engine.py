@@ -21,7 +21,7 @@ from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
     ClusterSpec,
-    Settings,
+    SimulationSettings,
     Tier,
 )
 from mlctl.simulator.engine.processes import Poisson
@@ -33,7 +33,7 @@ except ImportError:
     simpy = None
 
 EVER = 1e9
-FAST = Settings(allocation_s=0.0, preparation_s=0.0, replacement_s=180.0)
+FAST = SimulationSettings(allocation_s=0.0, preparation_s=0.0, replacement_s=180.0)
 
 
 def history(seed: str) -> float:

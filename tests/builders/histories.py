@@ -21,16 +21,18 @@ from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
     ClusterSpec,
-    Settings,
+    SimulationSettings,
     Tier,
     TrainingSpec,
 )
-from mlctl.simulator.engine.processes import Preemption
+from mlctl.simulator.engine.processes import PreemptionProcess
 from mlctl.simulator.engine.state import World
 from mlctl.simulator.engine.usage import usage
-from mlctl.simulator.engine.views import Counts, JobView, MiniBatches, Training
+from mlctl.simulator.engine.views import JobView, MiniBatchCounts, NodeCounts, TrainingProgress
 
-AT_ONCE = Settings(allocation_s=0.0, preparation_s=0.0, replacement_s=0.0, provisioning_s=0.0)
+AT_ONCE = SimulationSettings(
+    allocation_s=0.0, preparation_s=0.0, replacement_s=0.0, provisioning_s=0.0
+)
 NO_CANCEL = replace(AT_ONCE, cancel_when_preempted=False)
 HOUR, DAY, EVER = 3600.0, 86_400.0, 1e9
 NO_TIMEOUT = 1e9
@@ -64,19 +66,22 @@ def training(steps: int, seconds: float, *, name: str = "j", **more: object) -> 
 
 
 def world(
-    *commands: Command, settings: Settings = AT_ONCE, seed: str = "tests", watched: bool = True
+    *commands: Command,
+    settings: SimulationSettings = AT_ONCE,
+    seed: str = "tests",
+    watched: bool = True,
 ) -> World:
     """A new cloud after these commands; `watched`: every invariant is checked after every event."""
     made = World(seed, settings=settings)
     if watched:
-        made.watch = invariants.verify
+        made.observer = invariants.verify
     for command in commands:
         cluster_commands.carry_out(made, command)
     return made
 
 
 def of(
-    spec: ClusterSpec, job: BatchSpec | TrainingSpec, *losses: Preemption
+    spec: ClusterSpec, job: BatchSpec | TrainingSpec, *losses: PreemptionProcess
 ) -> tuple[Command, ...]:
     """The commands of a history: a cluster, what takes its nodes, and a job on it."""
     submit = SubmitBatch(job) if isinstance(job, BatchSpec) else SubmitTraining(job)
@@ -93,7 +98,7 @@ def ended(made: World, job: str = "j", limit: float = EVER) -> JobView:
     return views.job(made, job)
 
 
-def counts(made: World, at: float) -> Counts:
+def counts(made: World, at: float) -> NodeCounts:
     """The nodes of `c` at a later moment."""
     engine.run(made, at)
     return views.counts(made, "c")
@@ -113,13 +118,13 @@ def lost_at(at: float, nodes: tuple[int, ...], made: World) -> JobView:
     return views.job(made, "j")
 
 
-def mini_batches(view: JobView) -> MiniBatches:
+def mini_batches(view: JobView) -> MiniBatchCounts:
     """The mini-batches of a batch job."""
     assert view.mini_batches is not None
     return view.mini_batches
 
 
-def steps(view: JobView) -> Training:
+def steps(view: JobView) -> TrainingProgress:
     """The steps of a training job."""
     assert view.training is not None
     return view.training
@@ -138,7 +143,7 @@ def lines(events: Iterable[LoggedEvent]) -> list[str]:
 
 
 def repeated(
-    times: int, name: str, commands: Iterable[Command], settings: Settings = AT_ONCE
+    times: int, name: str, commands: Iterable[Command], settings: SimulationSettings = AT_ONCE
 ) -> list[JobView]:
     """The job after each of many histories, which differ in their seed only."""
     todo = tuple(commands)

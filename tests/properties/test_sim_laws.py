@@ -18,14 +18,14 @@ from mlctl.simulator.engine.commands import (
     Configure,
     DeleteCluster,
     DeletePool,
-    Lock,
     Preempt,
     Refused,
     ResizeCluster,
     ResizePool,
     SetCapacity,
+    SetLock,
     SetPreemption,
-    SetTenancy,
+    SetSharedQueue,
     SubmitBatch,
     SubmitPoolJob,
     SubmitTraining,
@@ -35,23 +35,23 @@ from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
     ClusterSpec,
-    Place,
     PoolSpec,
-    Settings,
-    Tenancy,
+    QueueEnd,
+    SharedQueueSettings,
+    SimulationSettings,
     Tier,
     TrainingSpec,
 )
 from mlctl.simulator.engine.processes import (
     ALL,
     Bathtub,
+    CapacitySteps,
     Constant,
     HyperExponential,
+    LossScript,
     OnOff,
     Poisson,
-    Script,
     Shock,
-    Steps,
     Trace,
     Weibull,
 )
@@ -130,19 +130,19 @@ losses = st.one_of(
     st.just(Bathtub(0.475, 1.0, 0.8, 24.0)),
     st.builds(Shock, rates, st.sampled_from([0.0, 0.5, 1.0])),
     st.builds(
-        Script,
+        LossScript,
         st.lists(st.tuples(seconds, few | st.just(ALL)), max_size=4).map(tuple),
     ),
     traces,
 )
 capacities = st.one_of(
     st.builds(Constant, few),
-    st.builds(Steps, st.lists(st.tuples(seconds, few), max_size=4).map(tuple)),
+    st.builds(CapacitySteps, st.lists(st.tuples(seconds, few), max_size=4).map(tuple)),
     st.builds(OnOff, rates, st.sampled_from([60.0, 600.0]), st.none() | few),
     traces,
 )
 behaviours = st.builds(
-    Settings,
+    SimulationSettings,
     allocation_s=seconds,
     preparation_s=seconds,
     replacement_s=st.none() | seconds,
@@ -156,8 +156,8 @@ behaviours = st.builds(
     cancel_grace_s=seconds,
     preempt_counts_as_retry=st.booleans(),
     retries_are_tries=st.booleans(),
-    failed_goes_to=st.sampled_from(Place),
-    preempted_goes_to=st.sampled_from(Place),
+    failed_goes_to=st.sampled_from(QueueEnd),
+    preempted_goes_to=st.sampled_from(QueueEnd),
     training_auto_restart=st.booleans(),
     billing_granularity_s=st.sampled_from([0.0, 1.0]),
     provisioning_s=seconds,
@@ -171,7 +171,7 @@ commands = either(
     st.builds(SubmitTraining, trainings | serverless),
     st.builds(ResizeCluster, st.sampled_from(NAMES), st.none() | few, st.none() | few),
     st.builds(DeleteCluster, st.sampled_from(NAMES)),
-    st.builds(Lock, st.sampled_from(NAMES), st.booleans()),
+    st.builds(SetLock, st.sampled_from(NAMES), st.booleans()),
     st.builds(CancelJob, jobs),
     st.builds(Preempt, st.sampled_from(NAMES), st.none() | st.tuples(few)),
     st.builds(SetPreemption, st.lists(losses, max_size=3).map(tuple)),
@@ -182,7 +182,9 @@ commands = either(
     st.builds(ResizePool, st.just("p"), few),
     st.builds(DeletePool, st.just("p")),
     st.builds(SubmitPoolJob, st.sampled_from(["p1", "p2"]), seconds, st.none() | st.just("p")),
-    st.builds(SetTenancy, st.builds(Tenancy, st.integers(1, 2), rates, st.just(300.0))),
+    st.builds(
+        SetSharedQueue, st.builds(SharedQueueSettings, st.integers(1, 2), rates, st.just(300.0))
+    ),
 )
 
 
@@ -215,7 +217,7 @@ def told(
 ) -> Iterator[LoggedEvent]:
     """The log of a scenario; with `cuts` the state is written down and read back on the way."""
     world = World(scenario.seed)
-    world.watch = invariants.verify if watched else None
+    world.observer = invariants.verify if watched else None
     for gap, command in (*scenario.asked(), (scenario.after, None)):
         start = world.now
         for cut in range(1, cuts + 1):

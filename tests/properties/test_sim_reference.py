@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlctl.simulator.engine.model import Settings
-from mlctl.simulator.engine.processes import Script
+from mlctl.simulator.engine.model import SimulationSettings
+from mlctl.simulator.engine.processes import LossScript
 from tests.builders.histories import (
     batch,
     billed,
@@ -186,7 +186,7 @@ cases = st.builds(
 @settings(max_examples=500)
 @given(cases)
 def test_the_engine_does_what_a_ticking_clock_does(case: Case) -> None:
-    behaviour = Settings(
+    behaviour = SimulationSettings(
         allocation_s=float(case.allocation),
         preparation_s=float(case.preparation),
         replacement_s=float(case.replacement),
@@ -194,7 +194,7 @@ def test_the_engine_does_what_a_ticking_clock_does(case: Case) -> None:
     )
     low = replace(cluster(case.nodes, low=True), idle_s=1e6)
     job = batch(case.n, case.seconds, case.nodes, concurrency=case.slots)
-    losses = Script(tuple((float(at), number) for at, number in case.losses))
+    losses = LossScript(tuple((float(at), number) for at, number in case.losses))
     made = world(*of(low, job, losses), settings=behaviour)
     view, expected = ended(made), Ticking(case).run()
     assert view.status.value == expected.status

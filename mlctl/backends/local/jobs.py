@@ -32,8 +32,8 @@ from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.metrics import Bucket
-from mlctl.simulator.engine.model import Parameter, Tenancy, Tier
-from mlctl.simulator.engine.processes import Capacity, Preemption
+from mlctl.simulator.engine.model import Parameter, SharedQueueSettings, Tier
+from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
 def nodes(place: WorkspaceHandle, cluster: Address) -> list[Node]:
@@ -222,7 +222,7 @@ class LocalEngine:
         with translated():
             disruptions.configure(self.place, changes)
 
-    def set_preemption(self, processes: tuple[Preemption, ...]) -> None:
+    def set_preemption(self, processes: tuple[PreemptionProcess, ...]) -> None:
         """What takes low-priority nodes; nothing where there are no processes.
 
         Raises:
@@ -231,7 +231,7 @@ class LocalEngine:
         with translated():
             disruptions.set_preemption(self.place, processes)
 
-    def set_capacity(self, capacity: Capacity | None, tier: Tier | None) -> None:
+    def set_capacity(self, capacity: CapacityProcess | None, tier: Tier | None) -> None:
         """How many nodes a region has (of a tier, or of each).
 
         Raises:
@@ -266,7 +266,7 @@ class LocalEngine:
             BackendError: it makes no sense.
         """
         with translated():
-            pool_jobs.set_tenancy(self.place, Tenancy(slots, arrivals, mean_s))
+            pool_jobs.set_tenancy(self.place, SharedQueueSettings(slots, arrivals, mean_s))
 
     def used(self, ratio: float) -> list[UsageRow]:
         """Node-hours and cost of everything; `ratio`: of a low-priority price to a dedicated one.

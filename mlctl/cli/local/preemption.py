@@ -19,7 +19,7 @@ from mlctl.cli.session import Session
 from mlctl.kinds.address import Address
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
-    from mlctl.simulator.engine.processes import Capacity, Preemption
+    from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 _T = TypeVar("_T")
 _TRACE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
@@ -167,10 +167,10 @@ def lock(
     return Exit.OK
 
 
-def _preemption(words: Mapping[str, Any]) -> list[Preemption]:
+def _preemption(words: Mapping[str, Any]) -> list[PreemptionProcess]:
     from mlctl.simulator.engine import processes, traces
 
-    found: list[Preemption] = []
+    found: list[PreemptionProcess] = []
     if words["poisson"] is not None:
         found.append(processes.Poisson(*_numbers(words, "poisson", 1)))
     if words["eviction_rate"] is not None:
@@ -189,7 +189,7 @@ def _preemption(words: Mapping[str, Any]) -> list[Preemption]:
     return [one for one in found if not _is_never(one)]
 
 
-def _is_never(process: Preemption) -> bool:
+def _is_never(process: PreemptionProcess) -> bool:
     """A rate of 0 is no process: nothing ever comes of it."""
     from mlctl.simulator.engine.processes import Poisson, Shock
 
@@ -208,10 +208,10 @@ def _band(text: str) -> float:
     return _BANDS[text]
 
 
-def _capacity(words: Mapping[str, Any]) -> list[Capacity]:
+def _capacity(words: Mapping[str, Any]) -> list[CapacityProcess]:
     from mlctl.simulator.engine import processes, traces
 
-    found: list[Capacity] = []
+    found: list[CapacityProcess] = []
     if words["outages"] is not None:
         rate, mean = _numbers(words, "outages", 2)
         found.append(processes.OnOff(rate, mean, words["nodes"]))

@@ -17,7 +17,7 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.jobs import JobStatus
 
 ROOT = "/history/v1.0"
 _SCORING = "logs/azureml/executionlogs.txt"  # where the SDK looks for the log of a pipeline job
@@ -41,7 +41,7 @@ def details(call: Call) -> Response:
         "logFiles": {path: _url(call, name, path) for path, _ in _logs(known)},
         "warnings": [{"source": "mlctl", "message": one} for one in _warnings(known)],
     }
-    if view.status is Status.FAILED:
+    if view.status is JobStatus.FAILED:
         body["error"] = {"error": {"code": "UserError", "message": view.reason}}
     return reply(body)
 
@@ -79,7 +79,7 @@ def _warnings(known: JobRecord) -> Iterator[str]:
     view = known.view
     if view.warning:
         yield view.warning
-    if view.reason and view.status is Status.CANCELED:
+    if view.reason and view.status is JobStatus.CANCELED:
         yield view.reason
 
 

@@ -74,7 +74,7 @@ def delete_command(workspace: int, address: Address) -> CommandData | None:
 
 def lock_command(name: str, *, locked: bool) -> CommandData:
     """The order that a cluster of the engine stands still, or no longer does."""
-    return {"is": "Lock", "name": name, "locked": locked}
+    return {"is": "SetLock", "name": name, "locked": locked}
 
 
 def create_locked_commands(order: CommandData) -> Iterator[CommandData]:

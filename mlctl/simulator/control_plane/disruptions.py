@@ -26,9 +26,9 @@ from mlctl.simulator.engine.commands import (
     SetCapacity,
     SetPreemption,
 )
-from mlctl.simulator.engine.model import Parameter, Settings, Tier
-from mlctl.simulator.engine.nodes import UP
-from mlctl.simulator.engine.processes import Capacity, Preemption
+from mlctl.simulator.engine.model import Parameter, SimulationSettings, Tier
+from mlctl.simulator.engine.nodes import UP_STATES
+from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
 def parameters(place: WorkspaceHandle) -> list[Parameter]:
@@ -43,7 +43,7 @@ def configure(place: WorkspaceHandle, changes: Mapping[str, object]) -> None:
     Raises:
         Refusal: there is no such setting, or a value makes no sense.
     """
-    known = {slot.name: slot for slot in fields(Settings)}
+    known = {slot.name: slot for slot in fields(SimulationSettings)}
     for name in changes:
         if name not in known:
             raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
@@ -52,7 +52,7 @@ def configure(place: WorkspaceHandle, changes: Mapping[str, object]) -> None:
         replay.command(it, Configure(replace(it.world.settings, **wanted)))
 
 
-def set_preemption(place: WorkspaceHandle, processes: tuple[Preemption, ...]) -> None:
+def set_preemption(place: WorkspaceHandle, processes: tuple[PreemptionProcess, ...]) -> None:
     """What takes low-priority nodes; nothing, where there are no processes.
 
     Raises:
@@ -62,7 +62,9 @@ def set_preemption(place: WorkspaceHandle, processes: tuple[Preemption, ...]) ->
         replay.command(it, SetPreemption(processes))
 
 
-def set_capacity(place: WorkspaceHandle, capacity: Capacity | None, tier: Tier | None) -> None:
+def set_capacity(
+    place: WorkspaceHandle, capacity: CapacityProcess | None, tier: Tier | None
+) -> None:
     """How many nodes every region has (of a tier, or of each); None: no limit.
 
     Raises:
@@ -84,7 +86,7 @@ def preempt(place: WorkspaceHandle, cluster: Address, count: int | None) -> int:
         batch_jobs.ensure_in_engine(it, place, world, there)
         name = command_log.engine_name(world.workspace, there.address.name)
         nodes = it.world.clusters[name].nodes
-        up = sorted(number for number, node in nodes.items() if node.state in UP)
+        up = sorted(number for number, node in nodes.items() if node.state in UP_STATES)
         if count is not None and count > len(up):
             has = f"{len(up)} that could be lost" if up else "none that could be lost"
             raise bad(f"Cluster `{there.address.name}` has not {count} nodes, but {has}.")

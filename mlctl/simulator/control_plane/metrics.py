@@ -51,7 +51,7 @@ def of_cluster(
     if found is None:
         raise missing(cluster)
     name = command_log.engine_name(world.workspace, found.address.name)
-    points = list(metrics.points(replay.events(place.store, detail=False), name))
+    points = list(metrics.node_counts(replay.events(place.store, detail=False), name))
     begun = points[0].at if points else world.now
     start = begun if span is None else max(world.now - span, 0.0)
     step = _step(world.now - start) if interval is None else interval
@@ -60,7 +60,7 @@ def of_cluster(
     size = find_size(place.catalog, found.body["properties"]["properties"]["vmSize"])
     opens = floor(start / step) * step
     return [
-        MetricSeries(full, step, tuple(each.times(cores if is_cores else 1) for each in buckets))
+        MetricSeries(full, step, tuple(each.in_cores(cores if is_cores else 1) for each in buckets))
         for full, metric, is_cores in wanted
         for cores in [size.vcpus if size else 1]
         for buckets in [metrics.aggregate(points, metric, opens, world.now, step)]

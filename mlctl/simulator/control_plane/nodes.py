@@ -16,7 +16,7 @@ from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
 from mlctl.simulator.engine.state import NodeState
-from mlctl.simulator.engine.views import Counts, NodeView
+from mlctl.simulator.engine.views import NodeCounts, NodeView
 
 
 def add_node_counts(store: Store, workspace: int, found: Iterable[StoredResource]) -> None:
@@ -63,7 +63,7 @@ def list_nodes(place: WorkspaceHandle, cluster: Address) -> list[NodeInformation
     ]
 
 
-def node_state_counts(counts: Counts) -> dict[str, int]:
+def node_state_counts(counts: NodeCounts) -> dict[str, int]:
     """ARM's `nodeStateCounts`."""
     return {
         "idle": counts.idle,
@@ -90,7 +90,7 @@ def _machine(node: NodeView, key: str, *, public: bool) -> NodeInformation:
     )
 
 
-def _said(counts: Counts) -> dict[str, Data]:
+def _said(counts: NodeCounts) -> dict[str, Data]:
     return {
         "allocationState": "Resizing" if counts.resizing else "Steady",
         "allocationStateTransitionTime": clock.iso(counts.since),

@@ -25,22 +25,22 @@ from mlctl.simulator.engine.commands import (
     Command,
     DeleteCluster,
     DeletePool,
-    Lock,
     Refused,
     ResizeCluster,
     ResizePool,
+    SetLock,
 )
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.model import (
     LOW_PRIORITY_PRICE_RATIO,
     ClusterSpec,
-    Settings,
+    SimulationSettings,
     Tier,
 )
 from mlctl.simulator.engine.state import World
 
 # The control plane's own operations say how long the VMs of a pool take to come.
-ENGINE_SETTINGS = Settings(provisioning_s=0.0)
+ENGINE_SETTINGS = SimulationSettings(provisioning_s=0.0)
 COARSE_SLICE, FINE_SLICE = 20_000, 500  # events of a stride, about
 _FAR = 20_000  # events after which a checkpoint is worth its writing
 _STRIDE = 60.0  # seconds: the first stride through a job's time
@@ -206,7 +206,7 @@ def _run(memo: _Memo, to: float) -> bool:
     """Let time pass, in strides that grow, up to where a checkpoint is worth its writing."""
     world, length = memo.world, _STRIDE
     while world.now < to:
-        ahead = engine.next_at(world)
+        ahead = engine.next_event_time(world)
         near = to if ahead is None else min(to, max(ahead, world.now) + length)
         engine.run(world, near)
         length *= 2
@@ -242,7 +242,7 @@ def _carry_out(world: World, wanted: Command) -> list[LoggedEvent]:
             bounds = (spec.min_instances, spec.max_instances, spec.idle_s)
             wanted = ResizeCluster(spec.name, *bounds)
         case DeleteCluster(name) if name in world.clusters and world.clusters[name].locked:
-            engine.apply(world, Lock(name, locked=False))
+            engine.apply(world, SetLock(name, locked=False))
         case AddPool(spec) if spec.name in world.pools:
             wanted = ResizePool(spec.name, spec.vms)
         case DeleteCluster(name) if name not in world.clusters:
@@ -257,7 +257,7 @@ def _carry_out(world: World, wanted: Command) -> list[LoggedEvent]:
         raise
 
 
-_LATER = (AddCluster, ResizeCluster, DeleteCluster, Lock, AddPool, ResizePool, DeletePool)
+_LATER = (AddCluster, ResizeCluster, DeleteCluster, SetLock, AddPool, ResizePool, DeletePool)
 
 
 def _priced(spec: ClusterSpec) -> ClusterSpec:
@@ -283,7 +283,7 @@ def _save(db: Connection, memo: _Memo) -> None:
 
 def _until(it: EngineTransaction, limit: float, length: float) -> float | None:
     """How far the next stride goes: no further than to the next order; None: there is no way."""
-    now, ahead = it.world.now, engine.next_at(it.world)
+    now, ahead = it.world.now, engine.next_event_time(it.world)
     (to_come,) = it.db.execute("SELECT min(at) FROM orders WHERE at > ?", (now,)).fetchone()
     stops = [] if ahead is None else [max(ahead, now) + length]
     stops += [] if to_come is None else [float(to_come)]

@@ -21,13 +21,13 @@ from mlctl.simulator.engine.commands import (
     ResizePool,
     SetCapacity,
     SetPreemption,
-    SetTenancy,
+    SetSharedQueue,
     SubmitPoolJob,
 )
-from mlctl.simulator.engine.jobs import PoolJob, Status
+from mlctl.simulator.engine.jobs import JobStatus, PoolJob
 from mlctl.simulator.engine.model import PoolSpec, Tier
-from mlctl.simulator.engine.processes import Preemption, Script, Steps
-from mlctl.simulator.engine.state import Bill, Pool, World, tell
+from mlctl.simulator.engine.processes import CapacitySteps, LossScript, PreemptionProcess
+from mlctl.simulator.engine.state import Bill, Pool, World, log_event
 
 _ABANDONED = "the pool was deleted"
 
@@ -36,10 +36,10 @@ def carry_out(world: World, command: Command) -> None:
     """Do what the command asks."""
     match command:
         case SetPreemption(processes):
-            world.preemption = tuple(map(_in_order, processes))
+            world.preemption = tuple(map(_sorted_by_time, processes))
             world.preemption_since = world.now
-            _renew(world, {Tier.LOW_PRIORITY})
-            _expect_losses(world)
+            _apply_processes(world, {Tier.LOW_PRIORITY})
+            _schedule_losses(world)
         case SetCapacity():
             _set_capacity(world, command)
         case Configure(settings):
@@ -47,70 +47,70 @@ def carry_out(world: World, command: Command) -> None:
         case AddPool(spec):
             _add_pool(world, spec)
         case ResizePool(name, vms):
-            tell(world, "POOL", pool=name, vms=vms)
+            log_event(world, "POOL", pool=name, vms=vms)
             batch_pool.resize(world, world.pools[name], vms)
         case DeletePool(name):
             _delete_pool(world, world.pools[name])
         case SubmitPoolJob():
             _submit(world, command)
-        case SetTenancy(tenancy):
-            world.commons.tenancy, world.commons.epoch = tenancy, world.new_epoch()
-            batch_pool.expect_tenant(world)
-            batch_pool.serve_commons(world)
+        case SetSharedQueue(tenancy):
+            world.shared_queue.settings, world.shared_queue.epoch = tenancy, world.new_epoch()
+            batch_pool.schedule_arrival(world)
+            batch_pool.start_shared_queue(world)
         case _:
             raise AssertionError(command)
 
 
-def _in_order(process: Preemption) -> Preemption:
-    if isinstance(process, Script):
-        return Script(tuple(sorted(process.losses, key=lambda loss: loss[0])))
+def _sorted_by_time(process: PreemptionProcess) -> PreemptionProcess:
+    if isinstance(process, LossScript):
+        return LossScript(tuple(sorted(process.losses, key=lambda loss: loss[0])))
     return process
 
 
 def _set_capacity(world: World, command: SetCapacity) -> None:
     capacity, tiers = command.capacity, {command.tier} if command.tier else set(Tier)
-    if isinstance(capacity, Steps):
+    if isinstance(capacity, CapacitySteps):
         capacity = replace(capacity, steps=tuple(sorted(capacity.steps)))
     for tier in sorted(tiers, key=lambda tier: tier.value):
         world.capacity_since[tier] = world.now
         world.capacity.pop(tier, None)
         if capacity is not None:
             world.capacity[tier] = capacity
-    _renew(world, tiers)
+    _apply_processes(world, tiers)
 
 
-def _renew(world: World, tiers: set[Tier]) -> None:
+def _apply_processes(world: World, tiers: set[Tier]) -> None:
     """Let every market of these tiers take what has been set; too much that is up goes at once."""
-    for place in list(world.markets.values()):
+    for place in list(world.capacities.values()):
         if place.tier in tiers:
-            region_capacity.renew(world, place)
+            region_capacity.apply_processes(world, place)
             if place.tier is Tier.LOW_PRIORITY:
                 near = list(preemption.clusters(world, place))
                 preemption.enforce(world, place, near)
                 for cluster in near:
-                    autoscaling.follow(world, cluster)
+                    autoscaling.reconcile(world, cluster)
 
 
-def _expect_losses(world: World) -> None:
+def _schedule_losses(world: World) -> None:
     """What is up may be lost in another way from now on."""
-    for place in world.markets.values():
+    for place in world.capacities.values():
         for cluster, node in preemption.up(preemption.clusters(world, place)):
-            nodes.expect_loss(world, cluster, node)
+            nodes.schedule_loss(world, cluster, node)
 
 
 def _add_pool(world: World, spec: PoolSpec) -> None:
     world.pools[spec.name] = Pool(spec)
-    tell(world, "POOL", pool=spec.name, vms=spec.vms)
+    log_event(world, "POOL", pool=spec.name, vms=spec.vms)
     batch_pool.resize(world, world.pools[spec.name], spec.vms)
 
 
 def _delete_pool(world: World, doomed: Pool) -> None:
     name = doomed.spec.name
-    tell(world, "DELETE", pool=name)
+    log_event(world, "DELETE", pool=name)
     doomed.queue.clear()  # so that no other job starts in the place of one that ends
     for job in world.jobs.values():
         if isinstance(job, PoolJob) and job.pool == name and job.ended is None:
-            batch_pool.end(world, job, Status.FAILED, _ABANDONED)
+            batch_pool.end(world, job, JobStatus.FAILED, _ABANDONED)
     batch_pool.resize(world, doomed, 0)
     bill = Bill("pool", name, Tier.DEDICATED, doomed.billed_s, doomed.spec.price)
     world.bills.append(bill)
@@ -121,5 +121,5 @@ def _submit(world: World, command: SubmitPoolJob) -> None:
     name = command.name
     job = PoolJob(name, world.now, duration_s=command.duration_s, pool=command.pool or "")
     world.jobs[name] = job
-    tell(world, "SUBMIT", job=name, pool=command.pool)
+    log_event(world, "SUBMIT", job=name, pool=command.pool)
     batch_pool.submit(world, job)

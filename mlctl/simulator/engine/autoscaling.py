@@ -21,7 +21,7 @@ from mlctl.simulator.engine.jobs import BatchJob, TrainingJob
 from mlctl.simulator.engine.state import (
     Bill,
     Cluster,
-    Kind,
+    EventKind,
     Node,
     NodeState,
     World,
@@ -30,41 +30,41 @@ from mlctl.simulator.engine.state import (
 
 _IDLE, _ALLOCATING, _PREEMPTED = NodeState.IDLE, NodeState.ALLOCATING, NodeState.PREEMPTED
 _LEAVING, _UNUSABLE = NodeState.LEAVING, NodeState.UNUSABLE
-_LEAST_USED = (
+_REMOVAL_ORDER = (
     *(_LEAVING, _UNUSABLE, _PREEMPTED, _ALLOCATING, _IDLE),
     *(NodeState.PREPARING, NodeState.RUNNING),
 )
 
 
-def follow(world: World, cluster: Cluster) -> None:
+def reconcile(world: World, cluster: Cluster) -> None:
     """Draw the conclusions from whatever has just happened to the cluster."""
     if cluster.spec.ephemeral and not cluster.jobs:
-        close(world, cluster)
+        delete_cluster(world, cluster)
         return
-    _assign(world, cluster)
+    _assign_idle(world, cluster)
     if not cluster.locked:
-        _fit(world, cluster)
-    settle(world, cluster)
+        _scale(world, cluster)
+    update_state(world, cluster)
 
 
-def employ(world: World, cluster: Cluster, node: Node) -> None:
+def assign(world: World, cluster: Cluster, node: Node) -> None:
     """`follow` where nothing but a node has come: no other number of nodes is sought.
 
     A node that is ready is usable for the job that it was brought up for, from before its first
     mini-batch there.
     """
     if node.state is _IDLE:
-        job = world.jobs.get(node.account)
-        if isinstance(job, BatchJob) and batch.may_have_more(job):
-            batch.adopt(world, job, node)
-    _assign(world, cluster)
-    settle(world, cluster)
+        job = world.jobs.get(node.payer)
+        if isinstance(job, BatchJob) and batch.can_use_node(job):
+            batch.add_usable_node(world, job, node)
+    _assign_idle(world, cluster)
+    update_state(world, cluster)
 
 
-def settle(world: World, cluster: Cluster) -> None:
+def update_state(world: World, cluster: Cluster) -> None:
     """Start the timers of nodes that stay idle, and keep the allocation state."""
-    if cluster.shelves[_IDLE]:
-        _arm(world, cluster)
+    if cluster.nodes_by_state[_IDLE]:
+        _start_idle_timers(world, cluster)
     resizing = is_resizing(world, cluster)
     if resizing is not cluster.resizing:
         cluster.resizing = resizing
@@ -73,85 +73,85 @@ def settle(world: World, cluster: Cluster) -> None:
 
 def is_resizing(world: World, cluster: Cluster) -> bool:
     """`allocationState`: nodes are coming, going or to be replaced, or cannot."""
-    allocating, _, _, _, _, leaving, preempted = cluster.shelves
+    allocating, _, _, _, _, leaving, preempted = cluster.nodes_by_state
     if allocating or leaving or preempted:
         return True
-    return cluster.locked and target(world, cluster) > have(cluster)
+    return cluster.locked and target_nodes(world, cluster) > current_nodes(cluster)
 
 
-def target(world: World, cluster: Cluster) -> int:
+def target_nodes(world: World, cluster: Cluster) -> int:
     """R2, R14: the nodes that the jobs seek, within the cluster's bounds."""
     spec, seek = cluster.spec, 0
     for name in cluster.jobs:
         job = world.jobs[name]
         if isinstance(job, BatchJob):
-            seek += batch.wanted(job)
+            seek += batch.wanted_nodes(job)
         elif isinstance(job, TrainingJob):
             seek += job.spec.instance_count
     return max(spec.min_instances, min(seek, spec.max_instances))
 
 
-def have(cluster: Cluster) -> int:
+def current_nodes(cluster: Cluster) -> int:
     """The nodes that are there or coming back; neither going nor of no use."""
-    shelves = cluster.shelves
+    shelves = cluster.nodes_by_state
     return len(cluster.nodes) - len(shelves[_LEAVING]) - len(shelves[_UNUSABLE])
 
 
-def _assign(world: World, cluster: Cluster) -> None:
+def _assign_idle(world: World, cluster: Cluster) -> None:
     """Give idle nodes to jobs, first come, first served."""
-    idle = cluster.shelves[_IDLE]
+    idle = cluster.nodes_by_state[_IDLE]
     reserved = False  # by a job that waits for several nodes at once; those behind it wait too
     for name in cluster.jobs:
         job = world.jobs[name]
         if isinstance(job, BatchJob):
-            if job.spare:
-                batch.refill(world, job)
-            if idle and not reserved and batch.is_hungry(job):
-                _give_idle(world, cluster, job)
+            if job.idle_slots:
+                batch.fill_idle_slots(world, job)
+            if idle and not reserved and batch.can_use_idle_node(job):
+                _assign_to_batch(world, cluster, job)
         elif isinstance(job, TrainingJob) and not (job.nodes or reserved):
-            reserved = not _start(world, cluster, job)
+            reserved = not _start_training(world, cluster, job)
 
 
-def _start(world: World, cluster: Cluster, job: TrainingJob) -> bool:
+def _start_training(world: World, cluster: Cluster, job: TrainingJob) -> bool:
     """Start a training job, if all the nodes that it needs are idle."""
-    idle = cluster.shelves[_IDLE]
-    need = training.wanted(job, cluster.spec.max_instances)
+    idle = cluster.nodes_by_state[_IDLE]
+    need = training.wanted_nodes(job, cluster.spec.max_instances)
     if len(idle) < need:
         return False
     taken = [idle[number] for number in sorted(idle)[:need]]
     for node in taken:
-        _take(world, cluster, node, job.name)
+        _dispatch(world, cluster, node, job.name)
     training.start(world, job, taken)
     return True
 
 
-def _give_idle(world: World, cluster: Cluster, job: BatchJob) -> None:
+def _assign_to_batch(world: World, cluster: Cluster, job: BatchJob) -> None:
     """Let idle nodes work for a job, by their numbers, as long as it is hungry."""
-    idle = cluster.shelves[_IDLE]
+    idle = cluster.nodes_by_state[_IDLE]
     for number in sorted(idle):
-        if batch.is_hungry(job):
+        if batch.can_use_idle_node(job):
             node = idle[number]
-            _take(world, cluster, node, job.name)
-            batch.join(world, job, node)
+            _dispatch(world, cluster, node, job.name)
+            batch.start_on_node(world, job, node)
 
 
-def _take(world: World, cluster: Cluster, node: Node, job: str) -> None:
+def _dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
     """An idle node changes hands and begins to run."""
     if node.job not in ("", job):
         owner = world.jobs[node.job]
         if isinstance(owner, BatchJob):
-            owner.members -= 1
-    billing.pay(world, cluster, node, job)
-    nodes.work(world, cluster, node, job)
+            owner.usable_nodes -= 1
+    billing.set_payer(world, cluster, node, job)
+    nodes.dispatch(world, cluster, node, job)
 
 
-def _fit(world: World, cluster: Cluster) -> None:
+def _scale(world: World, cluster: Cluster) -> None:
     """Ask for the nodes that are missing, and for lost ones again; let go of what is too much."""
-    wanted, there = target(world, cluster), have(cluster)
+    wanted, there = target_nodes(world, cluster), current_nodes(cluster)
     if there > wanted:
-        there -= _let_go(world, cluster, there - wanted)
-    if cluster.to_seek and world.settings.replace:
-        _seek(world, cluster)
+        there -= _scale_down(world, cluster, there - wanted)
+    if cluster.to_request and world.settings.replace:
+        _request_capacity(world, cluster)
     if there < wanted:
         room = cluster.spec.max_instances - len(cluster.nodes)
         payer = cluster.jobs[-1] if cluster.jobs else ""
@@ -159,45 +159,45 @@ def _fit(world: World, cluster: Cluster) -> None:
             nodes.add(world, cluster, payer)
 
 
-def _seek(world: World, cluster: Cluster) -> None:
+def _request_capacity(world: World, cluster: Cluster) -> None:
     """R4: ask for capacity for the nodes that were lost, and after a lock for those to come."""
-    place = world.markets[cluster.market]
-    for number in cluster.to_seek:
+    place = world.capacities[cluster.capacity_key]
+    for number in cluster.to_request:
         node = cluster.nodes.get(number)
-        if node is not None and node.state in (_PREEMPTED, _ALLOCATING) and not node.holds:
+        if node is not None and node.state in (_PREEMPTED, _ALLOCATING) and not node.has_capacity:
             capacity.request(world, place, cluster, node)
-    cluster.to_seek.clear()
+    cluster.to_request.clear()
 
 
-def _let_go(world: World, cluster: Cluster, excess: int) -> int:
+def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
     """NOT_WANTED: lost nodes, then those still to come, then those idle for long; how many."""
     gone = 0
     for state in (_PREEMPTED, _ALLOCATING):
-        if cluster.shelves[state]:
-            newest_first = reversed(cluster.shelves[state].values())
+        if cluster.nodes_by_state[state]:
+            newest_first = reversed(cluster.nodes_by_state[state].values())
             for node in list(islice(newest_first, excess - gone)):
                 nodes.remove(world, cluster, node, "NOT_WANTED")
                 gone += 1
-    idle = cluster.shelves[_IDLE]
+    idle = cluster.nodes_by_state[_IDLE]
     while gone < excess and idle:
         node = next(iter(idle.values()))
         if node.since + cluster.spec.idle_s >= world.now:
             break  # its time is not over, or its time-out is about to say so
-        retire(world, cluster, node)
+        give_back(world, cluster, node)
         gone += 1
     return gone
 
 
-def shrink(world: World, cluster: Cluster) -> None:
+def enforce_maximum(world: World, cluster: Cluster) -> None:
     """Bring a cluster within a new maximum at once: what is of least use goes first."""
-    for state in _LEAST_USED:
-        last_first = sorted(cluster.shelves[state].values(), key=lambda node: -node.number)
+    for state in _REMOVAL_ORDER:
+        last_first = sorted(cluster.nodes_by_state[state].values(), key=lambda node: -node.number)
         for node in last_first[: max(len(cluster.nodes) - cluster.spec.max_instances, 0)]:
-            preemption.take_from_job(world, cluster, node)
+            preemption.detach_from_job(world, cluster, node)
             nodes.remove(world, cluster, node, "LEFT")
 
 
-def close(world: World, cluster: Cluster) -> None:
+def delete_cluster(world: World, cluster: Cluster) -> None:
     """Give every node back; the cluster is no more, its bill stays."""
     for number in sorted(cluster.nodes):
         nodes.remove(world, cluster, cluster.nodes[number], "LEFT")
@@ -206,27 +206,27 @@ def close(world: World, cluster: Cluster) -> None:
     del world.clusters[spec.name]
 
 
-def time_out(world: World, cluster: Cluster, node: Node) -> None:
+def idle_timeout(world: World, cluster: Cluster, node: Node) -> None:
     """IDLE_TIMEOUT: the node goes, or is kept for the cluster's sake; then no job pays for it."""
     if node.since + cluster.spec.idle_s > world.now:
         return  # a timer from before the cluster's idle time was changed
-    if have(cluster) > target(world, cluster) and not cluster.locked:
-        retire(world, cluster, node)
+    if current_nodes(cluster) > target_nodes(world, cluster) and not cluster.locked:
+        give_back(world, cluster, node)
     else:
-        billing.pay(world, cluster, node, "")
+        billing.set_payer(world, cluster, node, "")
 
 
-def retire(world: World, cluster: Cluster, node: Node) -> None:
+def give_back(world: World, cluster: Cluster, node: Node) -> None:
     """Give back a node that nothing runs on."""
-    preemption.take_from_job(world, cluster, node)
+    preemption.detach_from_job(world, cluster, node)
     nodes.leave(world, cluster, node)
 
 
-def _arm(world: World, cluster: Cluster) -> None:
+def _start_idle_timers(world: World, cluster: Cluster) -> None:
     """Start the idle timers of the nodes that have just become idle."""
-    for node in reversed(cluster.shelves[_IDLE].values()):
-        if node.armed == node.epoch:
+    for node in reversed(cluster.nodes_by_state[_IDLE].values()):
+        if node.timer_epoch == node.epoch:
             break
-        node.armed = node.epoch
+        node.timer_epoch = node.epoch
         at = max(world.now, node.since + cluster.spec.idle_s)
-        schedule(world, at, Kind.IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)
+        schedule(world, at, EventKind.IDLE_TIMEOUT, cluster.spec.name, node.number, node.epoch)

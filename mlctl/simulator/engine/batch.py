@@ -11,101 +11,101 @@ from collections import deque
 from heapq import heappush
 
 from mlctl.simulator.engine import nodes, retry, sampling
-from mlctl.simulator.engine.jobs import BatchJob, Status
+from mlctl.simulator.engine.jobs import BatchJob, JobStatus
 from mlctl.simulator.engine.state import (
     DONE_FIRST,
     TIMEOUT,
     Cluster,
-    Kind,
+    EventKind,
     Node,
     World,
-    tell,
+    log_event,
 )
 
-_TOLD_AT_ONCE = 512  # so that a log of millions is never in memory
-Until = tuple[float, int, int]  # the key of the event that comes next elsewhere
+_LOGGED_AT_ONCE = 512  # so that a log of millions is never in memory
+EventKey = tuple[float, int, int]  # the key of the event that comes next elsewhere
 
 
-def revive(world: World, job: BatchJob) -> None:
+def restore(world: World, job: BatchJob) -> None:
     """Put what is under way in order again, after a state was read back."""
-    job.flight = deque(sorted(job.work.values()))
-    announce(world, job)
+    job.attempts_by_end = deque(sorted(job.attempts_by_slot.values()))
+    schedule_next(world, job)
 
 
-def wanted(job: BatchJob) -> int:
+def wanted_nodes(job: BatchJob) -> int:
     """R2: the nodes that the job seeks, for the mini-batches that are not over."""
     left = job.total - job.done - job.failed
     slots = job.spec.concurrency
     return min(job.spec.instance_count, (left + slots - 1) // slots)
 
 
-def is_hungry(job: BatchJob) -> bool:
+def can_use_idle_node(job: BatchJob) -> bool:
     """The job has mini-batches that wait, and may have a node more for them."""
-    if job.running >= job.spec.instance_count:
+    if job.running_nodes >= job.spec.instance_count:
         return False
-    return job.fresh < job.total or bool(job.head or job.tail)
+    return job.next_new < job.total or bool(job.head or job.tail)
 
 
-def may_have_more(job: BatchJob) -> bool:
+def can_use_node(job: BatchJob) -> bool:
     """The job is still on, and can use more nodes than it has."""
-    return job.ended is None and job.members < job.spec.instance_count
+    return job.ended is None and job.usable_nodes < job.spec.instance_count
 
 
-def adopt(world: World, job: BatchJob, node: Node) -> None:
+def add_usable_node(world: World, job: BatchJob, node: Node) -> None:
     """A node is one of those that the job can use, whether it has work for it or not."""
     node.job = job.name
-    job.members += 1
+    job.usable_nodes += 1
     job.epoch = world.new_epoch()  # whatever R7 was waiting for has come
 
 
-def join(world: World, job: BatchJob, node: Node) -> None:
+def start_on_node(world: World, job: BatchJob, node: Node) -> None:
     """An idle node begins to work for the job, on all its slots."""
     if node.job != job.name:
-        adopt(world, job, node)
-    if job.status is Status.QUEUED:
-        job.status = Status.RUNNING
+        add_usable_node(world, job, node)
+    if job.status is JobStatus.QUEUED:
+        job.status = JobStatus.RUNNING
         job.started = world.now
-        tell(world, "JOB_RUNNING", job=job.name)
-    job.running += 1
-    sampling.draw(world.seed, job)
+        log_event(world, "JOB_RUNNING", job=job.name)
+    job.running_nodes += 1
+    sampling.sample_job(world.seed, job)
     first = node.number * job.spec.concurrency
     for slot in range(first, first + job.spec.concurrency):
-        _fill(world, job, slot)
-    announce(world, job)
+        _fill_slot(world, job, slot)
+    schedule_next(world, job)
 
 
-def refill(world: World, job: BatchJob) -> None:
+def fill_idle_slots(world: World, job: BatchJob) -> None:
     """Begin mini-batches that have come back on the spare slots of working nodes."""
-    sampling.draw(world.seed, job)
-    for slot in sorted(job.spare):
+    sampling.sample_job(world.seed, job)
+    for slot in sorted(job.idle_slots):
         if not (job.head or job.tail):
             break
-        del job.spare[slot]
-        _fill(world, job, slot)
-    announce(world, job)
+        del job.idle_slots[slot]
+        _fill_slot(world, job, slot)
+    schedule_next(world, job)
 
 
-def _fill(world: World, job: BatchJob, slot: int) -> bool:
+def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
     """Begin the mini-batch whose turn it is on a free slot; False where there is none."""
-    batch = _take(job)
+    batch = _next_mini_batch(job)
     if batch is None:
-        job.spare[slot] = None
+        job.idle_slots[slot] = None
         return False
-    _begin(world, job, batch, slot)
+    _start_attempt(world, job, batch, slot)
     return True
 
 
-def _take(job: BatchJob) -> int | None:
+def _next_mini_batch(job: BatchJob) -> int | None:
     """The mini-batch whose turn it is."""
     if job.head:
         return job.head.popleft()
-    if job.fresh < job.total:
-        job.fresh += 1
-        return job.fresh - 1
+    if job.next_new < job.total:
+        job.next_new += 1
+        return job.next_new - 1
     return job.tail.popleft() if job.tail else None
 
 
-def _begin(world: World, job: BatchJob, batch: int, slot: int) -> None:
+def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
     world.number += 1
     seconds, most = job.times[batch], job.spec.timeout_s
     attempt = (
@@ -114,33 +114,40 @@ def _begin(world: World, job: BatchJob, batch: int, slot: int) -> None:
         else (world.now + most, TIMEOUT, world.number, batch, slot)
     )
     job.attempts += 1
-    job.work[slot] = attempt
-    if job.flight and attempt < job.flight[-1]:
-        insort(job.flight, attempt)
+    job.attempts_by_slot[slot] = attempt
+    if job.attempts_by_end and attempt < job.attempts_by_end[-1]:
+        insort(job.attempts_by_end, attempt)
     else:
-        job.flight.append(attempt)
-    retry.tell_of(world, "MB_START", job, batch, slot)
+        job.attempts_by_end.append(attempt)
+    retry.log_mini_batch(world, "MB_START", job, batch, slot)
 
 
-def announce(world: World, job: BatchJob) -> None:
+def schedule_next(world: World, job: BatchJob) -> None:
     """See to it that the world looks at the job when its next attempt ends."""
-    if job.flight and (job.due is None or job.flight[0][:3] < job.due):
-        at, priority, number = job.due = job.flight[0][:3]
-        heappush(world.queue, (at, priority, number, Kind.WORK, job.name, 0, 0))
+    if job.attempts_by_end and (
+        job.scheduled is None or job.attempts_by_end[0][:3] < job.scheduled
+    ):
+        at, priority, number = job.scheduled = job.attempts_by_end[0][:3]
+        heappush(world.queue, (at, priority, number, EventKind.MINI_BATCH_END, job.name, 0, 0))
 
 
-def cruise(world: World, job: BatchJob, until: Until) -> None:
+def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
     """End attempts that succeed, and begin untouched mini-batches in their place.
 
     Returns before the first attempt that ends after `until`, fails, or has no successor, and where
     the job may begin to need fewer nodes. Jobs with mini-batches that time out are not for it.
     """
-    flight, slots, times, failing = job.flight, job.work, job.times, job.failing
-    fresh, last, end = job.fresh, _cruise_end(job), until[0]
+    flight, slots, times, failing = (
+        job.attempts_by_end,
+        job.attempts_by_slot,
+        job.times,
+        job.attempts_to_fail,
+    )
+    fresh, last, end = job.next_new, _fast_forward_end(job), until[0]
     ahead = world.number + 1 - fresh  # of the number of the next event
     detail, stale = world.detail, len(flight) > len(slots)
     if detail:
-        last = min(last, fresh + _TOLD_AT_ONCE)
+        last = min(last, fresh + _LOGGED_AT_ONCE)
     latest = flight[-1][0] if flight else 0.0
     while fresh < last and flight:
         attempt = flight.popleft()
@@ -159,52 +166,52 @@ def cruise(world: World, job: BatchJob, until: Until) -> None:
             insort(flight, begun)
         if detail:
             world.now = at
-            retry.tell_of(world, "MB_DONE", job, batch, slot)
-            retry.tell_of(world, "MB_START", job, fresh, slot)
+            retry.log_mini_batch(world, "MB_DONE", job, batch, slot)
+            retry.log_mini_batch(world, "MB_START", job, fresh, slot)
         fresh += 1
-    ended = fresh - job.fresh
+    ended = fresh - job.next_new
     job.done += ended
     job.attempts += ended
-    job.fresh = fresh
+    job.next_new = fresh
     world.number += ended
 
 
-def _cruise_end(job: BatchJob) -> int:
+def _fast_forward_end(job: BatchJob) -> int:
     """How far untouched mini-batches may be begun before the job may seek fewer nodes."""
-    if job.head or job.late:
-        return job.fresh
+    if job.head or job.has_timeouts:
+        return job.next_new
     enough = (job.spec.instance_count - 1) * job.spec.concurrency  # for one node fewer
-    return min(job.total, job.total + len(job.work) + len(job.tail) - enough - 1)
+    return min(job.total, job.total + len(job.attempts_by_slot) + len(job.tail) - enough - 1)
 
 
-def step(world: World, cluster: Cluster, job: BatchJob, until: Until) -> bool:
+def step(world: World, cluster: Cluster, job: BatchJob, until: EventKey) -> bool:
     """End one attempt of the job before `until`, whatever it needs; False where there is none."""
-    while job.flight and job.flight[0] < until:
-        attempt = job.flight.popleft()
+    while job.attempts_by_end and job.attempts_by_end[0] < until:
+        attempt = job.attempts_by_end.popleft()
         at, late, _, batch, slot = attempt
-        if job.work.get(slot) is attempt:
+        if job.attempts_by_slot.get(slot) is attempt:
             world.now = at
-            del job.work[slot]
+            del job.attempts_by_slot[slot]
             if late:
                 retry.fail(world, job, batch, slot, "MB_TIMEOUT")
-            elif job.tries.get(batch, 0) < job.failing.get(batch, 0):
+            elif job.failed_attempts.get(batch, 0) < job.attempts_to_fail.get(batch, 0):
                 retry.fail(world, job, batch, slot, "MB_FAIL")
             else:
                 retry.succeed(world, job, batch, slot)
-            if not retry.judge(world, cluster, job):
-                _go_on(world, cluster, job, slot)
+            if not retry.end_if_over(world, cluster, job):
+                _refill_slot(world, cluster, job, slot)
             return True
     return False
 
 
-def _go_on(world: World, cluster: Cluster, job: BatchJob, slot: int) -> None:
+def _refill_slot(world: World, cluster: Cluster, job: BatchJob, slot: int) -> None:
     """A slot takes the mini-batch that is next; where none is left its node may be idle."""
-    if _fill(world, job, slot):
+    if _fill_slot(world, job, slot):
         return
     number = slot // job.spec.concurrency
     slots = range(number * job.spec.concurrency, (number + 1) * job.spec.concurrency)
-    if job.work.keys().isdisjoint(slots):
+    if job.attempts_by_slot.keys().isdisjoint(slots):
         for each in slots:
-            del job.spare[each]
-        job.running -= 1
-        nodes.rest(world, cluster, cluster.nodes[number])
+            del job.idle_slots[each]
+        job.running_nodes -= 1
+        nodes.become_idle(world, cluster, cluster.nodes[number])

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections import deque
 
 from mlctl.simulator.engine import billing, processes, rng
-from mlctl.simulator.engine.jobs import PoolJob, Status
-from mlctl.simulator.engine.state import Kind, Pool, Vm, World, schedule, tell
+from mlctl.simulator.engine.jobs import JobStatus, PoolJob
+from mlctl.simulator.engine.state import EventKind, Pool, Vm, World, log_event, schedule
 
 
 def resize(world: World, pool: Pool, vms: int) -> None:
     """Ask for VMs, or delete some: those still to come, then free ones, then the last ones."""
     for _ in range(vms - len(pool.vms)):
-        pool.births += 1
-        vm = Vm(pool.births, world.new_epoch())
+        pool.last_number += 1
+        vm = Vm(pool.last_number, world.new_epoch())
         pool.vms[vm.number] = vm
         at = world.now + world.settings.provisioning_s
-        schedule(world, at, Kind.VM_UP, pool.spec.name, vm.number, vm.epoch)
+        schedule(world, at, EventKind.VM_UP, pool.spec.name, vm.number, vm.epoch)
     doomed = sorted(
-        pool.vms.values(), key=lambda vm: (vm.charged is not None, vm.job != "", -vm.number)
+        pool.vms.values(), key=lambda vm: (vm.billed_until is not None, vm.job != "", -vm.number)
     )
     for vm in doomed[: max(len(pool.vms) - vms, 0)]:
         _delete(world, pool, vm)
@@ -34,22 +34,22 @@ def _delete(world: World, pool: Pool, vm: Vm) -> None:
     del pool.vms[vm.number]
     job = world.jobs.get(vm.job)
     if isinstance(job, PoolJob):  # queued again, as Azure Batch does by default: `requeue`
-        job.status, job.epoch = Status.QUEUED, world.new_epoch()
+        job.status, job.epoch = JobStatus.QUEUED, world.new_epoch()
         pool.queue.appendleft(job.name)
-    tell(world, "VM_DELETED", pool=pool.spec.name, vm=vm.number)
+    log_event(world, "VM_DELETED", pool=pool.spec.name, vm=vm.number)
 
 
 def provisioned(world: World, pool: Pool, vm: Vm) -> None:
     """B1: billing starts when a VM has finished provisioning."""
-    vm.charged = vm.opened = world.now
-    tell(world, "VM_UP", pool=pool.spec.name, vm=vm.number)
-    serve(world, pool)
+    vm.billed_until = vm.billed_from = world.now
+    log_event(world, "VM_UP", pool=pool.spec.name, vm=vm.number)
+    start_queued(world, pool)
 
 
-def serve(world: World, pool: Pool) -> None:
+def start_queued(world: World, pool: Pool) -> None:
     """B3: start jobs on free VMs, first in first out."""
     for vm in pool.vms.values():
-        if pool.queue and vm.charged is not None and not vm.job:
+        if pool.queue and vm.billed_until is not None and not vm.job:
             job = world.jobs[pool.queue.popleft()]
             if isinstance(job, PoolJob):
                 vm.job = job.name
@@ -57,33 +57,33 @@ def serve(world: World, pool: Pool) -> None:
 
 
 def _run(world: World, job: PoolJob) -> None:
-    job.status = Status.RUNNING
+    job.status = JobStatus.RUNNING
     if job.started is None:
         job.started = world.now
     job.epoch = world.new_epoch()
-    tell(world, "JOB_RUNNING", job=job.name)
-    schedule(world, world.now + job.duration_s, Kind.POOL_JOB_DONE, job.name, epoch=job.epoch)
+    log_event(world, "JOB_RUNNING", job=job.name)
+    schedule(world, world.now + job.duration_s, EventKind.POOL_JOB_DONE, job.name, epoch=job.epoch)
 
 
-def end(world: World, job: PoolJob, status: Status, reason: str = "") -> None:
+def end(world: World, job: PoolJob, status: JobStatus, reason: str = "") -> None:
     """Give a job its last status; its VM or its share of the shared queue is free."""
-    running = job.status is Status.RUNNING
+    running = job.status is JobStatus.RUNNING
     job.status, job.reason, job.ended = status, reason, world.now
     job.epoch = world.new_epoch()
-    tell(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
+    log_event(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
     pool = world.pools.get(job.pool)
     if pool is not None:
         for vm in pool.vms.values():
             if vm.job == job.name:
                 vm.job = ""
         pool.queue = deque(name for name in pool.queue if name != job.name)
-        serve(world, pool)
+        start_queued(world, pool)
     elif running:
-        world.commons.busy -= 1
-        serve_commons(world)
+        world.shared_queue.running -= 1
+        start_shared_queue(world)
     else:
-        queue = world.commons.queue
-        world.commons.queue = deque(each for each in queue if each[0] != job.name)
+        queue = world.shared_queue.queue
+        world.shared_queue.queue = deque(each for each in queue if each[0] != job.name)
 
 
 def submit(world: World, job: PoolJob) -> None:
@@ -91,46 +91,46 @@ def submit(world: World, job: PoolJob) -> None:
     pool = world.pools.get(job.pool)
     if pool is not None:
         pool.queue.append(job.name)
-        serve(world, pool)
+        start_queued(world, pool)
     else:
-        world.commons.queue.append((job.name, job.duration_s))
-        serve_commons(world)
+        world.shared_queue.queue.append((job.name, job.duration_s))
+        start_shared_queue(world)
 
 
-def serve_commons(world: World) -> None:
+def start_shared_queue(world: World) -> None:
     """Start what waits in the shared queue, ours and others', within its limit."""
-    commons = world.commons
-    while commons.queue and commons.busy < commons.tenancy.slots:
+    commons = world.shared_queue
+    while commons.queue and commons.running < commons.settings.slots:
         name, seconds = commons.queue.popleft()
-        commons.busy += 1
+        commons.running += 1
         job = world.jobs.get(name)
         if isinstance(job, PoolJob):
             _run(world, job)
         else:
-            schedule(world, world.now + seconds, Kind.TENANT_DONE, "")
+            schedule(world, world.now + seconds, EventKind.OTHER_JOB_DONE, "")
 
 
 def tenant_done(world: World) -> None:
     """Somebody else's job is over."""
-    world.commons.busy -= 1
-    serve_commons(world)
+    world.shared_queue.running -= 1
+    start_shared_queue(world)
 
 
-def expect_tenant(world: World) -> None:
+def schedule_arrival(world: World) -> None:
     """Draw when somebody else's next job arrives."""
-    commons = world.commons
-    if commons.tenancy.arrivals > 0:
-        gap = rng.uniform(f"{world.seed}/arrival/{commons.arrived}")
-        at = world.now + processes.exponential(commons.tenancy.arrivals, gap)
-        schedule(world, at, Kind.ARRIVAL, "", epoch=commons.epoch)
+    commons = world.shared_queue
+    if commons.settings.arrivals > 0:
+        gap = rng.uniform(f"{world.seed}/arrival/{commons.arrival_count}")
+        at = world.now + processes.exponential(commons.settings.arrivals, gap)
+        schedule(world, at, EventKind.OTHER_JOB_ARRIVAL, "", epoch=commons.epoch)
 
 
 def tenant_arrived(world: World) -> None:
     """Somebody else's job queues."""
-    commons = world.commons
-    length = rng.uniform(f"{world.seed}/tenant/{commons.arrived}")
-    per_hour = 3600.0 / commons.tenancy.mean_s
+    commons = world.shared_queue
+    length = rng.uniform(f"{world.seed}/tenant/{commons.arrival_count}")
+    per_hour = 3600.0 / commons.settings.mean_s
     commons.queue.append(("", processes.exponential(per_hour, length)))
-    commons.arrived += 1
-    expect_tenant(world)
-    serve_commons(world)
+    commons.arrival_count += 1
+    schedule_arrival(world)
+    start_shared_queue(world)

@@ -6,52 +6,52 @@ from math import floor
 
 from mlctl.simulator.engine.state import Cluster, Node, Pool, Vm, World
 
-_DUST = 1e-9  # so that 59.999999999 s are a minute
+_ROUNDING_S = 1e-9  # so that 59.999999999 s are a minute
 
 
 def start(world: World, node: Node) -> None:
     """A node bills from now on."""
-    if node.charged is None:
-        node.charged = node.opened = world.now
+    if node.billed_until is None:
+        node.billed_until = node.billed_from = world.now
 
 
-def charge(world: World, cluster: Cluster, node: Node) -> None:
+def bill_until_now(world: World, cluster: Cluster, node: Node) -> None:
     """Bill a node up to now."""
-    if node.charged is not None:
-        _add(world, cluster, node, world.now - node.charged)
-        node.charged = world.now
+    if node.billed_until is not None:
+        _add(world, cluster, node, world.now - node.billed_until)
+        node.billed_until = world.now
 
 
 def stop(world: World, cluster: Cluster, node: Node) -> None:
     """Bill a node up to now, in whole units and no less than the least, and no further."""
-    if node.charged is not None:
-        charge(world, cluster, node)
-        _add(world, cluster, node, _rounding(world, world.now - node.opened))
-        node.charged = None
+    if node.billed_until is not None:
+        bill_until_now(world, cluster, node)
+        _add(world, cluster, node, _rounding(world, world.now - node.billed_from))
+        node.billed_until = None
 
 
-def pay(world: World, cluster: Cluster, node: Node, account: str) -> None:
+def set_payer(world: World, cluster: Cluster, node: Node, account: str) -> None:
     """Let somebody else (empty: nobody but the cluster) pay for a node from now on."""
-    if node.account != account:
-        charge(world, cluster, node)
-        node.account = account
+    if node.payer != account:
+        bill_until_now(world, cluster, node)
+        node.payer = account
 
 
 def stop_vm(world: World, pool: Pool, vm: Vm) -> None:
     """Bill a pool's VM: from provisioned to deleted (rule B1), whatever ran on it."""
-    if vm.charged is not None:
-        elapsed = world.now - vm.opened
+    if vm.billed_until is not None:
+        elapsed = world.now - vm.billed_from
         pool.billed_s += elapsed + _rounding(world, elapsed)
-        vm.charged = None
+        vm.billed_until = None
 
 
 def _add(world: World, cluster: Cluster, node: Node, seconds: float) -> None:
     cluster.billed_s += seconds
-    if node.account:
-        world.jobs[node.account].billed_s += seconds
+    if node.payer:
+        world.jobs[node.payer].billed_node_s += seconds
 
 
 def _rounding(world: World, elapsed: float) -> float:
     unit, least = world.settings.billing_granularity_s, world.settings.min_bill_s
-    whole = floor(elapsed / unit + _DUST) * unit if unit else elapsed
+    whole = floor(elapsed / unit + _ROUNDING_S) * unit if unit else elapsed
     return max(whole, least) - elapsed

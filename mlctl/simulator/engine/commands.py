@@ -8,12 +8,12 @@ from mlctl.simulator.engine.model import (
     BatchSpec,
     ClusterSpec,
     PoolSpec,
-    Settings,
-    Tenancy,
+    SharedQueueSettings,
+    SimulationSettings,
     Tier,
     TrainingSpec,
 )
-from mlctl.simulator.engine.processes import Capacity, Preemption
+from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
 class Refused(Exception):
@@ -53,7 +53,7 @@ class DeleteCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class SetLock:
     """A resource lock: the cluster can no longer scale, and says "resizing (0 -> 0)"."""
 
     name: str
@@ -96,7 +96,7 @@ class SetPreemption:
     An empty tuple: nothing does.
     """
 
-    processes: tuple[Preemption, ...] = ()
+    processes: tuple[PreemptionProcess, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class SetCapacity:
     None: no limit. Dedicated nodes are never taken away: too few only make new ones wait.
     """
 
-    capacity: Capacity | None = None
+    capacity: CapacityProcess | None = None
     tier: Tier | None = None
 
 
@@ -114,7 +114,7 @@ class SetCapacity:
 class Configure:
     """Other settings from now on; what is under way keeps its time."""
 
-    settings: Settings
+    settings: SimulationSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +149,17 @@ class SubmitPoolJob:
 
 
 @dataclass(frozen=True, slots=True)
-class SetTenancy:
+class SetSharedQueue:
     """How the shared queue of classic batch processing behaves from now on."""
 
-    tenancy: Tenancy
+    tenancy: SharedQueueSettings
 
 
 Command = (
     AddCluster
     | ResizeCluster
     | DeleteCluster
-    | Lock
+    | SetLock
     | SubmitBatch
     | SubmitTraining
     | CancelJob
@@ -171,5 +171,5 @@ Command = (
     | ResizePool
     | DeletePool
     | SubmitPoolJob
-    | SetTenancy
+    | SetSharedQueue
 )

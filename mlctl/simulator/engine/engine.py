@@ -25,13 +25,13 @@ from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.jobs import (
     AnyJob,
     BatchJob,
+    JobStatus,
     PoolJob,
-    Status,
     TrainingJob,
 )
-from mlctl.simulator.engine.state import Event, Kind, World
+from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
-_LAST = 9  # after every priority
+_AFTER_ALL = 9  # after every priority
 
 
 def apply(world: World, command: Command, *, detail: bool = True) -> list[LoggedEvent]:
@@ -62,7 +62,7 @@ def advance(world: World, to: float, *, detail: bool = True) -> Iterator[LoggedE
         ValueError: `to` has passed already.
     """
     _refuse_past(world, to)
-    yield from _told(world, to, None, detail=detail)
+    yield from _logged_events(world, to, None, detail=detail)
     world.now = float(to)
 
 
@@ -79,7 +79,7 @@ def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterat
     _refuse_past(world, limit)
     awaited = job_of(world, job)
     if awaited.ended is None:
-        yield from _told(world, limit, awaited, detail=detail)
+        yield from _logged_events(world, limit, awaited, detail=detail)
         yield from advance(world, _end_of(world, awaited, limit), detail=detail)
 
 
@@ -91,7 +91,7 @@ def run(world: World, to: float) -> None:
     """
     _refuse_past(world, to)
     while world.queue and world.queue[0][0] <= to:
-        _happen(world, heappop(world.queue), to)
+        _handle(world, heappop(world.queue), to)
     world.now = float(to)
 
 
@@ -103,7 +103,7 @@ def finish(world: World, job: str, limit: float) -> bool:
     """
     awaited = job_of(world, job)
     while awaited.ended is None and world.queue and world.queue[0][0] <= limit:
-        _happen(world, heappop(world.queue), limit)
+        _handle(world, heappop(world.queue), limit)
     run(world, max(world.now, _end_of(world, awaited, limit)))
     return awaited.ended is not None
 
@@ -125,7 +125,7 @@ def job_of(world: World, name: str) -> AnyJob:
     return world.jobs[name]
 
 
-def next_at(world: World) -> float | None:
+def next_event_time(world: World) -> float | None:
     """When something may happen next; None where nothing ever will by itself."""
     return world.queue[0][0] if world.queue else None
 
@@ -135,7 +135,7 @@ def _refuse_past(world: World, to: float) -> None:
         raise ValueError(f"time does not go back: it is {world.now:g} s, not before {to:g} s")
 
 
-def _told(
+def _logged_events(
     world: World, to: float, awaited: AnyJob | None, *, detail: bool
 ) -> Iterator[LoggedEvent]:
     log: list[LoggedEvent] = []
@@ -144,7 +144,7 @@ def _told(
             return
         world.log, world.detail = log, detail
         try:
-            _happen(world, heappop(world.queue), to)
+            _handle(world, heappop(world.queue), to)
         finally:
             world.log, world.detail = None, False
         if log:
@@ -152,121 +152,121 @@ def _told(
             log.clear()
 
 
-def _happen(world: World, event: Event, to: float) -> None:
+def _handle(world: World, event: ScheduledEvent, to: float) -> None:
     """Let one event happen, where it has not been overtaken."""
     at, _, _, kind, name, detail, epoch = event
-    if kind is Kind.WORK:
-        _work(world, event, to)
-    elif kind <= Kind.RECYCLED:
-        _node_event(world, event)
-    elif kind is Kind.STRIKE:
-        place = world.markets[name]
-        if detail < len(place.sources) and place.sources[detail].epoch == epoch:
+    if kind is EventKind.MINI_BATCH_END:
+        _handle_mini_batches(world, event, to)
+    elif kind <= EventKind.RECYCLED:
+        _handle_node_event(world, event)
+    elif kind is EventKind.PROCESS_DUE:
+        place = world.capacities[name]
+        if detail < len(place.processes) and place.processes[detail].epoch == epoch:
             world.now = at
-            for cluster in preemption.strike(world, place, detail):
-                autoscaling.follow(world, cluster)
-    elif kind <= Kind.DEADLINE:
-        _job_event(world, event)
+            for cluster in preemption.process_due(world, place, detail):
+                autoscaling.reconcile(world, cluster)
+    elif kind <= EventKind.DEADLINE:
+        _handle_job_event(world, event)
     else:
-        _classic_event(world, event)
-    if world.watch is not None:
-        world.watch(world)
+        _handle_pool_event(world, event)
+    if world.observer is not None:
+        world.observer(world)
 
 
-def _work(world: World, event: Event, to: float) -> None:
+def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None:
     """Mini-batches of a job end, one after the other, until something else comes first."""
     job = world.jobs[event[4]]
-    if not isinstance(job, BatchJob) or job.due != event[:3]:
+    if not isinstance(job, BatchJob) or job.scheduled != event[:3]:
         return
     while world.queue and world.queue[0] == event:
         heappop(world.queue)  # announced twice: an earlier attempt came between
-    sampling.draw(world.seed, job)
+    sampling.sample_job(world.seed, job)
     cluster = world.clusters[job.spec.cluster]
     while True:
         ahead = world.queue[0] if world.queue else None
-        until = (to, _LAST, 0) if ahead is None or ahead[0] > to else ahead[:3]
-        if world.watch is None and job.fresh < job.total:
-            batch.cruise(world, job, until)
+        until = (to, _AFTER_ALL, 0) if ahead is None or ahead[0] > to else ahead[:3]
+        if world.observer is None and job.next_new < job.total:
+            batch.fast_forward(world, job, until)
         if not batch.step(world, cluster, job, until):
             break
-        autoscaling.follow(world, cluster)
-        if world.log is not None or world.watch is not None:
+        autoscaling.reconcile(world, cluster)
+        if world.log is not None or world.observer is not None:
             break
-    job.due = None  # until here, so that nobody announces what is at hand
-    batch.announce(world, job)
+    job.scheduled = None  # until here, so that nobody announces what is at hand
+    batch.schedule_next(world, job)
 
 
-def _node_event(world: World, event: Event) -> None:
+def _handle_node_event(world: World, event: ScheduledEvent) -> None:
     at, _, _, kind, name, number, epoch = event
     cluster = world.clusters.get(name)
     node = cluster.nodes.get(number) if cluster is not None else None
     if cluster is None or node is None:
         return
-    if epoch != (node.life if kind is Kind.PREEMPT else node.epoch):
+    if epoch != (node.loss_epoch if kind is EventKind.PREEMPT else node.epoch):
         return
     world.now = at
     match kind:
-        case Kind.ALLOCATED:
+        case EventKind.ALLOCATED:
             nodes.allocated(world, cluster, node)
-            autoscaling.employ(world, cluster, node)
+            autoscaling.assign(world, cluster, node)
             return
-        case Kind.READY:
+        case EventKind.READY:
             nodes.ready(world, cluster, node)
-            autoscaling.employ(world, cluster, node)
+            autoscaling.assign(world, cluster, node)
             return
-        case Kind.PREEMPT:
+        case EventKind.PREEMPT:
             preemption.preempt(world, cluster, node)
-        case Kind.RESTORED:
+        case EventKind.RESTORED:
             nodes.restored(world, cluster, node)
-        case Kind.IDLE_TIMEOUT:
-            autoscaling.time_out(world, cluster, node)
-        case Kind.START_FAIL:
+        case EventKind.IDLE_TIMEOUT:
+            autoscaling.idle_timeout(world, cluster, node)
+        case EventKind.START_FAIL:
             nodes.start_failed(world, cluster, node)
-        case Kind.LEFT | Kind.RECYCLED:
+        case EventKind.LEFT | EventKind.RECYCLED:
             nodes.remove(world, cluster, node, kind.name)
-        case Kind.RESTORE_EXPIRED if not node.holds:
+        case EventKind.RESTORE_EXPIRED if not node.has_capacity:
             nodes.remove(world, cluster, node, kind.name)
         case _:
             pass
-    autoscaling.follow(world, cluster)
+    autoscaling.reconcile(world, cluster)
 
 
-def _job_event(world: World, event: Event) -> None:
+def _handle_job_event(world: World, event: ScheduledEvent) -> None:
     at, _, _, kind, name, _, epoch = event
     job = world.jobs[name]
     if job.ended is not None or isinstance(job, PoolJob):
         return
     cluster = world.clusters[job.cluster_name]
     match job, kind:
-        case TrainingJob(), Kind.TRAIN if job.epoch == epoch:
+        case TrainingJob(), EventKind.TRAINING_PHASE_END if job.epoch == epoch:
             world.now = at
-            training.turn(world, cluster, job)
-        case TrainingJob(), Kind.DEADLINE:
+            training.phase_over(world, cluster, job)
+        case TrainingJob(), EventKind.DEADLINE:
             world.now = at
-            training.end(world, cluster, job, Status.CANCELED, "the maximum run time is over")
-        case BatchJob(), Kind.CANCEL_DUE if job.epoch == epoch:
+            training.end(world, cluster, job, JobStatus.CANCELED, "the maximum run time is over")
+        case BatchJob(), EventKind.CANCEL_DUE if job.epoch == epoch:
             world.now = at
-            retry.cancel_for_loss(world, cluster, job)
+            retry.cancel_without_nodes(world, cluster, job)
         case _:
             return
-    autoscaling.follow(world, cluster)
+    autoscaling.reconcile(world, cluster)
 
 
-def _classic_event(world: World, event: Event) -> None:
+def _handle_pool_event(world: World, event: ScheduledEvent) -> None:
     world.now, _, _, kind, name, number, epoch = event
     match kind:
-        case Kind.VM_UP:
+        case EventKind.VM_UP:
             here = world.pools.get(name)
             vm = here.vms.get(number) if here is not None else None
             if here is not None and vm is not None and vm.epoch == epoch:
                 batch_pool.provisioned(world, here, vm)
-        case Kind.POOL_JOB_DONE:
+        case EventKind.POOL_JOB_DONE:
             job = world.jobs[name]
             if isinstance(job, PoolJob) and job.epoch == epoch and job.ended is None:
-                batch_pool.end(world, job, Status.COMPLETED)
-        case Kind.TENANT_DONE:
+                batch_pool.end(world, job, JobStatus.COMPLETED)
+        case EventKind.OTHER_JOB_DONE:
             batch_pool.tenant_done(world)
-        case Kind.ARRIVAL if world.commons.epoch == epoch:
+        case EventKind.OTHER_JOB_ARRIVAL if world.shared_queue.epoch == epoch:
             batch_pool.tenant_arrived(world)
         case _:
             pass

@@ -12,7 +12,7 @@ from mlctl.simulator.engine.model import BatchSpec, Tier, TrainingSpec
 Attempt = tuple[float, int, int, int, int]
 
 
-class Status(Enum):
+class JobStatus(Enum):
     """A job's status in Azure's words."""
 
     QUEUED = "Queued"
@@ -24,7 +24,7 @@ class Status(Enum):
     @property
     def ended(self) -> bool:
         """Nothing more will happen to the job."""
-        return self not in (Status.QUEUED, Status.RUNNING)
+        return self not in (JobStatus.QUEUED, JobStatus.RUNNING)
 
 
 @dataclass(slots=True)
@@ -37,12 +37,12 @@ class Job:
     tier: Tier = Tier.DEDICATED
     cores: int = 0
     price: float | None = None
-    status: Status = Status.QUEUED
+    status: JobStatus = JobStatus.QUEUED
     started: float | None = None
     ended: float | None = None
     reason: str = ""
-    billed_s: float = 0.0
-    lost_s: float = 0.0
+    billed_node_s: float = 0.0
+    lost_node_s: float = 0.0
     preempted_nodes: int = 0
 
 
@@ -58,25 +58,25 @@ class BatchJob(Job):
 
     spec: BatchSpec = field(kw_only=True)
     total: int = field(kw_only=True)
-    fresh: int = 0
+    next_new: int = 0
     head: deque[int] = field(default_factory=deque)
     tail: deque[int] = field(default_factory=deque)
-    work: dict[int, Attempt] = field(default_factory=dict)
-    spare: dict[int, None] = field(default_factory=dict)
-    tries: dict[int, int] = field(default_factory=dict)
-    cut_off: dict[int, int] = field(default_factory=dict)
+    attempts_by_slot: dict[int, Attempt] = field(default_factory=dict)
+    idle_slots: dict[int, None] = field(default_factory=dict)
+    failed_attempts: dict[int, int] = field(default_factory=dict)
+    lost_attempts: dict[int, int] = field(default_factory=dict)
     done: int = 0
     failed: int = 0
     failed_files: int = 0
     attempts: int = 0
-    running: int = 0
-    members: int = 0
+    running_nodes: int = 0
+    usable_nodes: int = 0
     epoch: int = 0
-    flight: deque[Attempt] = field(default_factory=deque, metadata={"derived": True})
+    attempts_by_end: deque[Attempt] = field(default_factory=deque, metadata={"derived": True})
     times: list[float] = field(default_factory=list, metadata={"derived": True})
-    failing: dict[int, int] = field(default_factory=dict, metadata={"derived": True})
-    late: bool = field(default=False, metadata={"derived": True})
-    due: tuple[float, int, int] | None = field(default=None, metadata={"derived": True})
+    attempts_to_fail: dict[int, int] = field(default_factory=dict, metadata={"derived": True})
+    has_timeouts: bool = field(default=False, metadata={"derived": True})
+    scheduled: tuple[float, int, int] | None = field(default=None, metadata={"derived": True})
 
     @property
     def cluster_name(self) -> str:
@@ -84,7 +84,7 @@ class BatchJob(Job):
         return self.spec.cluster
 
 
-class Phase(Enum):
+class TrainingPhase(Enum):
     """What a training job is at."""
 
     WAITING = "waiting"
@@ -94,7 +94,7 @@ class Phase(Enum):
 
 
 @dataclass(slots=True)
-class Stretch:
+class StepRange:
     """Steps `first` to `last` of a training job, logged one by one from `began` on."""
 
     first: int
@@ -111,16 +111,16 @@ class TrainingJob(Job):
     """
 
     spec: TrainingSpec = field(kw_only=True)
-    phase: Phase = Phase.WAITING
+    phase: TrainingPhase = TrainingPhase.WAITING
     phase_began: float = 0.0
-    safe_at: float = 0.0
+    unsaved_since: float = 0.0
     target: int = 0
     step: int = 0
     saved: int = 0
     runs: int = 0
-    points: int = 0
-    metrics: list[Stretch] = field(default_factory=list)
-    partial: list[int] = field(default_factory=list)
+    metric_count: int = 0
+    metrics: list[StepRange] = field(default_factory=list)
+    partial_checkpoints: list[int] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
     epoch: int = 0
 

@@ -53,12 +53,12 @@ _COUNTED[Metric.TOTAL] = tuple(state for states in _COUNTED.values() for state i
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class NodeCountSample:
     """From `at` on a cluster has so many nodes in each state, and has lost so many so far."""
 
     at: float
     nodes: tuple[int, ...]
-    losses: int
+    preempted: int
 
     def value(self, metric: Metric) -> int:
         """The nodes that a metric counts."""
@@ -79,13 +79,13 @@ class Bucket:
     maximum: float
     total: float
 
-    def times(self, cores: int) -> Bucket:
+    def in_cores(self, cores: int) -> Bucket:
         """The same in cores."""
         numbers = (self.average, self.minimum, self.maximum, self.total)
         return Bucket(self.start, *(number * cores for number in numbers))
 
 
-def points(events: Iterable[LoggedEvent], cluster: str) -> Iterator[Point]:
+def node_counts(events: Iterable[LoggedEvent], cluster: str) -> Iterator[NodeCountSample]:
     """The nodes of a cluster whenever they change, from all events since it was made."""
     states: dict[object, NodeState] = {}
     nodes, losses = [0] * len(NodeState), 0
@@ -103,14 +103,14 @@ def points(events: Iterable[LoggedEvent], cluster: str) -> Iterator[Point]:
             states[number] = enters
             nodes[enters] += 1
         losses += event.event == "PREEMPT"
-        yield Point(event.at, tuple(nodes), losses)
+        yield NodeCountSample(event.at, tuple(nodes), losses)
 
 
 def aggregate(
-    series: Iterable[Point], metric: Metric, start: float, end: float, interval: float
+    series: Iterable[NodeCountSample], metric: Metric, start: float, end: float, interval: float
 ) -> list[Bucket]:
     """A metric by intervals of `interval` seconds from `start` until `end` is reached, in nodes."""
-    known = [Point(-inf, (0,) * len(NodeState), 0), *series]
+    known = [NodeCountSample(-inf, (0,) * len(NodeState), 0), *series]
     times = [point.at for point in known]
     buckets = []
     for number in range(ceil((end - start) / interval)):
@@ -121,7 +121,7 @@ def aggregate(
     return buckets
 
 
-def _bucket(here: list[Point], metric: Metric, opens: float, interval: float) -> Bucket:
+def _bucket(here: list[NodeCountSample], metric: Metric, opens: float, interval: float) -> Bucket:
     """One interval: what held when it opened, and every change within."""
     values = [point.value(metric) for point in here]
     times = [opens, *(point.at for point in here[1:]), opens + interval]
@@ -130,5 +130,5 @@ def _bucket(here: list[Point], metric: Metric, opens: float, interval: float) ->
     seen = [value for value, length in zip(values, lengths, strict=True) if length > 0]
     total = weighed / MINUTE
     if metric is Metric.PREEMPTED:
-        total = here[-1].losses - here[0].losses
+        total = here[-1].preempted - here[0].preempted
     return Bucket(opens, weighed / interval, min(seen), max(seen), total)

@@ -24,58 +24,62 @@ class Tier(Enum):
     LOW_PRIORITY = "low_priority"
 
 
-class Place(Enum):
+class QueueEnd(Enum):
     """The end of the queue that a mini-batch returns to."""
 
     HEAD = "head"
     TAIL = "tail"
 
 
-def _known(default: Any, source: str, why: str) -> Any:
+def _setting(default: Any, source: str, why: str) -> Any:
     return field(default=default, metadata={"source": source, "why": why})
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SimulationSettings:
     """How the simulated cloud behaves where no resource says so."""
 
-    allocation_s: float = _known(180.0, "A", "from asking for a node to having it")
-    preparation_s: float = _known(60.0, "A", "from having a node to its being ready")
-    replacement_s: float | None = _known(
+    allocation_s: float = _setting(180.0, "A", "from asking for a node to having it")
+    preparation_s: float = _setting(60.0, "A", "from having a node to its being ready")
+    replacement_s: float | None = _setting(
         None, "A", "from finding capacity for a preempted node to having it; None: allocation_s"
     )
-    delay_cv: float = _known(0.0, "A", "coefficient of variation of those three (log-normal)")
-    replace: bool = _known(default=True, source="S", why="lost capacity is replaced (R4)")
-    leave_s: float = _known(0.0, "A", "from deciding to give a node back to its being gone")
-    p_unusable: float = _known(0.0, "A", "the chance that a prepared node turns out unusable")
-    unusable_recycle_s: float = _known(600.0, "A", "how long an unusable node stays, and bills")
-    restore_window_h: float = _known(48.0, "D", "how long Azure Batch tries to restore a node")
-    cancel_when_preempted: bool = _known(
+    delay_cv: float = _setting(0.0, "A", "coefficient of variation of those three (log-normal)")
+    replace: bool = _setting(default=True, source="S", why="lost capacity is replaced (R4)")
+    leave_s: float = _setting(0.0, "A", "from deciding to give a node back to its being gone")
+    p_unusable: float = _setting(0.0, "A", "the chance that a prepared node turns out unusable")
+    unusable_recycle_s: float = _setting(600.0, "A", "how long an unusable node stays, and bills")
+    restore_window_h: float = _setting(48.0, "D", "how long Azure Batch tries to restore a node")
+    cancel_when_preempted: bool = _setting(
         default=True, source="S", why="a batch job that lost its last usable node is cancelled (R7)"
     )
-    cancel_grace_s: float = _known(0.0, "A", "how long R7 waits for a usable node (R7c)")
-    preempt_counts_as_retry: bool = _known(
+    cancel_grace_s: float = _setting(0.0, "A", "how long R7 waits for a usable node (R7c)")
+    preempt_counts_as_retry: bool = _setting(
         default=False, source="D", why="recovery is not counted against retries (R8, Azure Batch)"
     )
-    retries_are_tries: bool = _known(
+    retries_are_tries: bool = _setting(
         default=False, source="D", why="max_retries counts the first attempt too (R9, SDK v1)"
     )
-    failed_goes_to: Place = _known(Place.TAIL, "A", "where a failed mini-batch queues (R10)")
-    preempted_goes_to: Place = _known(Place.HEAD, "A", "where a lost mini-batch queues (R10)")
-    training_auto_restart: bool = _known(
+    failed_goes_to: QueueEnd = _setting(
+        QueueEnd.TAIL, "A", "where a failed mini-batch queues (R10)"
+    )
+    preempted_goes_to: QueueEnd = _setting(
+        QueueEnd.HEAD, "A", "where a lost mini-batch queues (R10)"
+    )
+    training_auto_restart: bool = _setting(
         default=True, source="S", why="a preempted training job is assigned a VM again (T5, hi-ml)"
     )
-    reject_excess_instances: bool = _known(
+    reject_excess_instances: bool = _setting(
         default=False,
         source="A",
         why="refuse instance_count > max_instances, not run with max (R3)",
     )
-    bill_allocating: bool = _known(
+    bill_allocating: bool = _setting(
         default=False, source="A", why="bill a node from asking for it (a pool is not, B1)"
     )
-    min_bill_s: float = _known(0.0, "A", "the least that a node bills each time it is up")
-    billing_granularity_s: float = _known(1.0, "A", "only whole units are billed; 0: exactly")
-    provisioning_s: float = _known(180.0, "A", "from asking for a pool's VM to having it")
+    min_bill_s: float = _setting(0.0, "A", "the least that a node bills each time it is up")
+    billing_granularity_s: float = _setting(1.0, "A", "only whole units are billed; 0: exactly")
+    provisioning_s: float = _setting(180.0, "A", "from asking for a pool's VM to having it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +92,15 @@ class Parameter:
     why: str
 
 
-def parameters(settings: Settings) -> Iterator[Parameter]:
+def parameters(settings: SimulationSettings) -> Iterator[Parameter]:
     """Every assumption: the settings as they are, then what holds where a resource is silent."""
     for slot in fields(settings):
         known = slot.metadata
         yield Parameter(slot.name, getattr(settings, slot.name), known["source"], known["why"])
-    yield from _SILENCE
+    yield from _RESOURCE_DEFAULTS
 
 
-_SILENCE = (
+_RESOURCE_DEFAULTS = (
     Parameter("tier", "dedicated", "D", "AmlCompute YAML reference"),
     Parameter("min_instances", 0, "D", "AmlCompute YAML reference"),
     Parameter("max_instances", 1, "D", "AmlCompute YAML reference; the Python SDK's is 4"),
@@ -200,7 +204,7 @@ class PoolSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Tenancy:
+class SharedQueueSettings:
     """The shared queue of classic batch processing: `slots` jobs at once, and other people's.
 
     Theirs arrive at random, `arrivals` an hour, and take `mean_s` on average (A: no figures).

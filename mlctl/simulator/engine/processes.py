@@ -60,7 +60,7 @@ class Shock:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class LossScript:
     """Losses at given seconds: of the node with this number in every cluster, or of all."""
 
     losses: tuple[tuple[float, int | str], ...]
@@ -83,7 +83,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class CapacitySteps:
     """(second, nodes from then on); before the first step there is no limit."""
 
     steps: tuple[tuple[float, int], ...]
@@ -98,12 +98,12 @@ class OnOff:
     nodes: int | None = None
 
 
-Life = Poisson | HyperExponential | Weibull | Bathtub
-Preemption = Life | Shock | Script | Trace
-Capacity = Constant | Steps | Trace | OnOff
+LifetimeProcess = Poisson | HyperExponential | Weibull | Bathtub
+PreemptionProcess = LifetimeProcess | Shock | LossScript | Trace
+CapacityProcess = Constant | CapacitySteps | Trace | OnOff
 
 
-def life(process: Life, u: float) -> float:
+def lifetime(process: LifetimeProcess, u: float) -> float:
     """The seconds that a node lives, by the inverse of the distribution at `u` in [0, 1)."""
     match process:
         case Poisson(rate):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from mlctl.simulator.engine import nodes, sampling
-from mlctl.simulator.engine.jobs import BatchJob, Status
-from mlctl.simulator.engine.model import Place
+from mlctl.simulator.engine.jobs import BatchJob, JobStatus
+from mlctl.simulator.engine.model import QueueEnd
 from mlctl.simulator.engine.state import (
     Cluster,
-    Kind,
+    EventKind,
     Node,
     NodeState,
     World,
+    log_event,
     schedule,
-    tell,
 )
 
 NO_CAPACITY = (
@@ -23,114 +23,121 @@ NO_CAPACITY = (
 def succeed(world: World, job: BatchJob, batch: int, slot: int) -> None:
     """A mini-batch is done, and stays so."""
     job.done += 1
-    _forget(job, batch)
-    tell_of(world, "MB_DONE", job, batch, slot)
+    _drop_counters(job, batch)
+    log_mini_batch(world, "MB_DONE", job, batch, slot)
 
 
 def fail(world: World, job: BatchJob, batch: int, slot: int, event: str) -> None:
     """R9, R10: another attempt, or none."""
-    tell_of(world, event, job, batch, slot)
-    job.tries[batch] = job.tries.get(batch, 0) + 1
+    log_mini_batch(world, event, job, batch, slot)
+    job.failed_attempts[batch] = job.failed_attempts.get(batch, 0) + 1
     _requeue(world, job, [batch], world.settings.failed_goes_to)
 
 
-def _requeue(world: World, job: BatchJob, batches: list[int], to: Place) -> None:
+def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> None:
     """Queue mini-batches that may be tried again; the others have failed for good."""
     settings, spec = world.settings, job.spec
     most = max(spec.max_retries, 1) if settings.retries_are_tries else spec.max_retries + 1
     again = []
     for batch in batches:
-        used = job.tries.get(batch, 0)
+        used = job.failed_attempts.get(batch, 0)
         if settings.preempt_counts_as_retry:
-            used += job.cut_off.get(batch, 0)
+            used += job.lost_attempts.get(batch, 0)
         if used < most:
             again.append(batch)
         else:
             job.failed += 1
             job.failed_files += sampling.files_in(spec, batch)
-            _forget(job, batch)
-    if to is Place.TAIL:
+            _drop_counters(job, batch)
+    if to is QueueEnd.TAIL:
         job.tail.extend(again)
     else:
         job.head.extendleft(reversed(again))
 
 
-def _forget(job: BatchJob, batch: int) -> None:
+def _drop_counters(job: BatchJob, batch: int) -> None:
     """A mini-batch is over: nobody asks any more how it went."""
-    if job.tries or job.cut_off:
-        job.tries.pop(batch, None)
-        job.cut_off.pop(batch, None)
+    if job.failed_attempts or job.lost_attempts:
+        job.failed_attempts.pop(batch, None)
+        job.lost_attempts.pop(batch, None)
 
 
-def judge(world: World, cluster: Cluster, job: BatchJob) -> bool:
+def end_if_over(world: World, cluster: Cluster, job: BatchJob) -> bool:
     """R11, R12: whether the job is over, and if so how it ends."""
     threshold = job.spec.error_threshold
     if 0 <= threshold < job.failed_files:
         reason = f"{job.failed_files} files failed, more than the error threshold of {threshold}"
-        end(world, cluster, job, Status.FAILED, reason)
+        end(world, cluster, job, JobStatus.FAILED, reason)
     elif job.done + job.failed == job.total:
-        end(world, cluster, job, Status.COMPLETED)
+        end(world, cluster, job, JobStatus.COMPLETED)
     return job.ended is not None
 
 
-def lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None:
+def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None:
     """R5, R6: what ran on a node that is no more begins anew; all that was done stays done."""
-    sampling.draw(world.seed, job)
+    sampling.sample_job(world.seed, job)
     slots = job.spec.concurrency
     batches = []
     for slot in range(node.number * slots, (node.number + 1) * slots):
-        job.spare.pop(slot, None)
-        attempt = job.work.pop(slot, None)
+        job.idle_slots.pop(slot, None)
+        attempt = job.attempts_by_slot.pop(slot, None)
         if attempt is not None:
             at, _, _, batch, _ = attempt
             began = at - min(job.times[batch], job.spec.timeout_s)
-            job.lost_s += (world.now - began) / slots
-            job.cut_off[batch] = job.cut_off.get(batch, 0) + 1
+            job.lost_node_s += (world.now - began) / slots
+            job.lost_attempts[batch] = job.lost_attempts.get(batch, 0) + 1
             batches.append(batch)
-            tell_of(world, "MB_LOST", job, batch, slot)
-    job.running -= bool(batches)
-    job.members -= 1
+            log_mini_batch(world, "MB_LOST", job, batch, slot)
+    job.running_nodes -= bool(batches)
+    job.usable_nodes -= 1
     _requeue(world, job, batches, world.settings.preempted_goes_to)
-    judge(world, cluster, job)
+    end_if_over(world, cluster, job)
 
 
-def preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
+def node_preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
     """R7: a job that has lost its last usable node is cancelled."""
-    if job.ended is not None or job.members or not world.settings.cancel_when_preempted:
+    if job.ended is not None or job.usable_nodes or not world.settings.cancel_when_preempted:
         return
     if world.settings.cancel_grace_s > 0:
         at = world.now + world.settings.cancel_grace_s
-        schedule(world, at, Kind.CANCEL_DUE, job.name, epoch=job.epoch)
+        schedule(world, at, EventKind.CANCEL_DUE, job.name, epoch=job.epoch)
     else:
-        cancel_for_loss(world, cluster, job)
+        cancel_without_nodes(world, cluster, job)
 
 
-def cancel_for_loss(world: World, cluster: Cluster, job: BatchJob) -> None:
+def cancel_without_nodes(world: World, cluster: Cluster, job: BatchJob) -> None:
     """Cancel a job that nothing is left of, in the words of R7."""
-    end(world, cluster, job, Status.CANCELED, NO_CAPACITY)
+    end(world, cluster, job, JobStatus.CANCELED, NO_CAPACITY)
 
 
-def end(world: World, cluster: Cluster, job: BatchJob, status: Status, reason: str = "") -> None:
+def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason: str = "") -> None:
     """Give the job its last status; its nodes are idle from now on."""
     job.status, job.reason, job.ended = status, reason, world.now
     cluster.jobs.remove(job.name)
-    for each in (job.head, job.tail, job.work, job.spare, job.tries, job.cut_off):
+    for each in (
+        job.head,
+        job.tail,
+        job.attempts_by_slot,
+        job.idle_slots,
+        job.failed_attempts,
+        job.lost_attempts,
+    ):
         each.clear()
-    for derived in (job.flight, job.times, job.failing):
+    for derived in (job.attempts_by_end, job.times, job.attempts_to_fail):
         derived.clear()
-    job.running = job.members = 0
-    job.due = None
+    job.running_nodes = job.usable_nodes = 0
+    job.scheduled = None
     for state in (NodeState.IDLE, NodeState.RUNNING):
-        for node in list(cluster.shelves[state].values()):
+        for node in list(cluster.nodes_by_state[state].values()):
             if node.job == job.name:
                 node.job = ""
                 if state is NodeState.RUNNING:
-                    nodes.rest(world, cluster, node)
-    tell(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
+                    nodes.become_idle(world, cluster, node)
+    log_event(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
 
 
-def tell_of(world: World, event: str, job: BatchJob, batch: int, slot: int) -> None:
+def log_mini_batch(world: World, event: str, job: BatchJob, batch: int, slot: int) -> None:
     """Write down what happened to a mini-batch, where that is of interest."""
     if world.detail:
         node = slot // job.spec.concurrency
-        tell(world, event, job=job.name, mini_batch=batch, node=node)
+        log_event(world, event, job=job.name, mini_batch=batch, node=node)

@@ -21,7 +21,7 @@ def uniform(key: str) -> float:
     return (int.from_bytes(digest, "little") >> 11) * _SCALE
 
 
-def stream(key: str) -> Random:
+def generator(key: str) -> Random:
     """Many numbers at once (CPython hashes the text by SHA-512: the same on every machine)."""
     return Random(key)
 

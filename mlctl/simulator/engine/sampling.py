@@ -10,12 +10,12 @@ from mlctl.simulator.engine.jobs import BatchJob
 from mlctl.simulator.engine.model import BatchSpec
 
 
-def draw(seed: str, job: BatchJob) -> None:
+def sample_job(seed: str, job: BatchJob) -> None:
     """Draw what is drawn once, when it is first needed: the same whenever that is."""
     if not job.times:
         job.times = service_times(seed, job.spec)
-        job.failing = failing_attempts(seed, job.spec)
-        job.late = max(job.times) > job.spec.timeout_s
+        job.attempts_to_fail = failing_attempts(seed, job.spec)
+        job.has_timeouts = max(job.times) > job.spec.timeout_s
 
 
 def mini_batches(spec: BatchSpec) -> int:
@@ -39,7 +39,7 @@ def service_times(seed: str, spec: BatchSpec) -> list[float]:
     if load.cv == 0:
         return times
     mu, sigma = rng.log_normal_of(load.cv)
-    gauss = rng.stream(f"{seed}/service/{spec.name}").gauss
+    gauss = rng.generator(f"{seed}/service/{spec.name}").gauss
     return [seconds * exp(gauss(mu, sigma)) for seconds in times]
 
 
@@ -54,7 +54,9 @@ def failing_attempts(seed: str, spec: BatchSpec) -> dict[int, int]:
         return {}
     if probability >= 1:
         return dict.fromkeys(range(mini_batches(spec)), spec.max_retries + 1)
-    draw = rng.stream(f"{seed}/failures/{spec.name}").random
+    sample_job = rng.generator(f"{seed}/failures/{spec.name}").random
     scale = 1 / log(probability)
-    failures = ((batch, floor(log(1 - draw()) * scale)) for batch in range(mini_batches(spec)))
+    failures = (
+        (batch, floor(log(1 - sample_job()) * scale)) for batch in range(mini_batches(spec))
+    )
     return {batch: times for batch, times in failures if times}

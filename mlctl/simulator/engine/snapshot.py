@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from mlctl.simulator.engine import batch
 from mlctl.simulator.engine.commands import Command, Refused
 from mlctl.simulator.engine.jobs import BatchJob
-from mlctl.simulator.engine.state import Event, Kind, World
+from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
 FORMAT = 1
 _TAG = "is"  # names the class, where a field may be of several
@@ -26,7 +26,9 @@ _TAG = "is"  # names the class, where a field may be of several
 def dump(world: World) -> dict[str, Any]:
     """The state as JSON data."""
     for cluster in world.clusters.values():  # each shelf in its order; that of `nodes` is nobody's
-        cluster.nodes = {node.number: node for shelf in cluster.shelves for node in shelf.values()}
+        cluster.nodes = {
+            node.number: node for shelf in cluster.nodes_by_state for node in shelf.values()
+        }
     data = _plain(world)
     data["queue"] = [list(event) for event in sorted(world.queue) if _is_alive(world, event)]
     return {"format": FORMAT, **data}
@@ -43,10 +45,10 @@ def load(data: dict[str, Any]) -> World:
     world: World = _reader(World)(data)
     for cluster in world.clusters.values():
         for node in cluster.nodes.values():
-            cluster.shelves[node.state][node.number] = node
+            cluster.nodes_by_state[node.state][node.number] = node
     for job in world.jobs.values():
         if isinstance(job, BatchJob) and job.ended is None:
-            batch.revive(world, job)
+            batch.restore(world, job)
     return world
 
 
@@ -61,15 +63,15 @@ def load_command(data: dict[str, Any]) -> Command:
     return command
 
 
-def _is_alive(world: World, event: Event) -> bool:
+def _is_alive(world: World, event: ScheduledEvent) -> bool:
     """The event still means something. Batch jobs announce their own again."""
     _, _, _, kind, name, number, epoch = event
-    if kind is Kind.WORK:
+    if kind is EventKind.MINI_BATCH_END:
         return False
-    if kind <= Kind.RECYCLED:
+    if kind <= EventKind.RECYCLED:
         cluster = world.clusters.get(name)
         node = cluster.nodes.get(number) if cluster is not None else None
-        return node is not None and epoch in (node.epoch, node.life)
+        return node is not None and epoch in (node.epoch, node.loss_epoch)
     return True
 
 

@@ -17,11 +17,11 @@ from mlctl.simulator.engine.jobs import AnyJob
 from mlctl.simulator.engine.model import (
     ClusterSpec,
     PoolSpec,
-    Settings,
-    Tenancy,
+    SharedQueueSettings,
+    SimulationSettings,
     Tier,
 )
-from mlctl.simulator.engine.processes import Capacity, Preemption
+from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
 class NodeState(IntEnum):
@@ -36,13 +36,13 @@ class NodeState(IntEnum):
     PREEMPTED = 6
 
 
-class Kind(IntEnum):
+class EventKind(IntEnum):
     """What can happen by itself: to batch jobs, nodes, markets, other jobs, the classic service.
 
     Batch jobs keep their mini-batches' ends to themselves; WORK says when the next is due.
     """
 
-    WORK = 0
+    MINI_BATCH_END = 0
     ALLOCATED = 1
     READY = 2
     START_FAIL = 3
@@ -52,14 +52,14 @@ class Kind(IntEnum):
     IDLE_TIMEOUT = 7
     LEFT = 8
     RECYCLED = 9
-    STRIKE = 10
-    TRAIN = 11
+    PROCESS_DUE = 10
+    TRAINING_PHASE_END = 11
     CANCEL_DUE = 12
     DEADLINE = 13
     VM_UP = 14
     POOL_JOB_DONE = 15
-    TENANT_DONE = 16
-    ARRIVAL = 17
+    OTHER_JOB_DONE = 16
+    OTHER_JOB_ARRIVAL = 17
 
 
 # At one moment: completions, then nodes that come, time-outs of mini-batches, losses, what people
@@ -69,7 +69,7 @@ PRIORITY = (0, 1, 1, 1, 1, 3, 3, 5, 5, 5, 3, 0, 3, 4, 1, 0, 0, 4)
 
 # (time, priority, number, kind, name, detail, epoch): numbers make the order total. An event whose
 # epoch is not its subject's any more has been overtaken: it is skipped, never searched for.
-Event = tuple[float, int, int, Kind, str, int, int]
+ScheduledEvent = tuple[float, int, int, EventKind, str, int, int]
 
 
 @dataclass(slots=True)
@@ -82,17 +82,17 @@ class Node:
     """
 
     number: int
-    birth: int
+    serial: int
     since: float
     state: NodeState = NodeState.ALLOCATING
     epoch: int = 0
-    life: int = 0
-    holds: bool = False
-    armed: int = 0
+    loss_epoch: int = 0
+    has_capacity: bool = False
+    timer_epoch: int = 0
     job: str = ""
-    account: str = ""
-    charged: float | None = None
-    opened: float = 0.0
+    payer: str = ""
+    billed_until: float | None = None
+    billed_from: float = 0.0
 
 
 @dataclass(slots=True)
@@ -105,49 +105,49 @@ class Cluster:
 
     spec: ClusterSpec
     tag: str
-    market: str
+    capacity_key: str
     steady_since: float
     resizing: bool = False
     locked: bool = False
     nodes: dict[int, Node] = field(default_factory=dict)
-    shelves: list[dict[int, Node]] = field(
+    nodes_by_state: list[dict[int, Node]] = field(
         default_factory=lambda: [{}, {}, {}, {}, {}, {}, {}], metadata={"derived": True}
     )
     jobs: list[str] = field(default_factory=list)
-    to_seek: list[int] = field(default_factory=list)
-    births: int = 0
-    free: list[int] = field(default_factory=list)
-    lives: dict[int, int] = field(default_factory=dict)
-    seconds: list[float] = field(default_factory=lambda: [0.0] * len(NodeState))
+    to_request: list[int] = field(default_factory=list)
+    last_serial: int = 0
+    free_numbers: list[int] = field(default_factory=list)
+    allocations: dict[int, int] = field(default_factory=dict)
+    state_seconds: list[float] = field(default_factory=lambda: [0.0] * len(NodeState))
     billed_s: float = 0.0
     preempted_nodes: int = 0
 
 
 @dataclass(slots=True)
-class Source:
+class ActiveProcess:
     """A process of a market: its next turn is at `at`; until then the market has `limit` nodes."""
 
-    process: Preemption | Capacity
+    process: PreemptionProcess | CapacityProcess
     serial: int
     since: float
     epoch: int
     tick: int = 0
-    at: float | None = None
+    due: float | None = None
     limit: int | None = None
 
 
 @dataclass(slots=True)
-class Market:
+class RegionCapacity:
     """The capacity that the clusters of one region and tier share."""
 
     region: str
     tier: Tier
-    sources: list[Source] = field(default_factory=list)
-    serials: int = 0
+    processes: list[ActiveProcess] = field(default_factory=list)
+    last_serial: int = 0
     limit: int | None = None
-    held: int = 0
+    used: int = 0
     waiting: dict[tuple[str, int], None] = field(default_factory=dict)
-    victims: int = 0
+    preempt_count: int = 0
 
 
 @dataclass(slots=True)
@@ -157,8 +157,8 @@ class Vm:
     number: int
     epoch: int
     job: str = ""
-    charged: float | None = None
-    opened: float = 0.0
+    billed_until: float | None = None
+    billed_from: float = 0.0
 
 
 @dataclass(slots=True)
@@ -168,18 +168,18 @@ class Pool:
     spec: PoolSpec
     vms: dict[int, Vm] = field(default_factory=dict)
     queue: deque[str] = field(default_factory=deque)
-    births: int = 0
+    last_number: int = 0
     billed_s: float = 0.0
 
 
 @dataclass(slots=True)
-class Commons:
+class SharedQueue:
     """The shared queue of classic batch processing; an empty name is somebody else's job."""
 
-    tenancy: Tenancy = field(default_factory=Tenancy)
+    settings: SharedQueueSettings = field(default_factory=SharedQueueSettings)
     epoch: int = 0
-    arrived: int = 0
-    busy: int = 0
+    arrival_count: int = 0
+    running: int = 0
     queue: deque[tuple[str, float]] = field(default_factory=deque)
 
 
@@ -203,24 +203,24 @@ class World:
 
     seed: str
     now: float = 0.0
-    settings: Settings = field(default_factory=Settings)
+    settings: SimulationSettings = field(default_factory=SimulationSettings)
     number: int = 0
     epoch: int = 0
-    queue: list[Event] = field(default_factory=list)
+    queue: list[ScheduledEvent] = field(default_factory=list)
     clusters: dict[str, Cluster] = field(default_factory=dict)
-    markets: dict[str, Market] = field(default_factory=dict)
+    capacities: dict[str, RegionCapacity] = field(default_factory=dict)
     jobs: dict[str, AnyJob] = field(default_factory=dict)
     pools: dict[str, Pool] = field(default_factory=dict)
-    commons: Commons = field(default_factory=Commons)
+    shared_queue: SharedQueue = field(default_factory=SharedQueue)
     bills: list[Bill] = field(default_factory=list)
-    names: dict[str, int] = field(default_factory=dict)
-    preemption: tuple[Preemption, ...] = ()
+    name_uses: dict[str, int] = field(default_factory=dict)
+    preemption: tuple[PreemptionProcess, ...] = ()
     preemption_since: float = 0.0
-    capacity: dict[Tier, Capacity] = field(default_factory=dict)
+    capacity: dict[Tier, CapacityProcess] = field(default_factory=dict)
     capacity_since: dict[Tier, float] = field(default_factory=dict)
     log: list[LoggedEvent] | None = field(default=None, metadata={"derived": True})
     detail: bool = field(default=False, metadata={"derived": True})
-    watch: Callable[[World], None] | None = field(default=None, metadata={"derived": True})
+    observer: Callable[[World], None] | None = field(default=None, metadata={"derived": True})
 
     def __post_init__(self) -> None:
         self.now = float(self.now)
@@ -232,14 +232,14 @@ class World:
 
 
 def schedule(
-    world: World, at: float, kind: Kind, name: str, detail: int = 0, epoch: int = 0
+    world: World, at: float, kind: EventKind, name: str, detail: int = 0, epoch: int = 0
 ) -> None:
     """Let `kind` happen to the subject `name` at a moment."""
     world.number += 1
     heappush(world.queue, (at, PRIORITY[kind], world.number, kind, name, detail, epoch))
 
 
-def tell(world: World, event: str, **facts: object) -> None:
+def log_event(world: World, event: str, **facts: object) -> None:
     """Write down that something happened, where somebody listens."""
     if world.log is not None:
         world.log.append(LoggedEvent(world.now, event, facts))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlctl.simulator.engine.commands import Refused
-from mlctl.simulator.engine.processes import ALL, Script, Steps, Trace
+from mlctl.simulator.engine.processes import ALL, CapacitySteps, LossScript, Trace
 
 _TRACE = 'a trace is {"metadata": {"gap_seconds": 300}, "data": [nodes available, ...]}'
 _SCRIPT = 'a script is [[seconds, node number or "all"], ...]'
@@ -31,7 +31,7 @@ def trace(text: str, offset: int = 0) -> Trace:
     raise Refused(f"the file is no trace: {_TRACE}")
 
 
-def script(text: str) -> Script:
+def script(text: str) -> LossScript:
     """Losses at given moments.
 
     Raises:
@@ -40,10 +40,10 @@ def script(text: str) -> Script:
     pairs = tuple(_pairs(text, _SCRIPT))
     if not all(which == ALL or _is_count(which) for _, which in pairs):
         raise Refused(f"the file is no script: {_SCRIPT}")
-    return Script(pairs)
+    return LossScript(pairs)
 
 
-def steps(text: str) -> Steps:
+def steps(text: str) -> CapacitySteps:
     """Capacity from given moments on.
 
     Raises:
@@ -52,7 +52,7 @@ def steps(text: str) -> Steps:
     pairs = tuple(_pairs(text, _STEPS))
     if not all(_is_count(nodes) for _, nodes in pairs):
         raise Refused(f"the file is no capacity script: {_STEPS}")
-    return Steps(pairs)
+    return CapacitySteps(pairs)
 
 
 def times(text: str) -> tuple[float, ...]:

@@ -7,21 +7,21 @@ is where the next run goes on. "The re-started job will then append" to the metr
 from __future__ import annotations
 
 from mlctl.simulator.engine import nodes
-from mlctl.simulator.engine.jobs import Phase, Status, Stretch, TrainingJob
+from mlctl.simulator.engine.jobs import JobStatus, StepRange, TrainingJob, TrainingPhase
 from mlctl.simulator.engine.model import TrainingSpec
 from mlctl.simulator.engine.state import (
     Cluster,
-    Kind,
+    EventKind,
     Node,
     World,
+    log_event,
     schedule,
-    tell,
 )
 
-_DUST = 1e-9  # a step that ends with the node has ended
+_ROUNDING = 1e-9  # a step that ends with the node has ended
 
 
-def wanted(job: TrainingJob, most: int) -> int:
+def wanted_nodes(job: TrainingJob, most: int) -> int:
     """All the nodes that the job runs on at once."""
     return min(job.spec.instance_count, most)
 
@@ -34,53 +34,53 @@ def start(world: World, job: TrainingJob, taken: list[Node]) -> None:
     if job.started is None:
         job.started = world.now
         if job.spec.max_runtime_s is not None:
-            schedule(world, world.now + job.spec.max_runtime_s, Kind.DEADLINE, job.name)
-    job.status, job.step, job.safe_at = Status.RUNNING, job.saved, world.now
+            schedule(world, world.now + job.spec.max_runtime_s, EventKind.DEADLINE, job.name)
+    job.status, job.step, job.unsaved_since = JobStatus.RUNNING, job.saved, world.now
     job.runs += 1
-    tell(world, "JOB_RUNNING", job=job.name, run=job.runs, step=job.step)
+    log_event(world, "JOB_RUNNING", job=job.name, run=job.runs, step=job.step)
     if job.saved and job.spec.restore_s:
-        _enter(world, job, Phase.RESTORE, job.spec.restore_s)
+        _start_phase(world, job, TrainingPhase.RESTORE, job.spec.restore_s)
     else:
-        _steps(world, job)
+        _run_steps(world, job)
 
 
-def _enter(world: World, job: TrainingJob, phase: Phase, seconds: float) -> None:
+def _start_phase(world: World, job: TrainingJob, phase: TrainingPhase, seconds: float) -> None:
     job.phase, job.phase_began = phase, world.now
     job.epoch = world.new_epoch()
-    schedule(world, world.now + seconds, Kind.TRAIN, job.name, epoch=job.epoch)
+    schedule(world, world.now + seconds, EventKind.TRAINING_PHASE_END, job.name, epoch=job.epoch)
 
 
-def _steps(world: World, job: TrainingJob) -> None:
+def _run_steps(world: World, job: TrainingJob) -> None:
     """Go on to the next checkpoint, or to the end."""
     every = job.spec.checkpoint_every
     to = (job.step // every + 1) * every if every else job.spec.steps
     job.target = min(to, job.spec.steps)
-    _enter(world, job, Phase.STEPS, (job.target - job.step) * job.spec.step_s)
+    _start_phase(world, job, TrainingPhase.STEPS, (job.target - job.step) * job.spec.step_s)
 
 
-def turn(world: World, cluster: Cluster, job: TrainingJob) -> None:
+def phase_over(world: World, cluster: Cluster, job: TrainingJob) -> None:
     """A phase is over."""
     match job.phase:
-        case Phase.RESTORE:
-            _steps(world, job)
-        case Phase.STEPS:
+        case TrainingPhase.RESTORE:
+            _run_steps(world, job)
+        case TrainingPhase.STEPS:
             _log_steps(world, job, job.target - job.step)
             if job.step == job.spec.steps:
-                end(world, cluster, job, Status.COMPLETED)
+                end(world, cluster, job, JobStatus.COMPLETED)
             elif job.spec.checkpoint_s:
-                _enter(world, job, Phase.CHECKPOINT, job.spec.checkpoint_s)
+                _start_phase(world, job, TrainingPhase.CHECKPOINT, job.spec.checkpoint_s)
             else:
-                _saved(world, job)
-        case Phase.CHECKPOINT:
-            _saved(world, job)
-        case Phase.WAITING:
+                _checkpoint_complete(world, job)
+        case TrainingPhase.CHECKPOINT:
+            _checkpoint_complete(world, job)
+        case TrainingPhase.WAITING:
             pass
 
 
-def _saved(world: World, job: TrainingJob) -> None:
-    job.saved, job.safe_at = job.step, world.now
-    tell(world, "CHECKPOINT", job=job.name, step=job.step)
-    _steps(world, job)
+def _checkpoint_complete(world: World, job: TrainingJob) -> None:
+    job.saved, job.unsaved_since = job.step, world.now
+    log_event(world, "CHECKPOINT", job=job.name, step=job.step)
+    _run_steps(world, job)
 
 
 def _log_steps(world: World, job: TrainingJob, count: int) -> None:
@@ -88,55 +88,57 @@ def _log_steps(world: World, job: TrainingJob, count: int) -> None:
     if count:
         first = job.step + 1
         job.step += count
-        job.points += count
-        job.metrics.append(Stretch(first, job.step, job.phase_began))
-        tell(world, "STEPS", job=job.name, first=first, last=job.step, began=job.phase_began)
+        job.metric_count += count
+        job.metrics.append(StepRange(first, job.step, job.phase_began))
+        log_event(world, "STEPS", job=job.name, first=first, last=job.step, began=job.phase_began)
 
 
 def step_at(job: TrainingJob, now: float) -> int:
     """The last step that is done at a moment of the current phase."""
-    if job.phase is not Phase.STEPS:
+    if job.phase is not TrainingPhase.STEPS:
         return job.step
-    return min(job.step + int((now - job.phase_began) / job.spec.step_s + _DUST), job.target)
+    return min(job.step + int((now - job.phase_began) / job.spec.step_s + _ROUNDING), job.target)
 
 
-def lost(world: World, cluster: Cluster, job: TrainingJob, node: Node) -> None:
+def node_lost(world: World, cluster: Cluster, job: TrainingJob, node: Node) -> None:
     """The job stops with any of its nodes, unwarned: an unfinished checkpoint is void."""
     _log_steps(world, job, step_at(job, world.now) - job.step)
-    if job.phase is Phase.CHECKPOINT:
-        job.partial.append(job.step)
-    job.lost_s += (world.now - job.safe_at) * len(job.nodes)
-    job.phase, job.status, job.epoch = Phase.WAITING, Status.QUEUED, world.new_epoch()
+    if job.phase is TrainingPhase.CHECKPOINT:
+        job.partial_checkpoints.append(job.step)
+    job.lost_node_s += (world.now - job.unsaved_since) * len(job.nodes)
+    job.phase, job.status, job.epoch = TrainingPhase.WAITING, JobStatus.QUEUED, world.new_epoch()
     job.nodes.remove(node.number)
-    _leave_nodes(world, cluster, job)
-    tell(world, "JOB_INTERRUPTED", job=job.name, step=job.step, saved=job.saved)
+    _release_nodes(world, cluster, job)
+    log_event(world, "JOB_INTERRUPTED", job=job.name, step=job.step, saved=job.saved)
 
 
-def preempted(world: World, cluster: Cluster, job: TrainingJob) -> None:
+def node_preempted(world: World, cluster: Cluster, job: TrainingJob) -> None:
     """T5: the job waits for a node and is restarted, unless the user has to do that."""
     if not world.settings.training_auto_restart and job.ended is None:
-        end(world, cluster, job, Status.CANCELED, "a node was preempted: submit the job again")
+        end(world, cluster, job, JobStatus.CANCELED, "a node was preempted: submit the job again")
 
 
-def _leave_nodes(world: World, cluster: Cluster, job: TrainingJob) -> None:
+def _release_nodes(world: World, cluster: Cluster, job: TrainingJob) -> None:
     for number in job.nodes:
         node = cluster.nodes[number]
         node.job = ""
-        nodes.rest(world, cluster, node)
+        nodes.become_idle(world, cluster, node)
     job.nodes = []
 
 
-def end(world: World, cluster: Cluster, job: TrainingJob, status: Status, reason: str = "") -> None:
+def end(
+    world: World, cluster: Cluster, job: TrainingJob, status: JobStatus, reason: str = ""
+) -> None:
     """Give the job its last status; its nodes are idle from now on."""
     _log_steps(world, job, step_at(job, world.now) - job.step)
-    job.status, job.reason, job.ended, job.phase = status, reason, world.now, Phase.WAITING
+    job.status, job.reason, job.ended, job.phase = status, reason, world.now, TrainingPhase.WAITING
     job.epoch = world.new_epoch()
     cluster.jobs.remove(job.name)
-    _leave_nodes(world, cluster, job)
-    tell(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
+    _release_nodes(world, cluster, job)
+    log_event(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
 
 
-def logged(spec: TrainingSpec, stretches: list[Stretch]) -> list[tuple[float, int]]:
+def logged_steps(spec: TrainingSpec, stretches: list[StepRange]) -> list[tuple[float, int]]:
     """The metrics as AzureML shows them: (when, step), in the order in which they were logged."""
     return [
         (stretch.began + (step - stretch.first + 1) * spec.step_s, step)

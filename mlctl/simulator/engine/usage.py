@@ -31,32 +31,34 @@ def usage(world: World) -> Iterator[Usage]:
         due = cost(bill.node_s, bill.price)
         yield Usage(bill.kind, bill.name, bill.tier, bill.node_s, due, gone=True)
     for cluster in world.clusters.values():
-        spec, used = cluster.spec, cluster.billed_s + _open(world, cluster, None)
+        spec, used = cluster.spec, cluster.billed_s + _unbilled_s(world, cluster, None)
         yield Usage("cluster", spec.name, spec.tier, used, cost(used, spec.price), gone=False)
     for pool in world.pools.values():
-        used = billed_pool(world, pool)
+        used = pool_vm_seconds(world, pool)
         due = cost(used, pool.spec.price)
         yield Usage("pool", pool.spec.name, Tier.DEDICATED, used, due, gone=False)
     for job in world.jobs.values():
         if not isinstance(job, PoolJob):
-            used = billed(world, job)
+            used = job_node_seconds(world, job)
             due = cost(used, job.price)
             yield Usage("job", job.name, job.tier, used, due, gone=job.ended is not None)
 
 
-def billed(world: World, job: AnyJob) -> float:
+def job_node_seconds(world: World, job: AnyJob) -> float:
     """The node-seconds of a job: from its first node's allocation to its last node's idle time.
 
     A node that was brought up for a job, or worked for it last, is on its account until another job
     takes the node, it leaves, or its idle time is over.
     """
     cluster = None if isinstance(job, PoolJob) else world.clusters.get(job.cluster_name)
-    return job.billed_s + (_open(world, cluster, job.name) if cluster is not None else 0.0)
+    return job.billed_node_s + (
+        _unbilled_s(world, cluster, job.name) if cluster is not None else 0.0
+    )
 
 
-def billed_pool(world: World, pool: Pool) -> float:
+def pool_vm_seconds(world: World, pool: Pool) -> float:
     """The VM-seconds of a pool: from provisioned to deleted."""
-    up = (world.now - vm.opened for vm in pool.vms.values() if vm.charged is not None)
+    up = (world.now - vm.billed_from for vm in pool.vms.values() if vm.billed_until is not None)
     return pool.billed_s + sum(up)
 
 
@@ -65,10 +67,10 @@ def cost(node_s: float, price: float | None) -> float | None:
     return None if price is None else node_s / HOUR * price
 
 
-def _open(world: World, cluster: Cluster, account: str | None) -> float:
+def _unbilled_s(world: World, cluster: Cluster, account: str | None) -> float:
     """What nodes that still bill owe (to one account)."""
     return sum(
-        world.now - node.charged
+        world.now - node.billed_until
         for node in cluster.nodes.values()
-        if node.charged is not None and account in (None, node.account)
+        if node.billed_until is not None and account in (None, node.payer)
     )

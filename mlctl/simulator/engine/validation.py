@@ -13,14 +13,14 @@ from mlctl.simulator.engine.commands import (
     Configure,
     DeleteCluster,
     DeletePool,
-    Lock,
     Preempt,
     Refused,
     ResizeCluster,
     ResizePool,
     SetCapacity,
+    SetLock,
     SetPreemption,
-    SetTenancy,
+    SetSharedQueue,
     SubmitBatch,
     SubmitPoolJob,
     SubmitTraining,
@@ -30,29 +30,29 @@ from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
     ClusterSpec,
-    Settings,
+    SimulationSettings,
     Tier,
     TrainingSpec,
 )
 from mlctl.simulator.engine.processes import (
     ALL,
     Bathtub,
-    Capacity,
+    CapacityProcess,
+    CapacitySteps,
     Constant,
     HyperExponential,
+    LossScript,
     OnOff,
     Poisson,
-    Preemption,
-    Script,
+    PreemptionProcess,
     Shock,
-    Steps,
     Trace,
     Weibull,
 )
 from mlctl.simulator.engine.state import World
 
 
-def refuse(world: World, command: Command) -> None:
+def check_command(world: World, command: Command) -> None:
     """Return where the command can be carried out.
 
     Raises:
@@ -61,146 +61,146 @@ def refuse(world: World, command: Command) -> None:
     """
     match command:
         case AddCluster(spec):
-            _unused(world.clusters, "a cluster", spec.name)
-            _cluster(spec)
+            _check_unused(world.clusters, "a cluster", spec.name)
+            _check_cluster(spec)
         case ResizeCluster(name):
-            _there(world.clusters, "cluster", name)
-            _resize(world.clusters[name].spec, command)
+            _check_exists(world.clusters, "cluster", name)
+            _check_resize(world.clusters[name].spec, command)
         case DeleteCluster(name):
-            _there(world.clusters, "cluster", name)
+            _check_exists(world.clusters, "cluster", name)
             if world.clusters[name].locked:
                 raise Refused(f"cluster `{name}` cannot be deleted: a resource lock holds it")
-        case Lock(name):
-            _there(world.clusters, "cluster", name)
+        case SetLock(name):
+            _check_exists(world.clusters, "cluster", name)
         case SubmitBatch(spec):
-            _unused(world.jobs, "a job", spec.name)
-            _there(world.clusters, "cluster", spec.cluster)
-            _batch(world, spec)
+            _check_unused(world.jobs, "a job", spec.name)
+            _check_exists(world.clusters, "cluster", spec.cluster)
+            _check_batch(world, spec)
         case SubmitTraining(spec):
-            _unused(world.jobs, "a job", spec.name)
-            _training(world, spec)
+            _check_unused(world.jobs, "a job", spec.name)
+            _check_training(world, spec)
         case CancelJob(name):
-            _there(world.jobs, "job", name)
+            _check_exists(world.jobs, "job", name)
             status = world.jobs[name].status
             if status.ended:
                 raise Refused(f"job `{name}` has ended already: it is {status.value}")
         case Preempt(name, numbers):
-            _preempt(world, name, numbers)
+            _check_preempt(world, name, numbers)
         case _:
-            _refuse_decree(world, command)
+            _check_admin_command(world, command)
 
 
-def _refuse_decree(world: World, command: Command) -> None:
+def _check_admin_command(world: World, command: Command) -> None:
     match command:
         case SetPreemption(processes):
             for process in processes:
-                _process(process)
+                _check_process(process)
         case SetCapacity(capacity):
             if capacity is not None:
-                _process(capacity)
+                _check_process(capacity)
         case Configure(settings):
-            _settings(settings)
+            _check_settings(settings)
         case AddPool(spec):
-            _unused(world.pools, "a pool", spec.name)
-            _number(spec.vms, "the number of VMs")
-            _number(spec.price or 0.0, "the price")
+            _check_unused(world.pools, "a pool", spec.name)
+            _check_number(spec.vms, "the number of VMs")
+            _check_number(spec.price or 0.0, "the price")
         case ResizePool(name, vms):
-            _there(world.pools, "pool", name)
-            _number(vms, "the number of VMs")
+            _check_exists(world.pools, "pool", name)
+            _check_number(vms, "the number of VMs")
         case DeletePool(name):
-            _there(world.pools, "pool", name)
+            _check_exists(world.pools, "pool", name)
         case SubmitPoolJob(name, duration, where):
-            _unused(world.jobs, "a job", name)
-            _number(duration, "the duration")
+            _check_unused(world.jobs, "a job", name)
+            _check_number(duration, "the duration")
             if where is not None:
-                _there(world.pools, "pool", where)
-        case SetTenancy(tenancy):
-            _number(tenancy.slots, "the number of jobs at once", 1)
-            _number(tenancy.arrivals, "the rate of arrivals")
-            _positive(tenancy.mean_s, "the mean duration")
+                _check_exists(world.pools, "pool", where)
+        case SetSharedQueue(tenancy):
+            _check_number(tenancy.slots, "the number of jobs at once", 1)
+            _check_number(tenancy.arrivals, "the rate of arrivals")
+            _check_positive(tenancy.mean_s, "the mean duration")
         case _:
             raise AssertionError(command)
 
 
-def _there(known: Collection[str], what: str, name: str) -> None:
+def _check_exists(known: Collection[str], what: str, name: str) -> None:
     if name not in known:
         raise Unknown(f"there is no {what} `{name}`")
 
 
-def _unused(known: Collection[str], what: str, name: str) -> None:
+def _check_unused(known: Collection[str], what: str, name: str) -> None:
     if not name or name in known:
         raise Refused(f"there is {what} `{name}` already" if name else f"{what} needs a name")
 
 
-def _number(value: float, what: str, least: float = 0, most: float = inf) -> None:
+def _check_number(value: float, what: str, least: float = 0, most: float = inf) -> None:
     if not (isfinite(value) and least <= value <= most):
         bounds = f"at least {least:g}" if most == inf else f"between {least:g} and {most:g}"
         raise Refused(f"{what} must be {bounds}, not {value:g}")
 
 
-def _positive(value: float, what: str) -> None:
+def _check_positive(value: float, what: str) -> None:
     if not (isfinite(value) and value > 0):
         raise Refused(f"{what} must be more than 0, not {value:g}")
 
 
-def _cluster(spec: ClusterSpec) -> None:
-    _number(spec.min_instances, "min_instances")
-    _number(spec.max_instances, "max_instances", spec.min_instances)
-    _number(spec.idle_s, "idle_time_before_scale_down")
-    _number(spec.cores, "the cores of a node")
-    _number(spec.price or 0.0, "the price")
+def _check_cluster(spec: ClusterSpec) -> None:
+    _check_number(spec.min_instances, "min_instances")
+    _check_number(spec.max_instances, "max_instances", spec.min_instances)
+    _check_number(spec.idle_s, "idle_time_before_scale_down")
+    _check_number(spec.cores, "the cores of a node")
+    _check_number(spec.price or 0.0, "the price")
 
 
-def _resize(old: ClusterSpec, wanted: ResizeCluster) -> None:
+def _check_resize(old: ClusterSpec, wanted: ResizeCluster) -> None:
     least = old.min_instances if wanted.min_instances is None else wanted.min_instances
     most = old.max_instances if wanted.max_instances is None else wanted.max_instances
-    _number(least, "min_instances")
-    _number(most, "max_instances", least)
-    _number(wanted.idle_s or 0.0, "idle_time_before_scale_down")
+    _check_number(least, "min_instances")
+    _check_number(most, "max_instances", least)
+    _check_number(wanted.idle_s or 0.0, "idle_time_before_scale_down")
 
 
-def _batch(world: World, spec: BatchSpec) -> None:
-    _number(spec.files, "the number of files", 1)
-    _number(spec.mini_batch_size, "mini_batch_size", 1)
-    _number(spec.instance_count, "instance_count", 1)
-    _number(spec.concurrency, "max_concurrency_per_instance", 1)
-    _number(spec.max_retries, "max_retries")
-    _number(spec.error_threshold, "error_threshold", -1)
-    _positive(spec.timeout_s, "timeout")
-    _workload(spec.workload)
+def _check_batch(world: World, spec: BatchSpec) -> None:
+    _check_number(spec.files, "the number of files", 1)
+    _check_number(spec.mini_batch_size, "mini_batch_size", 1)
+    _check_number(spec.instance_count, "instance_count", 1)
+    _check_number(spec.concurrency, "max_concurrency_per_instance", 1)
+    _check_number(spec.max_retries, "max_retries")
+    _check_number(spec.error_threshold, "error_threshold", -1)
+    _check_positive(spec.timeout_s, "timeout")
+    _check_workload(spec.workload)
     most = world.clusters[spec.cluster].spec.max_instances
     if world.settings.reject_excess_instances and spec.instance_count > most:
         asked = f"instance_count is {spec.instance_count}"
         raise Refused(f"{asked}, but cluster `{spec.cluster}` has at most {most} nodes")
 
 
-def _workload(load: BatchWork) -> None:
-    _number(load.per_file_s, "the time per file")
-    _number(load.per_mini_batch_s, "the time per mini-batch")
-    _number(load.cv, "the coefficient of variation")
-    _number(load.fail_probability, "the probability to fail", 0, 1)
+def _check_workload(load: BatchWork) -> None:
+    _check_number(load.per_file_s, "the time per file")
+    _check_number(load.per_mini_batch_s, "the time per mini-batch")
+    _check_number(load.cv, "the coefficient of variation")
+    _check_number(load.fail_probability, "the probability to fail", 0, 1)
     for seconds in load.trace:
-        _number(seconds, "every service time of the trace")
+        _check_number(seconds, "every service time of the trace")
 
 
-def _training(world: World, spec: TrainingSpec) -> None:
-    _number(spec.steps, "the number of steps", 1)
-    _positive(spec.step_s, "the time per step")
-    _number(spec.checkpoint_every, "the steps between checkpoints")
-    _number(spec.checkpoint_s, "the time to write a checkpoint")
-    _number(spec.restore_s, "the time to restore a checkpoint")
-    _number(spec.instance_count, "instance_count", 1)
-    _number(spec.max_runtime_s or 0.0, "the maximum run time")
+def _check_training(world: World, spec: TrainingSpec) -> None:
+    _check_number(spec.steps, "the number of steps", 1)
+    _check_positive(spec.step_s, "the time per step")
+    _check_number(spec.checkpoint_every, "the steps between checkpoints")
+    _check_number(spec.checkpoint_s, "the time to write a checkpoint")
+    _check_number(spec.restore_s, "the time to restore a checkpoint")
+    _check_number(spec.instance_count, "instance_count", 1)
+    _check_number(spec.max_runtime_s or 0.0, "the maximum run time")
     if spec.serverless is None:
-        _there(world.clusters, "cluster", spec.cluster)
+        _check_exists(world.clusters, "cluster", spec.cluster)
     elif spec.cluster:
         raise Refused(f"job `{spec.name}` is serverless: it takes no cluster")
     else:
-        _unused(world.clusters, "a cluster", spec.serverless.name)
+        _check_unused(world.clusters, "a cluster", spec.serverless.name)
 
 
-def _preempt(world: World, name: str, numbers: tuple[int, ...] | None) -> None:
-    _there(world.clusters, "cluster", name)
+def _check_preempt(world: World, name: str, numbers: tuple[int, ...] | None) -> None:
+    _check_exists(world.clusters, "cluster", name)
     cluster = world.clusters[name]
     if cluster.spec.tier is Tier.DEDICATED:
         raise Refused(f"cluster `{name}` is dedicated: its nodes are never preempted")
@@ -209,61 +209,61 @@ def _preempt(world: World, name: str, numbers: tuple[int, ...] | None) -> None:
             raise Unknown(f"cluster `{name}` has no node {number}")
 
 
-def _settings(settings: Settings) -> None:
+def _check_settings(settings: SimulationSettings) -> None:
     for name in ("allocation_s", "preparation_s", "delay_cv", "leave_s", "unusable_recycle_s"):
-        _number(getattr(settings, name), name)
+        _check_number(getattr(settings, name), name)
     for name in ("restore_window_h", "cancel_grace_s", "min_bill_s", "billing_granularity_s"):
-        _number(getattr(settings, name), name)
-    _number(settings.replacement_s or 0.0, "replacement_s")
-    _number(settings.provisioning_s, "provisioning_s")
-    _number(settings.p_unusable, "p_unusable", 0, 1)
+        _check_number(getattr(settings, name), name)
+    _check_number(settings.replacement_s or 0.0, "replacement_s")
+    _check_number(settings.provisioning_s, "provisioning_s")
+    _check_number(settings.p_unusable, "p_unusable", 0, 1)
 
 
-def _process(process: Preemption | Capacity) -> None:
+def _check_process(process: PreemptionProcess | CapacityProcess) -> None:
     match process:
         case Poisson(rate):
-            _positive(rate, "the rate of losses")
+            _check_positive(rate, "the rate of losses")
         case HyperExponential(rate, cv):
-            _positive(rate, "the rate of losses")
-            _number(cv, "the coefficient of variation of a hyper-exponential life", 1)
+            _check_positive(rate, "the rate of losses")
+            _check_number(cv, "the coefficient of variation of a hyper-exponential life", 1)
         case Weibull(rate, shape):
-            _positive(rate, "the rate of losses")
-            _positive(shape, "the shape of a Weibull life")
+            _check_positive(rate, "the rate of losses")
+            _check_positive(shape, "the shape of a Weibull life")
         case Bathtub():
             for name in ("a", "t1", "t2", "most"):
-                _positive(getattr(process, name), f"`{name}` of a bathtub life")
+                _check_positive(getattr(process, name), f"`{name}` of a bathtub life")
         case Shock(rate, fraction):
-            _positive(rate, "the rate of shocks")
-            _number(fraction, "the fraction of nodes that a shock hits", 0, 1)
+            _check_positive(rate, "the rate of shocks")
+            _check_number(fraction, "the fraction of nodes that a shock hits", 0, 1)
         case OnOff(rate, mean, nodes):
-            _positive(rate, "the rate of outages")
-            _positive(mean, "the mean outage")
-            _number(nodes or 0, "the number of nodes")
-        case Script(losses):
+            _check_positive(rate, "the rate of outages")
+            _check_positive(mean, "the mean outage")
+            _check_number(nodes or 0, "the number of nodes")
+        case LossScript(losses):
             for at, which in losses:
-                _number(at, "every second of the script")
+                _check_number(at, "every second of the script")
                 if which != ALL:
-                    _whole(which, "every node of the script")
-        case Trace() | Steps() | Constant():
-            _counts(process)
+                    _check_whole_number(which, "every node of the script")
+        case Trace() | CapacitySteps() | Constant():
+            _check_counts(process)
 
 
-def _counts(process: Trace | Steps | Constant) -> None:
+def _check_counts(process: Trace | CapacitySteps | Constant) -> None:
     match process:
         case Trace(gap, counts):
-            _positive(gap, "the gap of a trace")
+            _check_positive(gap, "the gap of a trace")
             if not counts:
                 raise Refused("a trace needs at least one number of nodes")
-        case Steps(steps):
+        case CapacitySteps(steps):
             counts = tuple(count for _, count in steps)
             for at, _ in steps:
-                _number(at, "every second of the capacity script")
+                _check_number(at, "every second of the capacity script")
         case Constant(nodes):
             counts = (nodes,)
     for count in counts:
-        _whole(count, "every number of nodes")
+        _check_whole_number(count, "every number of nodes")
 
 
-def _whole(value: object, what: str) -> None:
+def _check_whole_number(value: object, what: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise Refused(f"{what} must be a whole number that is not negative, not {value!r}")

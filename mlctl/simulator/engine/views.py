@@ -8,9 +8,9 @@ from mlctl.simulator.engine import autoscaling, training, usage
 from mlctl.simulator.engine.commands import Unknown
 from mlctl.simulator.engine.jobs import (
     BatchJob,
+    JobStatus,
     PoolJob,
-    Status,
-    Stretch,
+    StepRange,
     TrainingJob,
 )
 from mlctl.simulator.engine.model import PREEMPTION_WARNING
@@ -25,7 +25,7 @@ class NodeView:
     """
 
     number: int
-    birth: int
+    serial: int
     state: NodeState
     since: float
     job: str | None
@@ -33,7 +33,7 @@ class NodeView:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class NodeCounts:
     """A cluster's `nodeStateCounts`, `currentNodeCount`, `targetNodeCount` and `allocationState`.
 
     What is still allocating is in no counter: that is the difference of current and target. A
@@ -58,7 +58,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class MiniBatches:
+class MiniBatchCounts:
     """A batch job's; `attempts` counts every one that began, lost ones too."""
 
     total: int
@@ -70,7 +70,7 @@ class MiniBatches:
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class TrainingProgress:
     """A training job's steps: done in this run, and in the last complete checkpoint.
 
     `points` counts the metrics logged, with the steps that repeat; `metrics` are (second, step) in
@@ -81,9 +81,9 @@ class Training:
     step: int
     saved: int
     restarts: int
-    points: int
+    metric_count: int
     metrics: tuple[tuple[float, int], ...]
-    partial: tuple[int, ...]
+    partial_checkpoints: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class JobView:
     """A job as it stands. `cost` is None where the price is not known."""
 
     name: str
-    status: Status
+    status: JobStatus
     reason: str
     submitted: float
     started: float | None
@@ -102,8 +102,8 @@ class JobView:
     preempted_cores: int
     lost_node_s: float
     cluster: str | None
-    mini_batches: MiniBatches | None
-    training: Training | None
+    mini_batches: MiniBatchCounts | None
+    training: TrainingProgress | None
 
     @property
     def makespan_s(self) -> float | None:
@@ -134,10 +134,10 @@ def nodes(world: World, cluster: str) -> list[NodeView]:
         Unknown: there is no such cluster.
     """
     here = _cluster(world, cluster)
-    waiting = world.markets[here.market].waiting
+    waiting = world.capacities[here.capacity_key].waiting
     return [
         NodeView(
-            *(node.number, node.birth, node.state, node.since),
+            *(node.number, node.serial, node.state, node.since),
             node.job or None,
             (cluster, node.number) in waiting,
         )
@@ -145,19 +145,19 @@ def nodes(world: World, cluster: str) -> list[NodeView]:
     ]
 
 
-def counts(world: World, cluster: str) -> Counts:
+def counts(world: World, cluster: str) -> NodeCounts:
     """How many nodes a cluster has in each state.
 
     Raises:
         Unknown: there is no such cluster.
     """
     here = _cluster(world, cluster)
-    of = [len(shelf) for shelf in here.shelves]
+    of = [len(shelf) for shelf in here.nodes_by_state]
     there = len(here.nodes) - of[NodeState.ALLOCATING]
     sought = max(
-        autoscaling.target(world, here), autoscaling.have(here)
+        autoscaling.target_nodes(world, here), autoscaling.current_nodes(here)
     )  # until idle nodes begin to leave
-    return Counts(
+    return NodeCounts(
         idle=of[NodeState.IDLE],
         running=of[NodeState.RUNNING],
         preparing=of[NodeState.PREPARING],
@@ -180,10 +180,10 @@ def job(world: World, name: str) -> JobView:
     if name not in world.jobs:
         raise Unknown(f"there is no job `{name}`")
     found = world.jobs[name]
-    used, lost = usage.billed(world, found), found.preempted_nodes
+    used, lost = usage.job_node_seconds(world, found), found.preempted_nodes
     return JobView(
         *(found.name, found.status, found.reason, found.submitted, found.started, found.ended),
-        *(used, usage.cost(used, found.price), lost, lost * found.cores, found.lost_s),
+        *(used, usage.cost(used, found.price), lost, lost * found.cores, found.lost_node_s),
         cluster=None if isinstance(found, PoolJob) else found.cluster_name,
         mini_batches=_mini_batches(found) if isinstance(found, BatchJob) else None,
         training=_training(found, world.now) if isinstance(found, TrainingJob) else None,
@@ -199,7 +199,7 @@ def pool(world: World, name: str) -> PoolView:
     if name not in world.pools:
         raise Unknown(f"there is no pool `{name}`")
     vms = world.pools[name].vms.values()
-    up, busy = sum(vm.charged is not None for vm in vms), sum(bool(vm.job) for vm in vms)
+    up, busy = sum(vm.billed_until is not None for vm in vms), sum(bool(vm.job) for vm in vms)
     return PoolView(name, len(vms), up, busy, tuple(world.pools[name].queue))
 
 
@@ -209,21 +209,28 @@ def _cluster(world: World, name: str) -> Cluster:
     return world.clusters[name]
 
 
-def _mini_batches(job: BatchJob) -> MiniBatches:
-    return MiniBatches(
-        *(job.total, job.done, job.failed, job.attempts, len(job.work), job.failed_files)
+def _mini_batches(job: BatchJob) -> MiniBatchCounts:
+    return MiniBatchCounts(
+        *(
+            job.total,
+            job.done,
+            job.failed,
+            job.attempts,
+            len(job.attempts_by_slot),
+            job.failed_files,
+        )
     )
 
 
-def _training(job: TrainingJob, now: float) -> Training:
+def _training(job: TrainingJob, now: float) -> TrainingProgress:
     step = training.step_at(job, now)
-    unlogged = [Stretch(job.step + 1, step, job.phase_began)] if step > job.step else []
-    return Training(
+    unlogged = [StepRange(job.step + 1, step, job.phase_began)] if step > job.step else []
+    return TrainingProgress(
         steps=job.spec.steps,
         step=step,
         saved=job.saved,
         restarts=max(job.runs - 1, 0),
-        points=job.points + step - job.step,
-        metrics=tuple(training.logged(job.spec, [*job.metrics, *unlogged])),
-        partial=tuple(job.partial),
+        metric_count=job.metric_count + step - job.step,
+        metrics=tuple(training.logged_steps(job.spec, [*job.metrics, *unlogged])),
+        partial_checkpoints=tuple(job.partial_checkpoints),
     )

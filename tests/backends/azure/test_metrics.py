@@ -10,7 +10,7 @@ from mlctl.backends.ports.metrics import USUAL
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.control_plane.state.store import Store
-from mlctl.simulator.engine.processes import Script
+from mlctl.simulator.engine.processes import LossScript
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, says
 from tests.builders.simulated import cluster as body
 from tests.builders.simulated import deployment, endpoint, model
@@ -30,7 +30,7 @@ def lossy() -> Azure:
     named = {"compute": CPU.id(SCOPE), "model": {"assetId": MODEL.id(SCOPE)}}
     local.put(Address("batch-deployment", "blue", "heart-batch"), deployment(**named)).wait()
     local.engine.configure({"allocation_s": 0, "preparation_s": 0})
-    local.engine.set_preemption((Script(((100.0, 0), (700.0, 1))),))
+    local.engine.set_preemption((LossScript(((100.0, 0), (700.0, 1))),))
     long = {"retrySettings": {"timeout": "PT1H"}}
     asked = {"miniBatchSize": 1, "compute": {"instanceCount": 2}, **long}
     local.jobs.invoke(

@@ -25,7 +25,7 @@ from mlctl.simulator.control_plane import replay
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.engine.commands import Preempt
-from mlctl.simulator.engine.processes import Poisson, Script
+from mlctl.simulator.engine.processes import LossScript, Poisson
 from tests.builders.paths import ROOT
 from tests.builders.simulated import (
     BLUE,
@@ -339,7 +339,7 @@ def test_a_wait_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     path, whole = tmp_path / "a.db", cloud()
     local = cloud(path)
     for one in (local, whole):
-        one.engine.set_preemption((Script(((150.0, 0), (350.0, 1))),))
+        one.engine.set_preemption((LossScript(((150.0, 0), (350.0, 1))),))
     job, other = (
         submitted(local, files=4000, seconds=1.0),
         submitted(whole, files=4000, seconds=1.0),

@@ -12,16 +12,16 @@ from mlctl.simulator.engine.commands import (
     CancelJob,
     Configure,
     DeleteCluster,
-    Lock,
     Preempt,
     Refused,
     ResizeCluster,
     SetCapacity,
+    SetLock,
     SubmitBatch,
     SubmitTraining,
     Unknown,
 )
-from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.processes import Constant, Poisson
 from tests.builders.histories import (
     AT_ONCE,
@@ -131,7 +131,7 @@ def test_a_job_behind_one_that_waits_goes_on_with_the_nodes_that_it_has() -> Non
     for at, node in ((140, 0), (150, 2)):
         engine.run(made, at)
         engine.apply(made, Preempt("c", (node,)))
-    assert views.job(made, "first").status is Status.QUEUED
+    assert views.job(made, "first").status is JobStatus.QUEUED
     assert ended(made).makespan_s == 300  # the spare slot of node 3 took a lost one at once
 
 
@@ -156,21 +156,21 @@ def test_jobs_take_nodes_in_the_order_in_which_they_were_submitted() -> None:
 
 
 def test_a_locked_cluster_is_stuck_at_resizing_from_none_to_none() -> None:
-    made = world(AddCluster(cluster(2)), Lock("c"), SubmitBatch(batch(2, 60, 2)))
+    made = world(AddCluster(cluster(2)), SetLock("c"), SubmitBatch(batch(2, 60, 2)))
     assert counts(made, DAY).allocation_state == "resizing (0 -> 0)"
-    assert views.job(made, "j").status is Status.QUEUED
+    assert views.job(made, "j").status is JobStatus.QUEUED
 
 
 def test_an_unlocked_cluster_goes_on() -> None:
-    made = world(AddCluster(cluster(2)), Lock("c"), SubmitBatch(batch(2, 60, 2)))
+    made = world(AddCluster(cluster(2)), SetLock("c"), SubmitBatch(batch(2, 60, 2)))
     engine.run(made, HOUR)
-    engine.apply(made, Lock("c", locked=False))
+    engine.apply(made, SetLock("c", locked=False))
     assert ended(made).makespan_s == HOUR + 60
 
 
 def test_a_locked_cluster_keeps_its_nodes_and_bills_them() -> None:
     made = world(*of(cluster(2), batch(2, 60, 2)))
-    engine.apply(made, Lock("c"))
+    engine.apply(made, SetLock("c"))
     assert billed(made, HOUR) == 2 * HOUR
     with pytest.raises(Refused, match="a resource lock holds it"):
         engine.apply(made, DeleteCluster("c"))
@@ -227,12 +227,12 @@ def test_a_cancelled_job_gives_its_nodes_back() -> None:
     engine.run(made, 90)
     engine.apply(made, CancelJob("j"))
     assert (states(made, 91), states(made, 210)) == (["IDLE"] * 2, [])
-    assert views.job(made, "j").status is Status.CANCELED
+    assert views.job(made, "j").status is JobStatus.CANCELED
 
 
 def test_what_is_not_there_is_unknown() -> None:
     made = world()
-    for asked in (DeleteCluster("c"), CancelJob("j"), SubmitBatch(batch(1, 1, 1)), Lock("c")):
+    for asked in (DeleteCluster("c"), CancelJob("j"), SubmitBatch(batch(1, 1, 1)), SetLock("c")):
         with pytest.raises(Unknown, match="there is no"):
             engine.apply(made, asked)
 

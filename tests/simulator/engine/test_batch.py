@@ -11,13 +11,13 @@ import pytest
 from mlctl.simulator.engine import engine, views
 from mlctl.simulator.engine import sampling as drawn
 from mlctl.simulator.engine.commands import CancelJob, Refused, SubmitBatch
-from mlctl.simulator.engine.jobs import Status
-from mlctl.simulator.engine.model import PREEMPTION_WARNING, BatchWork, Place
+from mlctl.simulator.engine.jobs import JobStatus
+from mlctl.simulator.engine.model import PREEMPTION_WARNING, BatchWork, QueueEnd
 from mlctl.simulator.engine.processes import (
     ALL,
     HyperExponential,
+    LossScript,
     Poisson,
-    Script,
     Shock,
     Weibull,
 )
@@ -67,7 +67,7 @@ def test_what_a_node_had_on_its_slots_is_begun_again_in_order() -> None:
 
 
 def test_a_lost_mini_batch_can_be_told_to_queue_last() -> None:
-    late = replace(AT_ONCE, replacement_s=1000.0, preempted_goes_to=Place.TAIL)
+    late = replace(AT_ONCE, replacement_s=1000.0, preempted_goes_to=QueueEnd.TAIL)
     made = world(*of(cluster(2, low=True), batch(6, 100, 2)), settings=late)
     lost_at(50, (0,), made)
     events = [event for event in engine.advance(made, 600) if event.event == "MB_START"]
@@ -76,9 +76,9 @@ def test_a_lost_mini_batch_can_be_told_to_queue_last() -> None:
 
 def test_a_job_is_cancelled_with_its_last_usable_node_and_says_why() -> None:
     made = world(*of(cluster(2, low=True), batch(20, 100, 2)))
-    assert lost_at(150, (0,), made).status is Status.RUNNING
+    assert lost_at(150, (0,), made).status is JobStatus.RUNNING
     view = lost_at(150, (0, 1), world(*of(cluster(2, low=True), batch(20, 100, 2))))
-    assert (view.status, view.reason, view.makespan_s) == (Status.CANCELED, NO_CAPACITY, 150)
+    assert (view.status, view.reason, view.makespan_s) == (JobStatus.CANCELED, NO_CAPACITY, 150)
     assert view.warning == PREEMPTION_WARNING
 
 
@@ -86,13 +86,13 @@ def test_nodes_that_are_still_preparing_are_no_capacity_to_go_on_with() -> None:
     late = replace(AT_ONCE, preparation_s=100.0)
     made = world(*of(cluster(2, low=True), batch(20, 100, 2)), settings=late)
     lost_at(150, (0,), made)
-    assert lost_at(200, (1,), made).status is Status.CANCELED
+    assert lost_at(200, (1,), made).status is JobStatus.CANCELED
 
 
 def test_preempting_nodes_before_the_job_had_a_usable_one_does_not_cancel_it() -> None:
     made = world(*of(cluster(2, low=True), batch(4, 100, 2)), settings=SLOW)
     view = lost_at(150, (0, 1), made)
-    assert (view.status, view.preempted_nodes) == (Status.QUEUED, 2)
+    assert (view.status, view.preempted_nodes) == (JobStatus.QUEUED, 2)
     assert ended(made).makespan_s == 150 + 100 + 200
 
 
@@ -100,34 +100,34 @@ def test_many_jobs_whose_nodes_are_lost_while_preparing_are_not_cancelled_for_th
     slow = replace(AT_ONCE, preparation_s=60.0)
     job = batch(960, 60, 16)
     seen = repeated(200, "R7b", of(cluster(16, low=True), job, Poisson(0.5)), slow)
-    assert {view.status for view in seen} == {Status.COMPLETED}
+    assert {view.status for view in seen} == {JobStatus.COMPLETED}
 
 
 def test_a_job_on_one_instance_is_cancelled_although_the_cluster_has_other_nodes() -> None:
     made = world(*of(cluster(3, 3, low=True), batch(20, 100, 1)))
     engine.run(made, 0)
     running = [node.number for node in views.nodes(made, "c") if node.job]
-    assert lost_at(150, tuple(running), made).status is Status.CANCELED
+    assert lost_at(150, tuple(running), made).status is JobStatus.CANCELED
 
 
 def test_an_idle_node_of_the_job_is_usable() -> None:
     made = world(*of(cluster(2, low=True), batch(3, 100, 2)))
-    assert lost_at(150, (0,), made).status is Status.RUNNING
+    assert lost_at(150, (0,), made).status is JobStatus.RUNNING
     assert ended(made).makespan_s == 250
 
 
 def test_grace_gives_a_replacement_its_chance() -> None:
     patient = replace(AT_ONCE, replacement_s=50.0, cancel_grace_s=60.0)
     made = world(*of(cluster(1, low=True), batch(2, 100, 1)), settings=patient)
-    assert lost_at(150, (0,), made).status is Status.RUNNING
-    assert (ended(made).status, ended(made).makespan_s) == (Status.COMPLETED, 300)
+    assert lost_at(150, (0,), made).status is JobStatus.RUNNING
+    assert (ended(made).status, ended(made).makespan_s) == (JobStatus.COMPLETED, 300)
 
 
 def test_grace_is_over_when_nothing_comes() -> None:
     patient = replace(AT_ONCE, replacement_s=90.0, cancel_grace_s=60.0)
     made = world(*of(cluster(1, low=True), batch(2, 100, 1)), settings=patient)
     lost_at(150, (0,), made)
-    assert (ended(made).status, ended(made).makespan_s) == (Status.CANCELED, 210)
+    assert (ended(made).status, ended(made).makespan_s) == (JobStatus.CANCELED, 210)
 
 
 def test_a_cancelled_job_is_submitted_again_as_a_new_one() -> None:
@@ -150,10 +150,10 @@ def test_a_preemption_does_not_use_up_retries_unless_it_is_told_to(
     counts: bool, failed: int
 ) -> None:
     strict = replace(NO_CANCEL, preempt_counts_as_retry=counts)
-    twice = Script(((50, 0), (120, 0)))
+    twice = LossScript(((50, 0), (120, 0)))
     job = batch(1, 100, 1, max_retries=1)
     view = ended(world(*of(cluster(1, low=True), job, twice), settings=strict))
-    assert (mini_batches(view).failed, view.status) == (failed, Status.COMPLETED)
+    assert (mini_batches(view).failed, view.status) == (failed, JobStatus.COMPLETED)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_rerun_takes_as_long_as_the_run_that_was_lost() -> None:
     job = batch(1, 0, 1, workload=BatchWork(per_mini_batch_s=100, cv=1.0))
     alone = ended(world(*of(cluster(1, low=True), job))).makespan_s or 0
     again = ended(
-        world(*of(cluster(1, low=True), job, Script(((alone / 2, 0),))), settings=NO_CANCEL)
+        world(*of(cluster(1, low=True), job, LossScript(((alone / 2, 0),))), settings=NO_CANCEL)
     )
     assert again.makespan_s == pytest.approx(alone * 1.5)
 
@@ -264,6 +264,6 @@ def test_the_same_seed_gives_the_same_log_and_another_one_another() -> None:
 
 
 def test_a_script_for_all_nodes_cancels_once() -> None:
-    job = of(cluster(3, low=True), batch(9, 100, 3), Script(((50, ALL),)))
+    job = of(cluster(3, low=True), batch(9, 100, 3), LossScript(((50, ALL),)))
     events = lines(engine.advance(world(*job), EVER))
     assert len([line for line in events if "JOB_ENDED" in line]) == 1

@@ -13,11 +13,11 @@ from mlctl.simulator.engine.commands import (
     Command,
     DeletePool,
     ResizePool,
-    SetTenancy,
+    SetSharedQueue,
     SubmitPoolJob,
 )
-from mlctl.simulator.engine.jobs import Status
-from mlctl.simulator.engine.model import PoolSpec, Tenancy
+from mlctl.simulator.engine.jobs import JobStatus
+from mlctl.simulator.engine.model import PoolSpec, SharedQueueSettings
 from mlctl.simulator.engine.state import World
 from mlctl.simulator.engine.usage import usage
 from tests.builders.histories import AT_ONCE, HOUR, ended, world
@@ -54,7 +54,7 @@ def test_a_pool_that_shrinks_gives_its_free_vms_back_first() -> None:
 def test_a_deleted_pool_fails_its_jobs() -> None:
     made = pool(*(SubmitPoolJob(f"j{number}", 100, "p") for number in range(3)))
     engine.apply(made, DeletePool("p"))
-    assert {views.job(made, f"j{number}").status for number in range(3)} == {Status.FAILED}
+    assert {views.job(made, f"j{number}").status for number in range(3)} == {JobStatus.FAILED}
 
 
 def test_a_queued_pool_job_can_be_cancelled() -> None:
@@ -65,7 +65,7 @@ def test_a_queued_pool_job_can_be_cancelled() -> None:
 
 def test_jobs_without_a_pool_share_a_queue_with_a_limit() -> None:
     jobs = [SubmitPoolJob(f"j{number}", 100) for number in range(5)]
-    made = world(SetTenancy(Tenancy(slots=2)), *jobs)
+    made = world(SetSharedQueue(SharedQueueSettings(slots=2)), *jobs)
     assert [ended(made, f"j{number}").started for number in range(5)] == [0, 0, 100, 100, 200]
 
 
@@ -73,7 +73,11 @@ def test_other_people_make_the_shared_queue_uncertain_as_queueing_theory_says() 
     # M/M/1 with 0.5 of its capacity used by others: a job waits for 1 of their mean jobs.
     waits = []
     for seed in range(1500):
-        made = world(SetTenancy(Tenancy(1, 1.0, HOUR / 2)), seed=f"commons/{seed}", watched=False)
+        made = world(
+            SetSharedQueue(SharedQueueSettings(1, 1.0, HOUR / 2)),
+            seed=f"commons/{seed}",
+            watched=False,
+        )
         engine.run(made, 40 * HOUR)
         engine.apply(made, SubmitPoolJob("j", 60))
         waits.append((ended(made).started or 0) - 40 * HOUR)

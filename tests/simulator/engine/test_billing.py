@@ -11,7 +11,7 @@ from mlctl.simulator.engine.commands import (
     Preempt,
     SubmitBatch,
 )
-from mlctl.simulator.engine.jobs import Status
+from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.usage import usage
 from tests.builders.histories import (
     AT_ONCE,
@@ -44,7 +44,7 @@ def test_a_deleted_cluster_fails_its_jobs_and_keeps_its_bill() -> None:
     made = world(*of(cluster(2), batch(20, 60, 2)))
     engine.run(made, 100)
     engine.apply(made, DeleteCluster("c"))
-    assert views.job(made, "j").status is Status.FAILED
+    assert views.job(made, "j").status is JobStatus.FAILED
     assert [(one.kind, one.node_s, one.gone) for one in usage(made)] == [
         ("cluster", 200, True),
         ("job", 200, True),

@@ -9,7 +9,7 @@ import pytest
 from mlctl.simulator.engine import engine, snapshot, views
 from mlctl.simulator.engine.commands import (
     AddCluster,
-    Lock,
+    SetLock,
     SubmitBatch,
     Unknown,
 )
@@ -60,9 +60,9 @@ def test_waiting_stops_at_its_limit() -> None:
 
 
 def test_waiting_for_what_can_never_happen_leaves_the_clock_alone() -> None:
-    made = world(AddCluster(cluster(1)), Lock("c"), SubmitBatch(batch(3, 60, 1)))
+    made = world(AddCluster(cluster(1)), SetLock("c"), SubmitBatch(batch(3, 60, 1)))
     assert (engine.finish(made, "j", DAY), made.now) == (False, 0)
-    assert engine.next_at(made) is None
+    assert engine.next_event_time(made) is None
 
 
 def test_waiting_for_an_unknown_job_is_refused() -> None:

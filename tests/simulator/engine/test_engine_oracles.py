@@ -18,8 +18,8 @@ from mlctl.simulator.engine.commands import (
     SubmitBatch,
     SubmitPoolJob,
 )
-from mlctl.simulator.engine.jobs import Status
-from mlctl.simulator.engine.model import BatchWork, PoolSpec, Settings
+from mlctl.simulator.engine.jobs import JobStatus
+from mlctl.simulator.engine.model import BatchWork, PoolSpec, SimulationSettings
 from mlctl.simulator.engine.processes import Poisson, Trace
 from mlctl.simulator.engine.usage import usage
 from tests.builders import simulated
@@ -105,7 +105,7 @@ def test_a_job_on_a_single_low_priority_node_is_cancelled_as_often_as_theory_say
     rate, n = 0.2, 100
     seen = repeated(12_000, "O8", of(cluster(1, low=True), batch(n, 60, 1), Poisson(rate)))
     q = exp(-rate / 60)
-    assert abs(z(seen, lambda view: view.status is Status.CANCELED, 1 - q**n)) < SURE
+    assert abs(z(seen, lambda view: view.status is JobStatus.CANCELED, 1 - q**n)) < SURE
     expected = q * (1 - q**n) / (1 - q)
     assert abs(z(seen, lambda view: mini_batches(view).completed, expected)) < SURE
     assert abs(z(seen, lambda view: (view.makespan_s or 0) / HOUR, (1 - q**n) / rate)) < SURE
@@ -117,7 +117,7 @@ def test_four_nodes_that_are_not_replaced_are_all_lost_after_the_fourth_harmonic
     endless = batch(400, HOUR, 4)
     seen = repeated(4000, "O10", of(cluster(4, low=True), endless, Poisson(rate)), once)
     expected = (1 + 1 / 2 + 1 / 3 + 1 / 4) / rate
-    assert {view.status for view in seen} == {Status.CANCELED}
+    assert {view.status for view in seen} == {JobStatus.CANCELED}
     assert abs(z(seen, lambda view: (view.makespan_s or 0) / HOUR, expected)) < SURE
 
 
@@ -141,7 +141,9 @@ def test_retries_save_as_many_jobs_as_theory_says() -> None:
     load = BatchWork(per_mini_batch_s=60, fail_probability=p)
     failing = batch(n, 0, 20, workload=load, error_threshold=0)
     strict = repeated(800, "O13", of(cluster(20), failing))
-    assert abs(z(strict, lambda view: view.status is Status.COMPLETED, (1 - p**tries) ** n)) < SURE
+    assert (
+        abs(z(strict, lambda view: view.status is JobStatus.COMPLETED, (1 - p**tries) ** n)) < SURE
+    )
     lenient = repeated(600, "O13b", of(cluster(20), replace(failing, error_threshold=-1)))
     expected = n * (1 - p**tries) / (1 - p)
     assert abs(z(lenient, lambda view: mini_batches(view).attempts, expected)) < SURE
@@ -150,7 +152,7 @@ def test_retries_save_as_many_jobs_as_theory_says() -> None:
 def test_mini_batches_that_always_time_out_are_tried_four_times_each() -> None:
     made = world(*of(cluster(2), batch(8, 400, 2, timeout_s=300.0)))
     view, counts = ended(made), mini_batches(ended(made))
-    assert (view.status, view.makespan_s) == (Status.COMPLETED, 4800)
+    assert (view.status, view.makespan_s) == (JobStatus.COMPLETED, 4800)
     assert (counts.attempts, counts.failed, counts.completed) == (32, 8, 0)
 
 
@@ -159,7 +161,7 @@ def test_the_first_failed_mini_batch_fails_a_job_without_tolerance(place: str, a
     there = replace(AT_ONCE, failed_goes_to=type(AT_ONCE.failed_goes_to)(place))
     job = batch(8, 400, 2, timeout_s=300.0, error_threshold=0)
     view = ended(world(*of(cluster(2), job), settings=there))
-    assert (view.status, view.makespan_s) == (Status.FAILED, at)
+    assert (view.status, view.makespan_s) == (JobStatus.FAILED, at)
 
 
 def test_quota_counts_the_most_nodes_of_every_cluster_until_it_is_deleted(
@@ -192,7 +194,7 @@ def logged_points(checkpoint_every: int) -> tuple[float, float]:
     time = n / part * (exp(rate * part * step / HOUR) - 1) / rate * HOUR
     assert points == pytest.approx({0: 155.4675, 10: 103.8509}[checkpoint_every], abs=1e-4)
     return (
-        z(seen, lambda view: steps(view).points, points),
+        z(seen, lambda view: steps(view).metric_count, points),
         z(seen, lambda view: view.makespan_s or 0, time),
     )
 
@@ -204,7 +206,7 @@ def test_a_restarted_training_job_logs_steps_again_as_often_as_theory_says(
     assert max(map(abs, logged_points(checkpoint_every))) < SURE
 
 
-def traced(settings: Settings) -> tuple[views.JobView, float]:
+def traced(settings: SimulationSettings) -> tuple[views.JobView, float]:
     """Twenty mini-batches while there are 2, 2, 1, 0, 0 and 2 nodes; the cluster's bill."""
     trace = Trace(300.0, (2, 2, 1, 0, 0, 2))
     made = world(*of(cluster(2, low=True), batch(20, 100, 2), trace), settings=settings)
@@ -214,7 +216,7 @@ def traced(settings: Settings) -> tuple[views.JobView, float]:
 def test_a_job_whose_nodes_are_all_taken_is_cancelled_with_its_progress() -> None:
     view, node_s = traced(AT_ONCE)
     assert (view.status, view.makespan_s, mini_batches(view).completed) == (
-        Status.CANCELED,
+        JobStatus.CANCELED,
         900,
         15,
     )
@@ -223,7 +225,7 @@ def test_a_job_whose_nodes_are_all_taken_is_cancelled_with_its_progress() -> Non
 
 def test_completions_come_before_losses_of_the_same_moment() -> None:
     view, node_s = traced(NO_CANCEL)
-    assert (view.status, view.makespan_s, node_s) == (Status.COMPLETED, 1800, 2100)
+    assert (view.status, view.makespan_s, node_s) == (JobStatus.COMPLETED, 1800, 2100)
     assert (view.preempted_nodes, view.preempted_cores, view.lost_node_s) == (2, 8, 0)
 
 

@@ -6,8 +6,8 @@ from mlctl.simulator.engine import engine
 from mlctl.simulator.engine.commands import (
     Command,
 )
-from mlctl.simulator.engine.metrics import Bucket, Metric, aggregate, points
-from mlctl.simulator.engine.processes import Script
+from mlctl.simulator.engine.metrics import Bucket, Metric, aggregate, node_counts
+from mlctl.simulator.engine.processes import LossScript
 from mlctl.simulator.engine.state import World
 from tests.builders.histories import (
     NO_CANCEL,
@@ -23,10 +23,10 @@ def buckets(metric: Metric, *commands: Command, interval: float = 100.0) -> list
     for command in commands:
         events += engine.apply(made, command)
     events += engine.advance(made, 500)
-    return aggregate(points(events, "c"), metric, 0, 500, interval)
+    return aggregate(node_counts(events, "c"), metric, 0, 500, interval)
 
 
-LOST = of(cluster(2, low=True), batch(100, 60, 2), Script(((150, 0), (250, 0), (270, 1))))
+LOST = of(cluster(2, low=True), batch(100, 60, 2), LossScript(((150, 0), (250, 0), (270, 1))))
 
 
 def test_preempted_nodes_add_up_over_the_intervals() -> None:
@@ -48,7 +48,7 @@ def test_what_ends_as_an_interval_begins_is_not_seen_in_it() -> None:
 
 
 def test_cores_are_nodes_times_what_a_node_has() -> None:
-    assert buckets(Metric.PREEMPTED, *LOST)[2].times(4).total == 8
+    assert buckets(Metric.PREEMPTED, *LOST)[2].in_cores(4).total == 8
 
 
 def test_total_nodes_go_with_the_cluster() -> None:

@@ -11,23 +11,23 @@ from mlctl.simulator.engine import engine, views
 from mlctl.simulator.engine.commands import (
     AddCluster,
     DeleteCluster,
-    Lock,
     Preempt,
     Refused,
     SetCapacity,
+    SetLock,
     SetPreemption,
     SubmitBatch,
 )
-from mlctl.simulator.engine.jobs import Status
-from mlctl.simulator.engine.model import Settings, Tier
+from mlctl.simulator.engine.jobs import JobStatus
+from mlctl.simulator.engine.model import SimulationSettings, Tier
 from mlctl.simulator.engine.processes import (
     ALL,
+    CapacitySteps,
     Constant,
+    LossScript,
     OnOff,
     Poisson,
-    Script,
     Shock,
-    Steps,
     Trace,
 )
 from mlctl.simulator.engine.state import NodeState
@@ -77,12 +77,14 @@ def test_capacity_that_one_cluster_gives_back_is_for_another() -> None:
 
 
 def test_dedicated_capacity_that_was_given_is_not_taken_back() -> None:
-    made = world(SetCapacity(Steps(((50, 0),))), *of(cluster(1), batch(1, 60, 1)), settings=SLOW)
+    made = world(
+        SetCapacity(CapacitySteps(((50, 0),))), *of(cluster(1), batch(1, 60, 1)), settings=SLOW
+    )
     assert ended(made).makespan_s == 210
 
 
 def test_low_priority_capacity_is_taken_back_before_the_node_is_there() -> None:
-    gap = SetCapacity(Steps(((0, 1), (50, 0), (80, 1))))
+    gap = SetCapacity(CapacitySteps(((0, 1), (50, 0), (80, 1))))
     made = world(gap, *of(cluster(1, low=True), batch(1, 60, 1)), settings=SLOW)
     assert (ended(made).makespan_s, ended(made).preempted_nodes) == (80 + 150 + 60, 0)
 
@@ -93,12 +95,14 @@ def test_capacity_of_one_tier_does_not_concern_the_other() -> None:
 
 
 def test_a_waiting_node_comes_when_there_is_capacity_again() -> None:
-    late = SetCapacity(Steps(((0, 0), (500, 1))))
+    late = SetCapacity(CapacitySteps(((0, 0), (500, 1))))
     assert ended(world(late, *of(cluster(1), batch(1, 60, 1)), settings=SLOW)).makespan_s == 710
 
 
 def test_dedicated_nodes_are_never_preempted() -> None:
-    made = world(*of(cluster(2), batch(20, 100, 2), Poisson(50), Shock(50), Script(((10, ALL),))))
+    made = world(
+        *of(cluster(2), batch(20, 100, 2), Poisson(50), Shock(50), LossScript(((10, ALL),)))
+    )
     engine.apply(made, SetCapacity(Constant(0)))
     assert (ended(made).makespan_s, ended(made).preempted_nodes) == (1000, 0)
     with pytest.raises(Refused, match="cluster `c` is dedicated: its nodes are never preempted"):
@@ -112,7 +116,7 @@ def test_a_preempted_node_stays_listed_and_comes_back_under_its_number() -> None
     engine.apply(made, Preempt("c", (0,)))
     seen = [states(made, at)[0] for at in (299, 300, 349, 350)]
     assert seen == ["PREEMPTED", "PREPARING", "PREPARING", "RUNNING"]
-    assert [node.birth for node in views.nodes(made, "c")] == [1, 2]
+    assert [node.serial for node in views.nodes(made, "c")] == [1, 2]
 
 
 def test_a_preempted_node_does_not_bill() -> None:
@@ -145,12 +149,12 @@ def test_after_two_days_the_platform_gives_a_preempted_node_up_and_a_new_one_is_
     engine.apply(made, SetCapacity(Constant(0)))
     assert states(made, 100 + 2 * DAY - 1) == ["PREEMPTED"]
     assert states(made, 100 + 2 * DAY) == ["ALLOCATING"]
-    assert [node.birth for node in views.nodes(made, "c")] == [2]
+    assert [node.serial for node in views.nodes(made, "c")] == [2]
 
 
 def test_nodes_that_are_not_replaced_stay_lost() -> None:
     once = replace(NO_CANCEL, replace=False)
-    made = world(*of(cluster(1, low=True), batch(2, 60, 1), Script(((30, 0),))), settings=once)
+    made = world(*of(cluster(1, low=True), batch(2, 60, 1), LossScript(((30, 0),))), settings=once)
     assert states(made, 9 * DAY) == ["PREEMPTED"]
 
 
@@ -169,14 +173,14 @@ def test_what_takes_nodes_holds_for_those_that_are_up_when_it_is_set() -> None:
 def test_the_platform_gives_up_a_node_whose_return_was_cut_short() -> None:
     slow = replace(AT_ONCE, replacement_s=100.0)
     made = world(AddCluster(cluster(1, 1, low=True)), settings=slow)
-    gone = SetCapacity(Steps(((100, 0), (200, 1), (250, 0))))
+    gone = SetCapacity(CapacitySteps(((100, 0), (200, 1), (250, 0))))
     engine.apply(made, gone)
     assert states(made, 100 + 2 * DAY - 1) == ["PREEMPTED"]
     assert states(made, 100 + 2 * DAY) == ["ALLOCATING"]
 
 
 def test_a_script_takes_the_nodes_that_it_names_at_its_moments() -> None:
-    script = Script(((250.0, ALL), (50.0, 1)))
+    script = LossScript(((250.0, ALL), (50.0, 1)))
     once = replace(NO_CANCEL, replace=False)
     made = world(*of(cluster(3, low=True), batch(99, 60, 3), script), settings=once)
     engine.run(made, 30)
@@ -187,7 +191,7 @@ def test_a_script_takes_the_nodes_that_it_names_at_its_moments() -> None:
 def test_times_of_a_script_count_from_when_it_was_set() -> None:
     made = world(*of(cluster(2, low=True), batch(99, 60, 2)), settings=NO_CANCEL)
     engine.run(made, 1000)
-    engine.apply(made, SetPreemption((Script(((50.0, 0),)),)))
+    engine.apply(made, SetPreemption((LossScript(((50.0, 0),)),)))
     engine.run(made, EVER)
     assert views.job(made, "j").preempted_nodes == 1
     assert views.job(made, "j").makespan_s == 99 * 30 + 30
@@ -227,7 +231,9 @@ def test_a_shock_takes_its_fraction() -> None:
     assert abs(seen - expected) < 4 * spread / sqrt(60)
 
 
-def repeated_losses(commands: tuple[object, ...], settings: Settings, until: float) -> float:
+def repeated_losses(
+    commands: tuple[object, ...], settings: SimulationSettings, until: float
+) -> float:
     """The mean number of lost nodes."""
     total = 0
     for seed in range(60):
@@ -244,7 +250,7 @@ def test_a_cancelled_job_under_total_shocks_does_not_depend_on_the_number_of_nod
     ]
     expected = 1 - 2.718281828**-0.7
     for seen in chance:
-        assert abs(z(seen, lambda view: view.status is Status.CANCELED, expected)) < 4
+        assert abs(z(seen, lambda view: view.status is JobStatus.CANCELED, expected)) < 4
 
 
 def test_outages_leave_as_much_time_as_their_rates_say() -> None:
@@ -262,10 +268,10 @@ def test_outages_leave_as_much_time_as_their_rates_say() -> None:
 
 def test_a_node_that_waited_for_capacity_when_the_lock_came_asks_again() -> None:
     made = world(SetCapacity(Constant(0)), *of(cluster(1), batch(1, 60, 1)))
-    engine.apply(made, Lock("c"))
+    engine.apply(made, SetLock("c"))
     engine.apply(made, SetCapacity(None))
     engine.run(made, HOUR)
-    engine.apply(made, Lock("c", locked=False))
+    engine.apply(made, SetLock("c", locked=False))
     assert ended(made).makespan_s == HOUR + 60
 
 

@@ -12,9 +12,9 @@ from mlctl.simulator.engine.commands import AddCluster, SetCapacity, SetPreempti
 from mlctl.simulator.engine.processes import (
     Constant,
     HyperExponential,
+    LossScript,
     Poisson,
-    Preemption,
-    Script,
+    PreemptionProcess,
     Shock,
     Weibull,
 )
@@ -34,7 +34,9 @@ def losses_of(made: World, to: float) -> list[tuple[float, object]]:
 @pytest.mark.parametrize(
     "process", [Poisson(1.0), HyperExponential(1.0, 3.0), Weibull(1.0, 50.0), Shock(1.0, 0.5)]
 )
-def test_to_set_the_capacity_does_not_begin_what_takes_nodes_anew(process: Preemption) -> None:
+def test_to_set_the_capacity_does_not_begin_what_takes_nodes_anew(
+    process: PreemptionProcess,
+) -> None:
     commands = (SetPreemption((process,)), AddCluster(cluster(5, 5, low=True)))
     alone, other = world(*commands), world(*commands)
     before = losses_of(other, 0.9 * HOUR)
@@ -46,7 +48,7 @@ def test_another_node_another_cluster_and_another_process_leave_the_luck_of_a_no
     poisson = SetPreemption((Poisson(0.2),))
     small = world(poisson, AddCluster(cluster(3, 3, low=True)))
     large = world(
-        SetPreemption((Poisson(0.2), Script(((1.0, 9),)))),
+        SetPreemption((Poisson(0.2), LossScript(((1.0, 9),)))),
         AddCluster(cluster(2, 2, name="b", low=True)),
         AddCluster(cluster(5, 5, low=True)),
     )
@@ -65,9 +67,9 @@ def test_a_node_is_up_for_the_share_of_the_time_that_its_rates_say() -> None:
     )
     engine.run(made, 20 * DAY)
     share = made.clusters["c"].billed_s + sum(
-        made.now - node.charged
+        made.now - node.billed_until
         for node in made.clusters["c"].nodes.values()
-        if node.charged is not None
+        if node.billed_until is not None
     )
     # An alternating renewal process: up 2 h on average, then down for 0.5 h.
     cycles = 100 * 20 * 24 / 2.5

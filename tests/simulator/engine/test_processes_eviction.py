@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.simulator.engine.processes import Poisson, eviction_rate, life
+from mlctl.simulator.engine.processes import Poisson, eviction_rate, lifetime
 from tests.builders.histories import (
     HOUR,
 )
@@ -19,4 +19,4 @@ def test_eviction_bands_are_rates(band: float, rate: float) -> None:
 
 
 def test_the_chance_to_be_lost_within_an_hour_is_that_of_the_band() -> None:
-    assert life(Poisson(eviction_rate(0.175)), 0.175) == pytest.approx(HOUR)
+    assert lifetime(Poisson(eviction_rate(0.175)), 0.175) == pytest.approx(HOUR)

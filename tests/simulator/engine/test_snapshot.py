@@ -11,7 +11,7 @@ from mlctl.simulator.engine import engine, snapshot, views
 from mlctl.simulator.engine.commands import (
     Refused,
 )
-from mlctl.simulator.engine.processes import Poisson, Script
+from mlctl.simulator.engine.processes import LossScript, Poisson
 from mlctl.simulator.engine.state import World
 from mlctl.simulator.engine.usage import usage
 from tests.builders.histories import (
@@ -37,7 +37,7 @@ def test_a_state_that_was_read_back_is_written_down_the_same() -> None:
 
 
 def test_nodes_stay_in_the_order_in_which_they_were_lost() -> None:
-    losses = Script(((10, 2), (20, 0)))
+    losses = LossScript(((10, 2), (20, 0)))
     slow = replace(AT_ONCE, replacement_s=1000.0)
     made = world(*of(cluster(3, low=True), batch(3, 60, 3), losses), settings=slow)
     engine.run(made, 30)

@@ -18,7 +18,7 @@ from mlctl.simulator.engine.commands import (
     ResizePool,
     SetCapacity,
     SetPreemption,
-    SetTenancy,
+    SetSharedQueue,
     SubmitBatch,
     SubmitPoolJob,
     SubmitTraining,
@@ -27,18 +27,18 @@ from mlctl.simulator.engine.model import (
     BatchWork,
     ClusterSpec,
     PoolSpec,
-    Settings,
-    Tenancy,
+    SharedQueueSettings,
+    SimulationSettings,
 )
 from mlctl.simulator.engine.processes import (
+    CapacitySteps,
     Constant,
     HyperExponential,
+    LossScript,
     OnOff,
     Poisson,
-    Preemption,
-    Script,
+    PreemptionProcess,
     Shock,
-    Steps,
     Trace,
     Weibull,
 )
@@ -76,8 +76,8 @@ def test_what_is_no_trace_is_refused_and_told_what_one_looks_like(text: str) -> 
 
 
 def test_scripts_and_times_are_read_from_their_files() -> None:
-    assert traces.script('[[50, 1], [60, "all"]]') == Script(((50.0, 1), (60.0, "all")))
-    assert traces.steps("[[0, 2], [60, 0]]") == Steps(((0.0, 2), (60.0, 0)))
+    assert traces.script('[[50, 1], [60, "all"]]') == LossScript(((50.0, 1), (60.0, "all")))
+    assert traces.steps("[[0, 2], [60, 0]]") == CapacitySteps(((0.0, 2), (60.0, 0)))
     assert traces.times("[1, 2.5]") == (1.0, 2.5)
 
 
@@ -119,25 +119,25 @@ def wrong_clouds() -> Iterable[tuple[Command, str]]:
     yield AddCluster(cluster(1, name="")), "a cluster needs a name"
     yield ResizeCluster("c", min_instances=9), "max_instances must be at least 9, not 4"
     yield Preempt("c", (7,)), "cluster `c` has no node 7"
-    yield Configure(Settings(p_unusable=2)), "p_unusable must be between 0 and 1"
-    yield Configure(Settings(allocation_s=-1)), "allocation_s must be at least 0"
+    yield Configure(SimulationSettings(p_unusable=2)), "p_unusable must be between 0 and 1"
+    yield Configure(SimulationSettings(allocation_s=-1)), "allocation_s must be at least 0"
     yield AddPool(PoolSpec("p", -1)), "the number of VMs must be at least 0"
     yield ResizePool("p", 1), "there is no pool `p`"
-    yield SetTenancy(Tenancy(0)), "the number of jobs at once must be at least 1"
+    yield SetSharedQueue(SharedQueueSettings(0)), "the number of jobs at once must be at least 1"
     yield SetCapacity(Constant(-1)), "every number of nodes must be a whole number"
     yield SetCapacity(OnOff(0, 1)), "the rate of outages must be more than 0"
 
 
 def wrong_losses() -> Iterable[tuple[Command, str]]:
     """Preemption that cannot be."""
-    wrong: list[tuple[Preemption, str]] = [
+    wrong: list[tuple[PreemptionProcess, str]] = [
         (Poisson(-1), "the rate of losses must be more than 0, not -1"),
         (Poisson(float("nan")), "the rate of losses must be more than 0"),
         (Shock(1, 1.5), "must be between 0 and 1, not 1.5"),
         (HyperExponential(1, 0.5), "must be at least 1, not 0.5"),
         (Weibull(1, 0), "the shape of a Weibull life must be more than 0"),
-        (Script(((-1, 0),)), "every second of the script must be at least 0"),
-        (Script(((1, "some"),)), "every node of the script must be a whole number"),
+        (LossScript(((-1, 0),)), "every second of the script must be at least 0"),
+        (LossScript(((1, "some"),)), "every node of the script must be a whole number"),
         (Trace(0, (1,)), "the gap of a trace must be more than 0"),
         (Trace(1, ()), "a trace needs at least one number of nodes"),
     ]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.engine.views import MiniBatches, Training
+from mlctl.simulator.engine.views import MiniBatchCounts, TrainingProgress
 
 ARTIFACTS, OUTPUTS = "artifacts", "named-outputs"
 
@@ -25,7 +25,7 @@ def files_of(known: JobRecord) -> Iterator[tuple[PurePosixPath, str]]:
         yield from _trained(known, view.training)
 
 
-def _scored(known: JobRecord, done: MiniBatches) -> Iterator[tuple[PurePosixPath, str]]:
+def _scored(known: JobRecord, done: MiniBatchCounts) -> Iterator[tuple[PurePosixPath, str]]:
     lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(done))
     yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
     name = PurePosixPath(str(known.row.note.get("outputFileName", "predictions.csv"))).name
@@ -33,18 +33,18 @@ def _scored(known: JobRecord, done: MiniBatches) -> Iterator[tuple[PurePosixPath
     yield PurePosixPath(OUTPUTS, "score", name or "predictions.csv"), "".join(rows)
 
 
-def _overview(done: MiniBatches) -> Iterator[tuple[str, int]]:
+def _overview(done: MiniBatchCounts) -> Iterator[tuple[str, int]]:
     yield "in all", done.total
     yield "completed", done.completed
     yield "failed", done.failed
     yield "attempted", done.attempts
 
 
-def _trained(known: JobRecord, now: Training) -> Iterator[tuple[PurePosixPath, str]]:
+def _trained(known: JobRecord, now: TrainingProgress) -> Iterator[tuple[PurePosixPath, str]]:
     place = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
     for step in _checkpoints(known.row, now):
         yield place / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
-    for step in now.partial:
+    for step in now.partial_checkpoints:
         yield place / f"step-{step:06}.ckpt.partial", "cut off by a preemption\n"
     log = (f"{at:.0f} s: step {step}\n" for at, step in _last_run(now))
     yield PurePosixPath(ARTIFACTS, "user_logs", "std_log.txt"), "".join(log)
@@ -52,12 +52,12 @@ def _trained(known: JobRecord, now: Training) -> Iterator[tuple[PurePosixPath, s
         yield PurePosixPath(OUTPUTS, PurePosixPath(str(name)).name, "output.txt"), "simulated\n"
 
 
-def _checkpoints(row: JobRow, now: Training) -> Iterator[int]:
+def _checkpoints(row: JobRow, now: TrainingProgress) -> Iterator[int]:
     every = row.note.get("checkpointEvery") or 0
     return iter(range(every, now.saved + 1, every) if every else ())
 
 
-def _last_run(now: Training) -> list[tuple[float, int]]:
+def _last_run(now: TrainingProgress) -> list[tuple[float, int]]:
     """The metrics since the last jump back."""
     run: list[tuple[float, int]] = []
     for at, step in now.metrics:

@@ -22,7 +22,7 @@ class JobProgress:
 
     now: float
     known: JobRecord
-    nodes: views.Counts | None
+    nodes: views.NodeCounts | None
     events: tuple[LoggedEvent, ...]
 
 

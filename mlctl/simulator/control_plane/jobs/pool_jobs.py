@@ -8,8 +8,8 @@ from mlctl.simulator.control_plane.jobs import batch_jobs, records
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.service import ensure_workspace
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine.commands import SetTenancy, SubmitPoolJob
-from mlctl.simulator.engine.model import Tenancy
+from mlctl.simulator.engine.commands import SetSharedQueue, SubmitPoolJob
+from mlctl.simulator.engine.model import SharedQueueSettings
 
 
 def submit(
@@ -34,11 +34,11 @@ def submit(
         return records.submit(it, world, row, command)
 
 
-def set_tenancy(place: WorkspaceHandle, tenancy: Tenancy) -> None:
+def set_tenancy(place: WorkspaceHandle, tenancy: SharedQueueSettings) -> None:
     """How the shared queue behaves.
 
     Raises:
         Refusal: it makes no sense.
     """
     with replay.transaction(place.store) as it, records.translated_refusals(0):
-        replay.command(it, SetTenancy(tenancy))
+        replay.command(it, SetSharedQueue(tenancy))

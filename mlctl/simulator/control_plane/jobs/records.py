@@ -231,7 +231,7 @@ def _work(view: JobView) -> dict[str, Data]:
     if view.training is not None:
         now = view.training
         steps = {"total": now.steps, "done": now.step, "saved": now.saved}
-        return {"steps": steps, "restarts": now.restarts, "metric_points": now.points}
+        return {"steps": steps, "restarts": now.restarts, "metric_points": now.metric_count}
     return {}
 
 
