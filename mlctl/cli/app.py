@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
 import typer
 
 from mlctl.cli.parser.command import Group, command, root
-
-AZ_KINDS = ("compute", "batch-endpoint", "batch-deployment", "model", "environment")
-KINDS = (*AZ_KINDS, "batch-pool")
-VERBS = (
-    "validate",
-    "plan",
-    "apply",
-    "destroy",
-    *KINDS,
-    "job",
-    "convert",
-    "explain",
-    "doctor",
-    "schema",
-    "local",
-    "emulator",
-    "configure",
-    "az-shim",
-)
+from mlctl.kinds import KINDS
 
 
 def build(verb: str | None = None) -> typer.Typer:
@@ -41,68 +24,92 @@ def build(verb: str | None = None) -> typer.Typer:
     )
     root(app)
     for name in [verb] if verb in VERBS else VERBS:
-        _register(app, str(name))
+        VERBS[str(name)](app)
     return app
 
 
-def _register(app: typer.Typer, verb: str) -> None:  # noqa: PLR0912  # a list of commands
-    match verb:
-        case "validate":
-            from mlctl.cli import validate
+def _validate(app: typer.Typer) -> None:
+    from mlctl.cli import validate
 
-            validate.register(app)
-        case "plan":
-            from mlctl.cli import plan
+    validate.register(app)
 
-            plan.register(app)
-        case "apply":
-            from mlctl.cli import apply
 
-            command(app, verb)(apply.apply)
-        case "destroy":
-            from mlctl.cli import apply
+def _plan(app: typer.Typer) -> None:
+    from mlctl.cli import plan
 
-            command(app, verb)(apply.destroy)
-        case "convert":
-            from mlctl.cli.local import convert
+    plan.register(app)
 
-            convert.register(app)
-        case "job":
-            app.add_typer(_jobs(), name=verb)
-        case "explain":
-            from mlctl.cli import explain
 
-            explain.register(app)
-        case "doctor":
-            from mlctl.cli import doctor
+def _apply(app: typer.Typer) -> None:
+    from mlctl.cli import apply
 
-            doctor.register(app)
-        case "schema":
-            from mlctl.cli import schemas
+    command(app, "apply")(apply.apply)
 
-            app.add_typer(schemas.app, name=verb)
-        case "local":
-            app.add_typer(_local(), name=verb)
-        case "emulator":
-            from mlctl.cli.local import emulator
 
-            app.add_typer(emulator.app, name=verb)
-        case "configure":
-            from mlctl.cli import configure
+def _destroy(app: typer.Typer) -> None:
+    from mlctl.cli import apply
 
-            configure.register(app)
-        case "az-shim":
-            from mlctl.cli.az import shim
+    command(app, "destroy")(apply.destroy)
 
-            shim.register(app)
-        case kind:
-            from mlctl.cli.az import commands
 
-            app.add_typer(commands.group(kind), name=kind)
+def _convert(app: typer.Typer) -> None:
+    from mlctl.cli.local import convert
+
+    convert.register(app)
+
+
+def _explain(app: typer.Typer) -> None:
+    from mlctl.cli import explain
+
+    explain.register(app)
+
+
+def _doctor(app: typer.Typer) -> None:
+    from mlctl.cli import doctor
+
+    doctor.register(app)
+
+
+def _schema(app: typer.Typer) -> None:
+    from mlctl.cli import schemas
+
+    app.add_typer(schemas.app, name="schema")
+
+
+def _emulator(app: typer.Typer) -> None:
+    from mlctl.cli.local import emulator
+
+    app.add_typer(emulator.app, name="emulator")
+
+
+def _configure(app: typer.Typer) -> None:
+    from mlctl.cli import configure
+
+    configure.register(app)
+
+
+def _az_shim(app: typer.Typer) -> None:
+    from mlctl.cli.az import shim
+
+    shim.register(app)
+
+
+def _kind(app: typer.Typer, name: str) -> None:
+    from mlctl.cli.az import commands
+
+    app.add_typer(commands.group(name), name=name)
+
+
+def _local(app: typer.Typer) -> None:
+    app.add_typer(_local_commands(), name="local")
+
+
+def _jobs(app: typer.Typer) -> None:
+    app.add_typer(_job_commands(), name="job")
 
 
 @cache
-def _local() -> typer.Typer:
+def _local_commands() -> typer.Typer:
     """The commands of the simulated cloud, put together once."""
     from mlctl.cli import metrics
     from mlctl.cli.local import cloud, faults, preemption, settings
@@ -115,10 +122,29 @@ def _local() -> typer.Typer:
 
 
 @cache
-def _jobs() -> typer.Typer:
+def _job_commands() -> typer.Typer:
     """The commands of jobs, put together once."""
     from mlctl.cli.az import jobs, stream, submit
 
     submit.register(jobs.app)
     command(jobs.app, "stream")(stream.stream)
     return jobs.app
+
+
+# What registers each verb, in the order of help: a run imports the one that it needs.
+VERBS: Mapping[str, Callable[[typer.Typer], None]] = {
+    "validate": _validate,
+    "plan": _plan,
+    "apply": _apply,
+    "destroy": _destroy,
+    **{name: partial(_kind, name=name) for name in KINDS},
+    "job": _jobs,
+    "convert": _convert,
+    "explain": _explain,
+    "doctor": _doctor,
+    "schema": _schema,
+    "local": _local,
+    "emulator": _emulator,
+    "configure": _configure,
+    "az-shim": _az_shim,
+}

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from mlctl.cli.session import Session
+from mlctl.kinds.kind import Columns
 from mlctl.planning.model import Plan
 from mlctl.pointer import Data
-from mlctl.render.tables import Columns
 
 _GLOBAL = "Global Arguments"
 

@@ -13,7 +13,7 @@ from typing import cast
 import typer
 
 from mlctl.backends.ports.backend import BackendError, NotFound
-from mlctl.cli.app import KINDS, VERBS, build
+from mlctl.cli.app import VERBS, build
 from mlctl.cli.az.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser import arguments, tree
@@ -21,6 +21,7 @@ from mlctl.cli.parser.bind import bind
 from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import Flags, Session
 from mlctl.cli.streams import OutputError
+from mlctl.kinds import KINDS
 
 _PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift")
 # Flags with a value that may stand before the verb.

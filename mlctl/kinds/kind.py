@@ -74,7 +74,7 @@ class Kind:
 
     - `columns`: those of `-o table`.
     - `create_flags`, `update_flags`: fields that have flags; `required_flags`: those without which
-      a file is needed. `updates_by_file`: whether `update` takes a file.
+      a file is needed.
     - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
     - `resize_flag`: the field that the command `resize` changes.
     """
@@ -116,7 +116,6 @@ class Kind:
     create_flags: tuple[Flag, ...] = ()
     update_flags: tuple[Flag, ...] = ()
     required_flags: tuple[str, ...] = ("name",)
-    updates_by_file: bool = True
     list_flags: tuple[Flag, ...] = ()
     limits_lists: bool = False
     resize_flag: Flag | None = None
@@ -143,6 +142,11 @@ class Kind:
         Only the local backend does then (`x-mlctl-retired-service`).
         """
         return self.schema.get("x-mlctl-retired-service")
+
+    @property
+    def updates_by_file(self) -> bool:
+        """Whether `update` takes a file, as az has it: not of assets, nor where `live_type` is."""
+        return not self.versioned and self.live_type is None
 
     @property
     def declared(self) -> bool:

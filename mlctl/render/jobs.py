@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.backends.ports.jobs import Happening, Job
 from mlctl.kinds import JOB, Scope
+from mlctl.kinds.kind import Columns
 from mlctl.kinds.values import decode
 from mlctl.pointer import Data
 from mlctl.render.step_text import elapsed
-from mlctl.render.tables import Columns
 
 LIST: Columns = {
     "Name": ("name",),

@@ -1,69 +1,11 @@
-"""The columns of `-o table`: what people look for in each kind of resource."""
+"""The columns of `-o table` of what is no resource; those of resources are their kinds'."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
-
 from mlctl import pointer
-from mlctl.pointer import Data, Pointer
+from mlctl.kinds.kind import Columns
+from mlctl.pointer import Data
 
-Columns: TypeAlias = Mapping[str, Pointer]
-
-OF_KIND: Mapping[str, Columns] = {
-    "compute": {
-        "Name": ("name",),
-        "State": ("provisioning_state",),
-        "Size": ("size",),
-        "Tier": ("tier",),
-        "Nodes": ("current_node_count",),
-        "Min": ("min_instances",),
-        "Max": ("max_instances",),
-        "Preempted": ("node_counts", "preempted"),
-        "Location": ("location",),
-    },
-    "batch-endpoint": {
-        "Name": ("name",),
-        "State": ("provisioning_state",),
-        "DefaultDeployment": ("defaults", "deployment_name"),
-        "AuthMode": ("auth_mode",),
-        "Location": ("location",),
-    },
-    "batch-deployment": {
-        "Name": ("name",),
-        "Endpoint": ("endpoint_name",),
-        "State": ("provisioning_state",),
-        "Type": ("type",),
-        "Model": ("model",),
-        "Compute": ("compute",),
-        "Instances": ("resources", "instance_count"),
-        "MiniBatch": ("settings", "mini_batch_size"),
-    },
-    "model": {
-        "Name": ("name",),
-        "Version": ("version",),
-        "Type": ("type",),
-        "Stage": ("stage",),
-        "Archived": ("is_archived",),
-        "Created": ("creation_context", "createdAt"),
-    },
-    "environment": {
-        "Name": ("name",),
-        "Version": ("version",),
-        "Image": ("image",),
-        "OsType": ("os_type",),
-        "Archived": ("is_archived",),
-        "Created": ("creation_context", "createdAt"),
-    },
-    "batch-pool": {
-        "Name": ("name",),
-        "State": ("provisioning_state",),
-        "VMs": ("vm_count",),
-        "Provisioned": ("provisioned_vms",),
-        "PoolId": ("pool_id",),
-        "BillingPlan": ("billing_plan",),
-    },
-}
 SIZES: Columns = {
     "Name": ("name",),
     "Family": ("family",),

@@ -17,6 +17,7 @@ from mlctl.cli.parser.command import add
 from mlctl.cli.parser.flags import option, switch
 from mlctl.cli.session import Session
 from mlctl.kinds import KINDS, Kind
+from mlctl.kinds.flags import Flag
 
 Parameters: TypeAlias = Iterable[inspect.Parameter]
 Body: TypeAlias = Callable[[Session, Kind, Mapping[str, Any]], Exit]
@@ -41,7 +42,7 @@ def group(kind_name: str) -> typer.Typer:
     if not kind.versioned:  # nothing runs on an asset
         from mlctl.cli.az import invoke
 
-        invoke.register(app, kind_name)
+        invoke.register(app, kind)
     return app
 
 
@@ -72,8 +73,8 @@ def _ordered(own: Parameters) -> list[inspect.Parameter]:
 def _verbs(kind: Kind) -> Iterator[Verb]:
     yield _create(kind)
     yield _update(kind)
-    if kind.name == "batch-pool":
-        yield _resize(kind)
+    if kind.resize_flag is not None:
+        yield _resize(kind, kind.resize_flag)
     yield Verb(
         "show",
         read.show,
@@ -82,12 +83,12 @@ def _verbs(kind: Kind) -> Iterator[Verb]:
     )
     yield Verb("list", read.list_, tuple(_listing(kind)), f"List the {_plural(kind)}.")
     yield _delete(kind)
-    if not kind.versioned:  # an asset is made at once
+    if kind.takes_time:
         yield _wait(kind)
     if kind.versioned:
         yield _archive(kind, "archive", "They stay usable, and are left out of lists.")
         yield _archive(kind, "restore", "They are in lists again.")
-    if kind.name == "compute":
+    if kind.has_nodes:
         yield from _of_clusters(kind)
 
 
@@ -95,8 +96,8 @@ def _create(kind: Kind) -> Verb:
     own = [
         _file(required=bool(kind.parent)),
         *_new_identity(kind),
-        *field_flags.parameters(field_flags.CREATE[kind.name], kind, defaults=True),
-        *(flags.INSTANCE_ONLY if kind.name == "compute" else ()),
+        *field_flags.parameters(kind.create_flags, kind, defaults=True),
+        *(flags.INSTANCE_ONLY if kind.live_type else ()),
         flags.SET,
         *(_SET_DEFAULT if kind.parent else ()),
         flags.IF_NOT_EXISTS,
@@ -113,11 +114,11 @@ def _create(kind: Kind) -> Verb:
 
 
 def _update(kind: Kind) -> Verb:
-    by_file = not kind.versioned and kind.name != "compute"
+    by_file = kind.updates_by_file
     own = [
         *([_file(required=False)] if by_file else ()),
         *(_new_identity(kind) if by_file else _identity(kind)),
-        *field_flags.parameters(field_flags.UPDATE[kind.name], kind, defaults=False),
+        *field_flags.parameters(kind.update_flags, kind, defaults=False),
         *flags.GENERIC,
         *_writing(),
     ]
@@ -130,15 +131,9 @@ def _update(kind: Kind) -> Verb:
     )
 
 
-def _resize(kind: Kind) -> Verb:
-    vms = option(
-        "vm_count",
-        "--vm-count",
-        metavar="N",
-        help="Virtual machines in the pool; 0 stops the bill and keeps the pool.",
-        default=...,
-    )
-    own = (*_identity(kind), vms, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
+def _resize(kind: Kind, size: Flag) -> Verb:
+    many = option(size.parameter, *size.names, metavar="N", help=size.help, default=...)
+    own = (*_identity(kind), many, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
     return Verb(
         "resize", _written("update"), own, f"Change how many virtual machines {_a(kind)} has."
     )
@@ -242,15 +237,9 @@ def _listing(kind: Kind) -> Iterator[inspect.Parameter]:
         )
         yield switch("archived_only", "--archived-only", help="List archived ones only.")
         yield switch("include_archived", "--include-archived", help="List archived ones too.")
-    if kind.name == "model":
-        yield option("stage", "--stage", "-s", help="List those of a stage only.")
-    if kind.name == "compute":
-        yield option(
-            "type_",
-            "--type",
-            help="List those of a type only: AmlCompute, ComputeInstance or Kubernetes.",
-        )
-    if kind.versioned or kind.name == "compute":
+    for flag in kind.list_flags:
+        yield option(flag.parameter, *flag.names, help=flag.help)
+    if kind.limits_lists:
         yield option(
             "max_results",
             "--max-results",

@@ -12,13 +12,14 @@ from typing import Any
 from mlctl import pointer, schema, source
 from mlctl.assets.local_files import is_local
 from mlctl.backends.ports.backend import Live
-from mlctl.cli.az.field_flags import Flag, field_of, values
+from mlctl.cli.az.field_flags import field_of, values
 from mlctl.cli.az.overlay import COMMAND_LINE, Given, Value, lay, over
 from mlctl.cli.az.update import Touched, Update, UpdateError, Verb, update
 from mlctl.cli.parser.values import read_only
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
 from mlctl.kinds import Kind, Scope, kind_of
 from mlctl.kinds.field import Absent, Field, Form, Mutability
+from mlctl.kinds.flags import Flag
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import resources
 from mlctl.schema import Schema
@@ -46,15 +47,13 @@ class Typed:
     words: Mapping[str, Any]
 
     @classmethod
-    def of(
-        cls, kind: Kind, flags: Mapping[str, tuple[Flag, ...]], words: Mapping[str, Any]
-    ) -> Typed:
+    def of(cls, kind: Kind, flags: tuple[Flag, ...], words: Mapping[str, Any]) -> Typed:
         """The words of a command of `kind` that takes `flags`.
 
         Raises:
             UsageError: a value cannot be one of its field.
         """
-        return cls(kind, tuple(values(flags[kind.name], words, kind)), words)
+        return cls(kind, tuple(values(flags, words, kind)), words)
 
 
 def created(document: Document, typed: Typed) -> Given:

@@ -1,14 +1,12 @@
 """The flags that give a field its value: a flag is a pointer to a field of the kind's schema.
 
-What such a flag means, takes and stands for when absent is read off the schema. The names, short
-forms and groups are az's: docs-ref-autogen/latest/ml of MicrosoftDocs/azure-docs-cli.
+What such a flag means, takes and stands for when absent is read off the schema.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlctl import pointer, schema
@@ -18,98 +16,11 @@ from mlctl.cli.parser.flags import option, words_of
 from mlctl.cli.parser.tree import ARGUMENTS, SWITCH
 from mlctl.cli.parser.values import coerce, fits, inside
 from mlctl.kinds import Kind
+from mlctl.kinds.flags import Flag
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
 from mlctl.schema.text import enumerated
 
-_CLUSTER = "AmlCompute Arguments"
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """The names of a flag, the field that it gives a value, and its group in help."""
-
-    names: tuple[str, ...]
-    at: Pointer
-    panel: str = ARGUMENTS
-
-    @property
-    def parameter(self) -> str:
-        """The name of its parameter."""
-        return self.names[0].removeprefix("--").replace("-", "_")
-
-
-def _flag(names: str, at: str, panel: str = ARGUMENTS) -> Flag:
-    return Flag(tuple(names.split()), tuple(at.split(".")), panel)
-
-
-_SCALE = (
-    _flag("--min-instances", "min_instances", _CLUSTER),
-    _flag("--max-instances", "max_instances", _CLUSTER),
-    _flag("--idle-time-before-scale-down -d", "idle_time_before_scale_down", _CLUSTER),
-)
-_IDENTITY = (
-    _flag("--identity-type", "identity.type"),
-    _flag("--user-assigned-identities -i", "identity.user_assigned_identities"),
-)
-_TAGS = _flag("--tags", "tags")
-_DESCRIPTION = _flag("--description", "description")
-
-CREATE: Mapping[str, tuple[Flag, ...]] = {
-    "compute": (
-        _flag("--type -t", "type"),
-        _flag("--size", "size"),
-        _DESCRIPTION,
-        _TAGS,
-        _flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
-        _flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
-        _flag("--vnet-name", "network_settings.vnet_name"),
-        _flag("--subnet", "network_settings.subnet"),
-        *_IDENTITY,
-        _flag("--enable-node-public-ip", "enable_node_public_ip"),
-        _flag("--tier", "tier", _CLUSTER),
-        *_SCALE,
-        _flag("--location -l", "location", _CLUSTER),
-        _flag("--admin-username", "ssh_settings.admin_username", _CLUSTER),
-        _flag("--admin-password", "ssh_settings.admin_password", _CLUSTER),
-    ),
-    "batch-endpoint": (),
-    "batch-deployment": (),
-    "model": (
-        _flag("--path -p", "path"),
-        _flag("--type -t", "type"),
-        _flag("--stage -s", "stage"),
-        _DESCRIPTION,
-        _TAGS,
-        _flag("--datastore", "datastore"),
-    ),
-    "environment": (
-        _flag("--image -i", "image"),
-        _flag("--conda-file -c", "conda_file"),
-        _flag("--build-context -b", "build.path"),
-        _flag("--dockerfile-path -d", "build.dockerfile_path"),
-        _flag("--os-type", "os_type"),
-        _DESCRIPTION,
-        _TAGS,
-        _flag("--datastore", "datastore"),
-    ),
-    "batch-pool": (
-        _flag("--vm-count", "vm_count"),
-        _flag("--swagger-url", "swagger_url"),
-        _DESCRIPTION,
-        _TAGS,
-    ),
-}
-UPDATE: Mapping[str, tuple[Flag, ...]] = {
-    "compute": (*_SCALE, _TAGS, *_IDENTITY),
-    "batch-endpoint": (_flag("--defaults", "defaults"),),
-    "batch-deployment": (),
-    "model": (_flag("--stage -s", "stage"),),
-    "environment": (),
-    "batch-pool": (_flag("--vm-count", "vm_count"), _TAGS),
-}
-# Flags without which az asks for a file.
-WITHOUT_FILE: Mapping[str, tuple[str, ...]] = {"compute": ("name", "type")}
 # Where a list of objects is given by one key of each.
 _LISTED_BY = {"user_assigned_identities": "resource_id"}
 
@@ -125,9 +36,9 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
             flag.parameter,
             *flag.names,
             kind=list[str] | None if _many(field) else str | None,
-            help=" ".join(_help(field, defaults=defaults)),
+            help=flag.help or " ".join(_help(field, defaults=defaults)),
             metavar=_metavar(field),
-            panel=flag.panel,
+            panel=flag.panel or ARGUMENTS,
             words=enumerated(field),
         )
 

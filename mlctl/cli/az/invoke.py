@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +19,7 @@ from mlctl.cli.parser.command import add
 from mlctl.cli.parser.flags import option
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
+from mlctl.kinds import Kind
 from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME
 
 
@@ -117,28 +118,11 @@ _INVOKE = (
 )
 
 
-def register(app: typer.Typer, kind: str) -> None:
-    """Add to the commands of a kind those about its jobs."""
-    if kind == "batch-endpoint":
-        text = (
-            "Invoke a batch endpoint: submit a job that scores the files of an input.\n\n"
-            "Prints the job; `mlctl job stream` shows how it goes. On the simulated cloud the files"
-            " of a local folder are counted, and what they take is said by flags or by a workload."
-        )
-        add(app, "invoke", invoke, [*_INVOKE, *_PRINTING], text)
-        listing = [_ENDPOINT, *flags.POLICY, *_PRINTING]
-        add(app, "list-jobs", of_endpoint, listing, "List the jobs of a batch endpoint.")
-    if kind == "compute":
-        from mlctl.cli import metrics
-
-        metrics.register(app)
-    if kind == "batch-pool":
-        from mlctl.cli.az import submit
-
-        submit.register_pool(app)
-    if kind == "batch-deployment":
-        listing = [_OF_ENDPOINT, _DEPLOYMENT, *flags.POLICY, *_PRINTING]
-        add(app, "list-jobs", of_deployment, listing, "List the jobs of a batch deployment.")
+def register(app: typer.Typer, kind: Kind) -> None:
+    """Add to the commands of a kind those about its jobs and its metrics."""
+    more = _OF_KIND.get(kind.name)
+    if more is not None:
+        more(app)
 
 
 def invoke(session: Session, **words: Any) -> Exit:
@@ -182,3 +166,40 @@ def _list(
         found = runs.list(endpoint, deployment)
         jobs.print_jobs(session, found, words["output"], words["query"])
     return Exit.OK
+
+
+def _of_endpoints(app: typer.Typer) -> None:
+    text = (
+        "Invoke a batch endpoint: submit a job that scores the files of an input.\n\n"
+        "Prints the job; `mlctl job stream` shows how it goes. On the simulated cloud the files of"
+        " a local folder are counted, and what they take is said by flags or by a workload."
+    )
+    add(app, "invoke", invoke, [*_INVOKE, *_PRINTING], text)
+    listing = [_ENDPOINT, *flags.POLICY, *_PRINTING]
+    add(app, "list-jobs", of_endpoint, listing, "List the jobs of a batch endpoint.")
+
+
+def _of_deployments(app: typer.Typer) -> None:
+    listing = [_OF_ENDPOINT, _DEPLOYMENT, *flags.POLICY, *_PRINTING]
+    add(app, "list-jobs", of_deployment, listing, "List the jobs of a batch deployment.")
+
+
+def _of_clusters(app: typer.Typer) -> None:
+    from mlctl.cli import metrics
+
+    metrics.register(app)
+
+
+def _of_pools(app: typer.Typer) -> None:
+    from mlctl.cli.az import submit
+
+    submit.register_pool(app)
+
+
+# What a kind has beyond the commands that all kinds have; most have nothing.
+_OF_KIND: Mapping[str, Callable[[typer.Typer], None]] = {
+    "compute": _of_clusters,
+    "batch-endpoint": _of_endpoints,
+    "batch-deployment": _of_deployments,
+    "batch-pool": _of_pools,
+}

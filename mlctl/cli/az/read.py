@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mlctl import catalog
+from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import (
     Backend,
     Live,
@@ -21,13 +21,12 @@ from mlctl.cli.scope import LOCATION
 from mlctl.cli.session import Session
 from mlctl.kinds import Address, Kind
 from mlctl.kinds.address import LATEST, PROVIDER
+from mlctl.kinds.kind import Columns
 from mlctl.kinds.values import moving, state
 from mlctl.pointer import Data
 from mlctl.render import resources, tables
 
 Words = Mapping[str, Any]
-
-_CLUSTERS = ("amlcompute", "aml_compute")
 
 
 def show(session: Session, kind: Kind, words: Words) -> Exit:
@@ -39,7 +38,7 @@ def show(session: Session, kind: Kind, words: Words) -> Exit:
         above = f" -e {live.address.parent}" if live.address.parent else ""
         until = "--deleted" if state(live.body) == "deleting" else "--updated"
         session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {until}")
-    _print(session, data, words, tables.OF_KIND[kind.name])
+    _print(session, data, words, kind.columns)
     return Exit.OK
 
 
@@ -50,15 +49,16 @@ def list_(session: Session, kind: Kind, words: Words) -> Exit:
     """
     if words.get("archived_only") and words.get("include_archived"):
         raise UsageError("--archived-only and --include-archived exclude each other.")
-    of_type = words.get("type_")
     with session.backend() as backend:
         live = backend.list(kind.name, words.get("endpoint_name"))
         data = [resources.resource(one, backend.scope) for one in live]
-    if of_type is not None and of_type.casefold() not in _CLUSTERS:
-        data = []
+    for flag in kind.list_flags:
+        asked = words.get(flag.parameter)
+        if asked is not None:
+            data = [one for one in data if _folded(pointer.get(one, flag.at)) == _folded(asked)]
     if kind.versioned:
         data = list(_assets(data, words))
-    _print(session, data[: words.get("max_results")], words, tables.OF_KIND[kind.name])
+    _print(session, data[: words.get("max_results")], words, kind.columns)
     return Exit.OK
 
 
@@ -182,12 +182,15 @@ def _assets(data: Iterable[dict[str, Data]], words: Words) -> Iterator[dict[str,
 
 def _wanted(one: Mapping[str, Data], words: Words) -> bool:
     archived = bool(one.get("is_archived"))
-    name, stage = words.get("name"), words.get("stage")
+    name = words.get("name")
     return (
-        (archived if words.get("archived_only") else words.get("include_archived") or not archived)
-        and (name is None or one["name"].casefold() == name.casefold())
-        and (stage is None or str(one.get("stage", "")).casefold() == stage.casefold())
-    )
+        archived if words.get("archived_only") else words.get("include_archived") or not archived
+    ) and (name is None or one["name"].casefold() == name.casefold())
+
+
+def _folded(value: Data) -> str:
+    """A value as words are compared with: `AmlCompute` is `aml_compute`."""
+    return str(value or "").replace("_", "").casefold()
 
 
 def _size(one: catalog.Size) -> dict[str, Data]:
@@ -208,5 +211,5 @@ def _size(one: catalog.Size) -> dict[str, Data]:
     }
 
 
-def _print(session: Session, data: Data, words: Words, columns: tables.Columns) -> None:
+def _print(session: Session, data: Data, words: Words, columns: Columns) -> None:
     print_data(session, data, words.get("output"), words.get("query"), columns)

@@ -8,6 +8,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.parser import tree
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
+from mlctl.kinds import DOCUMENTS
 
 _SHIM = """\
 # sh, bash and zsh; put it into a script or a profile:  eval "$(mlctl az-shim)"
@@ -48,12 +49,13 @@ def register(app: typer.Typer) -> None:
 
 def az_shim(session: Session) -> Exit:
     """Print a shell function `az`: `az ml ...` goes to mlctl, the rest to the real az."""
-    from mlctl.cli.app import AZ_KINDS, build
+    from mlctl.cli.app import build
 
     root = tree.read(build())
     lines = [
-        "|".join(f'"{kind} {verb}"' for verb in root.nodes[kind].nodes) + " | \\"
-        for kind in (*AZ_KINDS, "job")
+        "|".join(f'"{kind.name} {verb}"' for verb in root.nodes[kind.name].nodes) + " | \\"
+        for kind in DOCUMENTS.values()
+        if kind.az
     ]
     lines = [f"      {line}" for line in lines]
     lines[-1] = lines[-1].removesuffix(" | \\") + ")"

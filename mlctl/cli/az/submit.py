@@ -138,7 +138,7 @@ def _resources(
 
     None where something is wrong with it, which has been said.
     """
-    typed, report = Typed.of(JOB, {JOB.name: ()}, words), Report()
+    typed, report = Typed.of(JOB, (), words), Report()
     loader = Loader(
         report,
         session.today,

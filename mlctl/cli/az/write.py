@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,6 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.apply import Run, actions_of, perform
 from mlctl.cli.az import documents
 from mlctl.cli.az.documents import Novelties, Typed
-from mlctl.cli.az.field_flags import CREATE, UPDATE, WITHOUT_FILE
 from mlctl.cli.az.overlay import Value, lay
 from mlctl.cli.az.read import address_of, found, missing
 from mlctl.cli.exits import Exit
@@ -21,15 +21,15 @@ from mlctl.config import graph
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
-from mlctl.kinds import KINDS, Address, Kind
+from mlctl.kinds import KINDS, Address, Kind, kind_of
 from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import Resource, build
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.planner import plan, removal
 from mlctl.planning.refresh import find_users, refresh
 from mlctl.planning.steps import work
-from mlctl.pointer import dotted
-from mlctl.render import outcome, resources, tables
+from mlctl.pointer import dotted, put
+from mlctl.render import outcome, resources
 from mlctl.render.outcome import Outcome
 from mlctl.source import Document, SourceFile
 
@@ -39,7 +39,7 @@ Words = Mapping[str, Any]
 def create(session: Session, kind: Kind, words: Words) -> Exit:
     """Create what the file and the flags say, or bring what is there to it."""
     _refuse_what_excludes(kind, words)
-    typed = Typed.of(kind, CREATE, words)
+    typed = Typed.of(kind, kind.create_flags, words)
     report = Report()
     with session.backend() as backend:
         loader = Loader(
@@ -66,7 +66,7 @@ def create(session: Session, kind: Kind, words: Words) -> Exit:
 
 def update(session: Session, kind: Kind, words: Words) -> Exit:
     """Change a live resource, and nothing that was not asked for."""
-    typed = Typed.of(kind, UPDATE, words)
+    typed = Typed.of(kind, kind.update_flags, words)
     with session.backend() as backend:
         report = Novelties()
 
@@ -143,7 +143,7 @@ def _refuse_what_excludes(kind: Kind, words: Words) -> None:
         if words.get(name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} is only valid for type ComputeInstance.")
-    absent = [name for name in WITHOUT_FILE.get(kind.name, ("name",)) if words.get(name) is None]
+    absent = [name for name in kind.required_flags if words.get(name) is None]
     if words.get("file") is None and absent:
         flags = ", ".join(f"--{name}" for name in absent)
         raise UsageError(f"the following arguments are required without --file: {flags}")
@@ -192,19 +192,20 @@ def _versions(backend: Backend, kind: Kind, words: Words) -> Sequence[Live]:
 
 
 def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
-    """The graph with the endpoints of the deployments, which are to be their defaults."""
-    deployments = [one.address for one in loaded.resources]
-    live = backend.read([one.up for one in deployments if one.up is not None])
-    endpoints = []
-    for one in deployments:
-        endpoint = live.get(one.up) if one.up else None
-        if endpoint is not None:
-            below = documents.as_document(endpoint, backend.scope)
-            defaults = {**below.data.get("defaults", {}), "deployment_name": one.name}
-            value = Value(("defaults", "deployment_name"), one.name, "--set-default", one.name)
-            document = lay({**below.data, "defaults": defaults}, [value], below)
-            endpoints.append(build(document, KINDS["batch-endpoint"]))
-    every = (*loaded.graph.resources.values(), *(one for one in endpoints if one is not None))
+    """The graph with the parents of the resources, which are to be their default children."""
+    named = [one.address for one in loaded.resources]
+    live = backend.read([one.up for one in named if one.up is not None])
+    parents = []
+    for one in named:
+        parent = live.get(one.up) if one.up else None
+        if parent is not None:
+            kind = kind_of(parent.address)
+            document = documents.as_document(parent, backend.scope)
+            data = copy.deepcopy(dict(document.data))
+            put(data, kind.default_child, one.name)
+            value = Value(kind.default_child, one.name, "--set-default", one.name)
+            parents.append(build(lay(data, [value], document), kind))
+    every = (*loaded.graph.resources.values(), *(one for one in parents if one is not None))
     return graph.build(every, backend.scope)
 
 
@@ -298,6 +299,6 @@ def _print_live(session: Session, backend: Backend, live: Iterable[Live], words:
     """Resources as they are: one as an object, several as a list."""
     found = list(live)
     shown = [resources.resource(one, backend.scope) for one in found]
-    columns = tables.OF_KIND[found[0].address.kind] if found else None
+    columns = kind_of(found[0].address).columns if found else None
     data = shown[0] if len(shown) == 1 else shown
     print_data(session, data, words.get("output"), words.get("query"), columns)

@@ -92,7 +92,6 @@ COMPUTE = Kind(
     ),
     update_flags=(*_SCALE_FLAGS, TAGS, *_IDENTITY_FLAGS),
     required_flags=("name", "type"),
-    updates_by_file=False,
     list_flags=(
         flag(
             "--type",

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.cli.app import KINDS, build
+from mlctl.cli.app import build
 from mlctl.cli.parser import tree
 from mlctl.cli.parser.arguments import UsageError, read, with_files
 from mlctl.cli.parser.bind import bind
 from mlctl.cli.parser.tree import Node, Option, Takes
 from mlctl.cli.run import run
+from mlctl.kinds import KINDS
 
 ROOT = tree.read(build())
 
