@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from mlctl.backends.ports.backend import BackendError, Permanent, Transient
 from mlctl.kinds.address import Address
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps import Step
+from mlctl.service_errors import Permanent, ServiceError, Transient
 
 
 class StepState(Enum):
@@ -47,7 +47,7 @@ class StepEvent:
 
     step: Step
     state: StepState
-    error: BackendError | None = None
+    error: ServiceError | None = None
     because: Step | None = None
     delay: float | None = None
     wrote: bool = False

@@ -18,24 +18,14 @@ from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
 from mlctl.applying.schedulers import Scheduler, ThreadScheduler, VirtualTimeScheduler, WaitUntil
-from mlctl.backends.ports.backend import (
-    TIMED_OUT,
-    Backend,
-    BackendError,
-    KeepsTime,
-    Live,
-    NotFound,
-    Operation,
-    Permanent,
-    SupportsUpload,
-    Transient,
-)
+from mlctl.backends.ports.backend import Backend, KeepsTime, Live, Operation, SupportsUpload
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import decode, fingerprint, form_of_body, moving, said, state
 from mlctl.planning.diff import differences
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps import Step, Work
+from mlctl.service_errors import TIMED_OUT, NotFound, Permanent, ServiceError, Transient
 
 
 def stale_targets(work: Work, backend: Backend) -> list[Address]:
@@ -187,7 +177,7 @@ class _StepRunner:
         except Transient as error:
             ended = StepState.CANCELLED if self.stop.is_set() else StepState.FAILED
             yield StepEvent(step, ended, error)
-        except BackendError as error:
+        except ServiceError as error:
             yield StepEvent(step, StepState.FAILED, error)
 
     def _do(self, step: Step) -> _StepTask[bool]:

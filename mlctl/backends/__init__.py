@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlctl.backends.ports.backend import Backend, Options, Permanent
+from mlctl.backends.ports.backend import Backend, Options
 from mlctl.kinds.address import Scope
+from mlctl.service_errors import Permanent
 
 LOCAL_DB = Path(".mlctl", "local.db")
 
@@ -20,7 +21,7 @@ def open_backend(
     `(scope, environment)`.
 
     Raises:
-        BackendError: there is none of that name, or it cannot be opened.
+        ServiceError: there is none of that name, or it cannot be opened.
     """
     if name == "local":
         from mlctl.backends.local.backend import LocalBackend

@@ -15,13 +15,14 @@ import typer
 
 from mlctl import __version__
 from mlctl.backends import open_backend
-from mlctl.backends.ports.backend import Backend, BackendError
+from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.health import Check, SupportsCheckup, Verdict
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import Session
 from mlctl.render import health
+from mlctl.service_errors import ServiceError
 
 _PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
 
@@ -73,7 +74,7 @@ def _checks(session: Session) -> Iterator[Check]:
         yield Check("packages", Verdict.OK, _packages())
     try:
         backend, _ = open_backend(name, scope, session.environment, session.options)
-    except BackendError as error:
+    except ServiceError as error:
         yield Check("backend", Verdict.FAILED, str(error), error=error)
         return
     with closing(backend):
@@ -86,7 +87,7 @@ def _checks(session: Session) -> Iterator[Check]:
 def _opened(backend: Backend) -> Check:
     try:
         return Check("backend", Verdict.OK, f"open, in {backend.location}")
-    except BackendError as error:
+    except ServiceError as error:
         return Check("backend", Verdict.FAILED, str(error), error=error)
 
 

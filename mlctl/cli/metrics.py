@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from mlctl import catalog
-from mlctl.backends.ports.backend import Permanent
 from mlctl.backends.ports.metrics import USUAL, SupportsMetrics
 from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import duration, opened
@@ -20,6 +19,7 @@ from mlctl.cli.parser.flags import QUERY, option, words_of
 from mlctl.cli.session import Session
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 
 _RATIO = 0.20
 _RATIO_SOURCE = "around 20% of the original price, as hi-ml's page on low-priority VMs says"

@@ -12,7 +12,6 @@ from typing import cast
 
 import typer
 
-from mlctl.backends.ports.backend import BackendError, NotFound
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
@@ -22,6 +21,7 @@ from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import Flags, Session
 from mlctl.cli.streams import OutputError
 from mlctl.kinds import KINDS
+from mlctl.service_errors import NotFound, ServiceError
 
 _PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift")
 # Flags with a value that may stand before the verb.
@@ -96,7 +96,7 @@ def _ended(error: Exception, words: Sequence[str]) -> Exit:
             said, code = str(error), _usage(words)
         case PlanFileError(message=message, hint=hint):
             said, code = f"{message}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
-        case BackendError():
+        case ServiceError():
             said = _refused(error)
             code = _absent(words) if isinstance(error, NotFound) else Exit.ERROR
         case OutputError() | UpdateError() | typer.Abort():
@@ -109,7 +109,7 @@ def _ended(error: Exception, words: Sequence[str]) -> Exit:
     return _fail(said, code)
 
 
-def _refused(error: BackendError) -> str:
+def _refused(error: ServiceError) -> str:
     """The backend's words, and what to do."""
     from mlctl.render.advice import advice
 

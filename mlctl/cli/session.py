@@ -109,7 +109,7 @@ class Session:
         """The open backend; says once, on stderr, which workspace the command works on.
 
         Raises:
-            BackendError: it cannot be opened.
+            ServiceError: it cannot be opened.
         """
         scope = self.scope
         name = self.backend_name

@@ -7,26 +7,18 @@ from threading import Lock
 
 from mlctl import catalog
 from mlctl.backends.local.backend import LOCATION
-from mlctl.backends.ports.backend import BackendError
 from mlctl.emulator import routes
 from mlctl.emulator.arm import authorization, faults
-from mlctl.emulator.http.messages import (
-    LOST,
-    UNCUT,
-    ArmError,
-    Request,
-    Response,
-    refusal,
-)
+from mlctl.emulator.http.messages import Request, Response, refusal
 from mlctl.emulator.identity import tokens
 from mlctl.emulator.requests.blob_store import Shelf
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL, Settings
 from mlctl.emulator.routes import Needs
+from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
-from mlctl.simulator.control_plane.state.errors import CONFLICT, Refusal
-from mlctl.simulator.control_plane.state.store import Store, StoreError
+from mlctl.simulator.control_plane.state.store import LocalStateError, Store
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 LARGEST_BODY = 16 * 2**20
@@ -45,7 +37,7 @@ class Emulator:
         """The cloud in `store`.
 
         Raises:
-            StoreError: the state file cannot be used.
+            LocalStateError: the state file cannot be used.
         """
         self._store = store
         self._shelf = Shelf(store)
@@ -59,18 +51,14 @@ class Emulator:
         struck: list[HttpFault] = []  # known as soon as the request has been counted
         try:
             response = self._answer(_plain(request), struck)
-        except ArmError as error:
-            response = refusal(error, number)
-        except Refusal as error:
-            response = refusal(self._explained(error), number)
-        except BackendError as error:
-            response = refusal(ArmError(error.status, error.code, error.message), number)
-        except StoreError as error:
-            response = refusal(ArmError(500, "InternalServerError", str(error)), number)
+        except LocalStateError as error:
+            response = refusal(_internal(error.message), number)
+        except ServiceError as error:
+            response = refusal(self._passed(error), number)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server
             self._settings.bug(error)
             told = f"The emulator has a bug ({type(error).__name__}); it says more on its console."
-            response = refusal(ArmError(500, "InternalServerError", told), number)
+            response = refusal(_internal(told), number)
         return faults.spoil(response, struck).adding(_always(request, number))
 
     def _answer(self, request: Request, struck: list[HttpFault]) -> Response:
@@ -83,7 +71,7 @@ class Emulator:
             tokens.check(request, self._settings)
         if route.needs is Needs.VERSION and not request.asked("api-version"):
             text = "The api-version query parameter (?api-version=) is required for all requests."
-            raise ArmError(400, "MissingApiVersionParameter", text)
+            raise Permanent("MissingApiVersionParameter", text)
         style = faults.style(struck, _wanted(request, self._settings.style))
         call = Call(request, route.kind, names, self._store, self._shelf, self._settings, style)
         if route.needs is Needs.VERSION:
@@ -103,26 +91,23 @@ class Emulator:
             self._ticked = now
         control.advance(self._home, passed * pace)
 
-    def _explained(self, error: Refusal) -> ArmError:
-        """A refusal of the cloud in ARM's way.
-
-        A conflict that will pass gets no Retry-After: the SDK would wait for it and ask again.
-        """
-        headers: dict[str, str] = {}
-        if error.retry_after is not None and error.status == CONFLICT:
-            wait = error.retry_after
-            if self._settings.pace is VIRTUAL:
-                control.advance(self._home, wait)  # who asks again finds that it has passed
-                wait = _TICK
-            headers = {"x-ms-retry-after-ms": str(round(wait * 1000))}
-        elif error.retry_after is not None:
-            headers = {"retry-after": f"{error.retry_after:g}"}
-        cut = LOST if error.lost else UNCUT
-        return ArmError(error.status, error.code, error.message, headers=headers, cut=cut)
+    def _passed(self, error: ServiceError) -> ServiceError:
+        """In virtual time, who asks again after a conflict finds that it has passed."""
+        virtual = self._settings.pace is VIRTUAL
+        if not (virtual and isinstance(error, Transient) and error.status == CONFLICT):
+            return error
+        if error.retry_after is None:
+            return error
+        control.advance(self._home, error.retry_after)
+        return Transient(error.code, error.message, status=error.status, retry_after=_TICK)
 
     @property
     def _home(self) -> WorkspaceHandle:
         return WorkspaceHandle(self._store, self._settings.home, LOCATION, catalog)
+
+
+def _internal(message: str) -> ServiceError:
+    return Permanent("InternalServerError", message, status=500)
 
 
 def _plain(request: Request) -> Request:
@@ -136,7 +121,7 @@ def _wanted(request: Request, usual: OperationStyle) -> OperationStyle:
     """The style of long-running operations that the caller may choose, with `x-mlctl-lro`.
 
     Raises:
-        ArmError: 400, there is no such style.
+        ServiceError: 400, there is no such style.
     """
     text = request.header("x-mlctl-lro")
     if not text:
@@ -145,7 +130,7 @@ def _wanted(request: Request, usual: OperationStyle) -> OperationStyle:
         return OperationStyle(text.casefold())
     except ValueError:
         known = ", ".join(each.value for each in OperationStyle)
-        raise ArmError(400, "InvalidHeader", f"`{text}` is no style: {known}.") from None
+        raise Permanent("InvalidHeader", f"`{text}` is no style: {known}.") from None
 
 
 def _always(request: Request, number: str) -> dict[str, str]:

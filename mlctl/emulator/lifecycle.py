@@ -17,7 +17,7 @@ from mlctl.emulator.http.record import Recorder
 from mlctl.emulator.http.server import Answer
 from mlctl.emulator.instance_file import FILE, Running, find
 from mlctl.emulator.requests.settings import Settings
-from mlctl.simulator.control_plane.state.store import Store, StoreError
+from mlctl.simulator.control_plane.state.store import LocalStateError, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ def run(site: Site, settings: Settings, ready: Callable[[Running], None]) -> Non
 def _store(path: Path) -> Iterator[Store]:
     try:
         store = Store(path)
-    except StoreError as error:
-        raise SiteError(str(error)) from error
+    except LocalStateError as error:
+        raise SiteError(error.message) from error
     try:
         yield store
     finally:

@@ -22,11 +22,12 @@ from mlctl.emulator.arm import (
     run_history,
     workspaces,
 )
-from mlctl.emulator.http.messages import ArmError, Response
+from mlctl.emulator.http.messages import HttpError, Response
 from mlctl.emulator.identity import tokens
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
 from mlctl.kinds.registry import ALL
+from mlctl.service_errors import NotFound, Permanent
 
 Handler = Callable[[Call], Response]
 
@@ -191,7 +192,7 @@ def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
     """The route of a path, and what the path names; a HEAD goes where a GET would.
 
     Raises:
-        ArmError: 400, a name cannot be; 404, there is nothing at this path; 405, not this method.
+        ServiceError: 400, no such name can be; 404, nothing is at this path; 405, not this method.
     """
     wanted = "GET" if method == "HEAD" else method
     parts = _split(path)
@@ -204,9 +205,9 @@ def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
     if allowed:
         told = ", ".join(sorted(allowed))
         text = f"The method {method} is not allowed here; allowed: {told}."
-        raise ArmError(405, "MethodNotAllowed", text, headers={"allow": told})
+        raise HttpError("MethodNotAllowed", text, status=405, headers={"allow": told})
     shown = "/" + "/".join(parts)
-    raise ArmError(404, "InvalidResourceType", f"There is no resource type at '{shown}'.")
+    raise NotFound("InvalidResourceType", f"There is no resource type at '{shown}'.")
 
 
 _LONGEST = 1024
@@ -219,7 +220,7 @@ def _split(path: str) -> list[str]:
     for part in parts:
         slash = "/" in part and parts[0] != blobs.ROOT
         if slash or len(part) > _LONGEST or _BAD.search(part):
-            raise ArmError(400, "InvalidResourceName", f"{part[:80]!r} is no name in a path.")
+            raise Permanent("InvalidResourceName", f"{part[:80]!r} is no name in a path.")
     return parts
 
 

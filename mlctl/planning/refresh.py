@@ -53,7 +53,7 @@ def refresh(graph: Graph, backend: Backend, *, destroying: bool = False) -> Live
     `used_by` is read only if something may be deleted: it takes listing every endpoint.
 
     Raises:
-        BackendError: the backend cannot be read.
+        ServiceError: the backend cannot be read.
     """
     wanted = set(graph.resources) | {edge.target for edge in graph.edges}
     found = backend.read(wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mlctl.backends.ports.backend import BackendError, Transient
+from mlctl.service_errors import ServiceError, Transient
 
 _QUOTA = (
     "lower `max_instances`, delete idle clusters, or ask for more quota;"
@@ -50,7 +50,7 @@ _LIMIT = r"limit of \d+ (computes|endpoints|deployments)"
 _BY_MESSAGE = {r"\bquota\b": _QUOTA, "must be unique": _TAKEN, "is locked": _LOCKED}
 
 
-def advice(error: BackendError) -> str | None:
+def advice(error: ServiceError) -> str | None:
     """What to do about a refusal; None where nobody knows."""
     if full := re.search(_LIMIT, error.message):
         return f"delete {full[1]} that nobody needs, or ask for a higher limit"

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from mlctl import pointer
 from mlctl.applying.events import NotEffective, Stale, StepEvent, StepState
-from mlctl.backends.ports.backend import TIMED_OUT, BackendError
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
 from mlctl.planning.steps import Work
@@ -18,6 +17,7 @@ from mlctl.render.step_text import failed, named
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
 from mlctl.render.tree import scalar
+from mlctl.service_errors import TIMED_OUT, ServiceError
 
 _DASH = "–"  # noqa: RUF001  # the sign of what was passed over
 _SHOWN = 20  # skipped or cancelled steps that are listed
@@ -155,7 +155,7 @@ def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:
             yield f"  {_DASH} and {len(others) - _SHOWN} more: skipped because of {step.target}"
 
 
-def error_lines(error: BackendError) -> Iterator[str]:
+def error_lines(error: ServiceError) -> Iterator[str]:
     """The service's error message, and what to do about it."""
     yield clean(f"({error.code}) {error.message}")
     if isinstance(error, NotEffective):
@@ -171,7 +171,7 @@ def error_lines(error: BackendError) -> Iterator[str]:
         yield f"hint: {hint}"
 
 
-def _advice(error: BackendError) -> str | None:
+def _advice(error: ServiceError) -> str | None:
     match error:
         case Stale():
             return "see what moved, and what is left to do: mlctl plan"

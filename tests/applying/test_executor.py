@@ -12,15 +12,10 @@ import pytest
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
 from mlctl.applying.executor import apply, stale_targets
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import (
-    Live,
-    NotFound,
-    Operation,
-    Permanent,
-    Transient,
-)
+from mlctl.backends.ports.backend import Live, Operation
 from mlctl.kinds.address import Address
 from mlctl.planning.steps import Step, StepRole, Work
+from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.state.settings import CloudSettings, ImmutablePolicy
 from tests.builders.workspace import (

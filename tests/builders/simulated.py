@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import BackendError, Live
+from mlctl.backends.ports.backend import Live
 from mlctl.kinds.address import Address, Scope
+from mlctl.service_errors import ServiceError
 
 SCOPE = Scope("sub", "rg", "ws")
 CPU = Address("compute", "cpu-cluster")
@@ -61,8 +62,8 @@ def state(local: LocalBackend, address: Address) -> str:
     return str(live(local, address).body["properties"]["provisioningState"])
 
 
-def refused(call: Any, *arguments: Any) -> BackendError:
+def refused(call: Any, *arguments: Any) -> ServiceError:
     """The error that a call ends in."""
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(ServiceError) as caught:
         call(*arguments)
     return caught.value

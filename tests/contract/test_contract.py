@@ -7,16 +7,9 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.ports.backend import (
-    Backend,
-    BackendError,
-    NotFound,
-    Permanent,
-    SupportsCode,
-    SupportsNames,
-    SupportsUsage,
-)
+from mlctl.backends.ports.backend import Backend, SupportsCode, SupportsNames, SupportsUsage
 from mlctl.kinds.address import Address
+from mlctl.service_errors import NotFound, Permanent, ServiceError
 
 CPU = Address("compute", "cpu-cluster")
 ENDPOINT = Address("batch-endpoint", "heart-batch")
@@ -217,7 +210,7 @@ def test_a_registry_asset_is_taken_at_its_word(backend: Backend) -> None:
 
 def test_the_default_deployment_must_exist(backend: Backend) -> None:
     stage(backend)
-    with pytest.raises(BackendError, match="green"):
+    with pytest.raises(ServiceError, match="green"):
         backend.put(ENDPOINT, endpoint("green"))
     named = put(backend, ENDPOINT, endpoint("blue"))
     assert named["properties"]["defaults"]["deploymentName"] == "blue"

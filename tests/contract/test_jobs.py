@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.backends.ports.backend import Backend, NotFound, Permanent
+from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import Job, Jobs, SupportsJobs
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from tests.contract.test_contract import CPU, stage
 

@@ -18,8 +18,8 @@ from mlctl.simulator.engine.commands import (
     Configure,
     DeleteCluster,
     DeletePool,
+    EngineError,
     Preempt,
-    Refused,
     ResizeCluster,
     ResizePool,
     SetCapacity,
@@ -228,7 +228,7 @@ def told(
         if command is not None:
             try:
                 yield from engine.apply(world, command, detail=detail)
-            except Refused:
+            except EngineError:
                 continue
 
 
@@ -278,7 +278,7 @@ def test_what_is_refused_changes_nothing(scenario: Scenario) -> None:
         before = snapshot.dump(world)
         try:
             engine.apply(world, command)
-        except Refused:
+        except EngineError:
             assert snapshot.dump(world) == before
 
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.backends.ports.backend import (
-    BackendError,
-    NotFound,
-    Permanent,
-    Transient,
-)
 from mlctl.render.advice import advice
+from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient
 
 
 def said(code: str, status: int = 400, message: str = "no") -> str:
@@ -59,7 +54,7 @@ def test_too_many_endpoints_are_no_matter_of_nodes() -> None:
 @pytest.mark.parametrize(
     "error", [Permanent("BadArgument", "no"), NotFound("ResourceNotFound", "no", status=404)]
 )
-def test_what_nobody_knows_has_none(error: BackendError) -> None:
+def test_what_nobody_knows_has_none(error: ServiceError) -> None:
     assert advice(error) is None
 
 

@@ -9,12 +9,12 @@ from itertools import count
 from typing import Any
 
 from mlctl.applying.events import NotEffective, Stale, StepEvent, StepState
-from mlctl.backends.ports.backend import BackendError, Permanent, Transient
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action, FieldChange
 from mlctl.planning.steps import Step, StepRole
 from mlctl.render import json_lines, outcome, progress, step_text
 from mlctl.render.outcome import Outcome, summary
+from mlctl.service_errors import Permanent, ServiceError, Transient
 from tests.builders.plans import (
     CLUSTER,
     ENDPOINT,
@@ -73,7 +73,7 @@ def fine(planned: Planned) -> Iterator[StepEvent]:
 
 
 def broken(
-    planned: Planned, address: str, error: BackendError, role: StepRole | None = None
+    planned: Planned, address: str, error: ServiceError, role: StepRole | None = None
 ) -> Iterator[StepEvent]:
     """The events of an apply whose step at `address` fails."""
     failed = planned.step(address, role)

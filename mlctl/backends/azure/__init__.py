@@ -26,7 +26,7 @@ def connect(scope: Scope, environment: Mapping[str, str], options: Options) -> A
     Nothing is asked of it yet, but for the id of a subscription that is given by its name.
 
     Raises:
-        BackendError: there is no such cloud, or no such way to log in.
+        ServiceError: there is no such cloud, or no such way to log in.
     """
     way = auth(options.auth)
     cloud = choose(options.cloud, environment, fetch)

@@ -18,8 +18,8 @@ from azure.mgmt.core.polling.arm_polling import ARMPolling
 from mlctl import __version__
 from mlctl.backends.azure import errors
 from mlctl.backends.azure.retry import Patience, Time
-from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound, Permanent
 
 VERSION = "2024-04-01"  # of the machine learning provider; stable, and it has all that we need
 WORKERS = 16  # reads at once
@@ -29,7 +29,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Arm:
-    """Asks one resource manager as one caller. Every method raises BackendError and no other.
+    """Asks one resource manager as one caller. Every method raises ServiceError and no other.
 
     Paths begin with a slash; URLs of the service's own (the next page) are taken whole.
     """
@@ -108,7 +108,7 @@ class Arm:
         """Begin a write.
 
         Raises:
-            BackendError: refused at once.
+            ServiceError: refused at once.
         """
         deadline = self.clock.deadline()
         with errors.translated():
@@ -172,7 +172,7 @@ class LongRunning:
         """Poll until it has ended, in whichever of ARM's four styles; then look at the resource.
 
         Raises:
-            BackendError: it failed, or was cancelled, or its resource says so.
+            ServiceError: it failed, or was cancelled, or its resource says so.
         """
         with errors.translated():
             ended = self._polled()
@@ -198,7 +198,7 @@ def fetch(url: str) -> Data:
     """The JSON of a URL that asks for no token.
 
     Raises:
-        BackendError: there is none to be had.
+        ServiceError: there is none to be had.
     """
     _secure(url)
     transport = _pooled()

@@ -14,7 +14,7 @@ from mlctl.backends.azure.health import Checkup
 from mlctl.backends.azure.jobs import AzureJobs
 from mlctl.backends.azure.reads import Reader, path, together, workspace
 from mlctl.backends.azure.uploads import Uploader
-from mlctl.backends.ports.backend import Live, Node, Permanent, Usage
+from mlctl.backends.ports.backend import Live, Node, Usage
 from mlctl.backends.ports.health import Check
 from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
@@ -24,6 +24,7 @@ from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 
 _SCALE = ("properties", "properties", "scaleSettings")
 _TRACKED = ("compute", "batch-endpoint", "batch-deployment")  # ARM wants to know their region
@@ -90,7 +91,7 @@ class AzureBackend:
         would take away the password of its administrator, which no GET tells.
 
         Raises:
-            BackendError: refused at once.
+            ServiceError: refused at once.
         """
         _refuse_retired([address.kind])
         if self._rescales(address, body):
@@ -160,7 +161,7 @@ class AzureBackend:
 
         Raises:
             NotFound: there is no such workspace.
-            BackendError: there is no such metric, or the interval is none that Monitor knows.
+            ServiceError: there is no such metric, or the interval is none that Monitor knows.
         """
         return metrics.of_cluster(
             self.arm, self.scope, cluster, names, interval=interval, span=span
@@ -184,7 +185,7 @@ class AzureBackend:
         """Bring local files to where a body may name them; the body that does.
 
         Raises:
-            BackendError: refused, or the files are not what they were when the plan was made.
+            ServiceError: refused, or the files are not what they were when the plan was made.
         """
         return self._uploader.upload(address, body, upload)
 
@@ -252,7 +253,7 @@ class Deleting:
         """Return when the resource is not found any more: the name is free then.
 
         Raises:
-            BackendError: the delete failed, or took too long.
+            ServiceError: the delete failed, or took too long.
         """
         deadline = self._arm.clock.deadline()
         self._running.wait()

@@ -9,11 +9,12 @@ from threading import Lock
 from mlctl import catalog
 from mlctl.backends.azure.arm import Arm, path_of
 from mlctl.backends.azure.reads import together
-from mlctl.backends.ports.backend import BackendError, Usage
+from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import Size
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
+from mlctl.service_errors import ServiceError
 
 _NEIGHBOURS = 32  # workspaces of a region that are looked at; beyond that, a name is thought free
 # Type of a usage -> what `Usage` calls it. Origin: the service's own example (2024-04-01,
@@ -76,7 +77,7 @@ class Neighbours:
         """A list that the caller may not be allowed to see."""
         try:
             return list(self._arm.pages(path))
-        except BackendError:
+        except ServiceError:
             return ()
 
 

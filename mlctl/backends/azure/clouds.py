@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from mlctl.backends.ports.backend import BackendError, Permanent
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent, ServiceError
 
 METADATA = "ARM_CLOUD_METADATA_URL"  # the variable that az and azure-ai-ml read too
 
@@ -72,7 +72,7 @@ def choose(name: str | None, environment: Mapping[str, str], fetch: Callable[[st
 def _fetched(url: str, fetch: Callable[[str], Data]) -> Data:
     try:
         return fetch(url)
-    except BackendError as error:  # nobody typed that URL just now: say where it comes from
+    except ServiceError as error:  # nobody typed that URL just now: say where it comes from
         told = f"the cloud's metadata cannot be read from {url} ({METADATA}): {error}"
         raise Permanent(error.code, told, details=error.details) from None
 

@@ -39,7 +39,7 @@ class Components:
         """Register a file's component with all that its steps need; its ARM id.
 
         Raises:
-            BackendError: refused.
+            ServiceError: refused.
         """
         with errors.translated():
             return self._registered(path)

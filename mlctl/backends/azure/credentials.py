@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.ports.backend import Permanent
+from mlctl.service_errors import Permanent
 
 
 class Auth(Enum):

@@ -24,17 +24,18 @@ from azure.core.exceptions import (
     ServiceResponseError,
 )
 
-from mlctl.backends.ports.backend import (
-    BackendError,
-    NotFound,
-    Permanent,
-    Transient,
-)
 from mlctl.pointer import Data
+from mlctl.service_errors import (
+    CONFLICT,
+    THROTTLED,
+    TRANSIENT_STATUSES,
+    Permanent,
+    ServiceError,
+    Transient,
+    from_status,
+)
 
-# Statuses that may be another the next time; of all but 429 the request may have been carried out.
-THROTTLED, UNAUTHORIZED, NOT_FOUND, CONFLICT = 429, 401, 404, 409
-PASSING = frozenset({408, THROTTLED, 500, 502, 503, 504})
+_UNAUTHORIZED = 401
 # Codes of 409 that say "later"; a hint when to ask again says the same. The codes are those of the
 # resource manager's and the machine learning service's documentation, unverified.
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
@@ -47,7 +48,7 @@ def check(response: Any) -> Data:
     """The JSON of a response that says yes (None: there is no body).
 
     Raises:
-        BackendError: it says no; a 200 whose body is an error does too.
+        ServiceError: it says no; a 200 whose body is an error does too.
     """
     data = _json(response)
     told = data.get("error") if isinstance(data, dict) else None
@@ -56,28 +57,31 @@ def check(response: Any) -> Data:
     return data
 
 
-def refused(response: Any) -> BackendError:
+def refused(response: Any) -> ServiceError:
     """The error that a response is."""
     told = _told(response)
     status = int(response.status_code)
     code = told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}"
     message = told.get("message") or _text(response).strip() or response.reason or "no reason"
     details, request_id = tuple(_details(told)), _request_id(response.headers)
+    target = str(told["target"]) if told.get("target") else None
     wait = retry_after(response.headers)
     later = status == CONFLICT and (wait is not None or _BUSY.search(code))
-    if status in PASSING or later:
+    if status in TRANSIENT_STATUSES or later:
         return Transient(
             str(code),
             clean(str(message)),
             status=status,
-            retry_after=wait,
-            ambiguous=status not in (THROTTLED, CONFLICT),
+            target=target,
             details=details,
             request_id=request_id,
+            retry_after=wait,
+            ambiguous=status not in (THROTTLED, CONFLICT),
         )
-    wrong = NotFound if status == NOT_FOUND else Permanent
     said = clean(str(message))
-    return wrong(str(code), said, status=status, details=details, request_id=request_id)
+    return from_status(
+        str(code), said, status, target=target, details=details, request_id=request_id
+    )
 
 
 @contextmanager
@@ -125,7 +129,7 @@ _SECRETS = (
 )
 
 
-def _of_response(error: HttpResponseError) -> BackendError:
+def _of_response(error: HttpResponseError) -> ServiceError:
     """No credentials at all carry no response; an operation that failed carries one with 200."""
     if error.response is None:
         if isinstance(error, ClientAuthenticationError):
@@ -140,10 +144,10 @@ def _of_response(error: HttpResponseError) -> BackendError:
 def _unknown_caller(error: ClientAuthenticationError) -> Permanent:
     first, *more = clean(str(error.message)).splitlines() or ["no reason"]
     details = tuple(line.strip() for line in more if line.strip())
-    return Permanent("NoCredentials", first, status=UNAUTHORIZED, details=details)
+    return Permanent("NoCredentials", first, status=_UNAUTHORIZED, details=details)
 
 
-def _lost(error: AzureError) -> BackendError:
+def _lost(error: AzureError) -> ServiceError:
     """The request or its answer was lost on the way; else the SDK refuses by itself."""
     inner = clean(str(error.inner_exception or error.message))
     if "CERTIFICATE_VERIFY_FAILED" in inner:
@@ -172,7 +176,9 @@ def _told(response: Any) -> Mapping[str, Data]:
     status = data.get("status")
     if isinstance(status, str):
         return {"code": f"Operation{status}", "message": f"the operation ended as {status}"}
-    return {key: held for key, held in data.items() if key in ("code", "message", "details")}
+    return {
+        key: held for key, held in data.items() if key in ("code", "message", "target", "details")
+    }
 
 
 def failure(properties: Mapping[str, Data]) -> Mapping[str, Data]:

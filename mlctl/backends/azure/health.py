@@ -13,10 +13,11 @@ from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import VERSION, Arm, path_of
 from mlctl.backends.azure.capacity import region, usage
 from mlctl.backends.azure.reads import workspace
-from mlctl.backends.ports.backend import BackendError, Usage
+from mlctl.backends.ports.backend import Usage
 from mlctl.backends.ports.health import Check, Verdict
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data, get
+from mlctl.service_errors import ServiceError
 
 # Versions of the other providers that are asked: each the newest stable one of its documentation.
 _LOCKS, _PERMISSIONS, _PROVIDERS = "2020-05-01", "2022-04-01", "2021-04-01"
@@ -180,7 +181,7 @@ def _looked(name: str, look: Callable[[], Iterator[Check]]) -> Iterator[Check]:
     """What a look finds; a refusal is a finding too, and advised on as any other."""
     try:
         yield from look()
-    except BackendError as error:
+    except ServiceError as error:
         details = "".join(f"; {one}" for one in error.details)
         yield Check(name, Verdict.FAILED, f"{error}{details}", error=error)
 

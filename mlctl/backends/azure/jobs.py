@@ -19,10 +19,10 @@ from mlctl.backends.azure import errors, sdk
 from mlctl.backends.azure.arm import VERSION, Arm, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reads import path, workspace
-from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
+from mlctl.service_errors import CONFLICT, NotFound, Permanent
 from mlctl.simulator.control_plane.jobs.workload import Workload
 
 _FRONT = "/mferp/managementfrontend"
@@ -62,7 +62,7 @@ class AzureJobs:
 
         Raises:
             NotFound: there is no such endpoint or deployment.
-            BackendError: refused, or an input is a local file.
+            ServiceError: refused, or an input is a local file.
         """
         _refuse_local(body)
         address = Address("batch-endpoint", endpoint)
@@ -85,7 +85,7 @@ class AzureJobs:
 
         Raises:
             NotFound: something that it names is not there.
-            BackendError: refused.
+            ServiceError: refused.
         """
         chosen = name or f"job-{self.arm.clock.chance.getrandbits(48):012x}"
         asked = {"properties": body["properties"]}
@@ -124,12 +124,12 @@ class AzureJobs:
 
         Raises:
             NotFound: there is none of that name.
-            BackendError: it has ended already.
+            ServiceError: it has ended already.
         """
         job = self.show(name)
         if job.ended:
             text = f"job {name} has ended already: it is {job.status}"
-            raise Permanent("Conflict", text, status=errors.CONFLICT)
+            raise Permanent("Conflict", text, status=CONFLICT)
         self.arm.begin("POST", self._at(name) + "/cancel").wait()
         return self.show(name)
 
@@ -155,7 +155,7 @@ class AzureJobs:
 
         Raises:
             NotFound: there is no such job.
-            BackendError: the job has failed; or the logs cannot be read.
+            ServiceError: the job has failed; or the logs cannot be read.
         """
         self.show(name)
         with self._client(name) as client:
@@ -165,7 +165,7 @@ class AzureJobs:
         """Not from here.
 
         Raises:
-            BackendError: always.
+            ServiceError: always.
         """
         raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
 
@@ -174,11 +174,11 @@ class AzureJobs:
 
         Raises:
             NotFound: there is no such job, or output.
-            BackendError: the job has not ended; or refused.
+            ServiceError: the job has not ended; or refused.
         """
         if not self.show(name).ended:
             text = f"job {name} has not ended; `mlctl job wait --name {name}` waits for it"
-            raise Permanent("JobNotEnded", text, status=errors.CONFLICT)
+            raise Permanent("JobNotEnded", text, status=CONFLICT)
         with self._client(name) as client, redirect_stdout(io.StringIO()):
             client.jobs.download(name, download_path=folder, output_name=output, all=every)
         if output is not None and not (folder / "named-outputs" / output).exists():

@@ -8,11 +8,11 @@ from email.utils import parsedate_to_datetime
 
 from mlctl.backends.azure.arm import Arm, path_of
 from mlctl.backends.azure.reads import workspace
-from mlctl.backends.ports.backend import Permanent
 from mlctl.backends.ports.metrics import Interval, Series
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.codec import iso, seconds
 from mlctl.pointer import Data, get
+from mlctl.service_errors import Permanent
 
 VERSION = "2018-01-01"
 _AGGREGATIONS = "Total,Average,Minimum,Maximum"
@@ -31,7 +31,7 @@ def of_cluster(
 
     Raises:
         NotFound: there is no such workspace.
-        BackendError: there is no such metric, or the interval is none that the service knows.
+        ServiceError: there is no such metric, or the interval is none that the service knows.
     """
     path = workspace(scope) + path_of("providers", "Microsoft.Insights", "metrics")
     name = cluster.name.replace("'", "''")

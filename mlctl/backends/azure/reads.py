@@ -9,10 +9,11 @@ from functools import partial
 from typing import TypeVar
 
 from mlctl.backends.azure.arm import WORKERS, Arm, path_of
-from mlctl.backends.ports.backend import Live, NotFound, Permanent
+from mlctl.backends.ports.backend import Live
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
+from mlctl.service_errors import NotFound, Permanent
 
 FEW = 2  # so many of a kind are asked one by one; of one endpoint's deployments, only one
 _ALL = {"listViewType": "All"}  # archived ones too

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mlctl.backends.azure import errors
-from mlctl.backends.ports.backend import TIMED_OUT, Permanent
+from mlctl.service_errors import TIMED_OUT, TRANSIENT_STATUSES, Permanent
 
 _CONNECTING, _READING, _LEAST = 10.0, 60.0, 0.1  # seconds that one attempt may take
 
@@ -83,7 +83,10 @@ class Patience:
                 if attempt == attempts or "CERTIFICATE_VERIFY_FAILED" in str(error):
                     raise
             else:
-                if attempt == attempts or response.http_response.status_code not in errors.PASSING:
+                if (
+                    attempt == attempts
+                    or response.http_response.status_code not in TRANSIENT_STATUSES
+                ):
                     return response
                 hint = errors.retry_after(response.http_response.headers)
                 wait = wait if hint is None else hint

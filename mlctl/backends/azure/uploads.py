@@ -19,10 +19,10 @@ from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import Arm, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reads import path, workspace
-from mlctl.backends.ports.backend import Permanent
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
     from mlctl.backends.azure.components import Components
@@ -63,7 +63,7 @@ class Uploader:
         """Upload; the body that names what was uploaded.
 
         Raises:
-            BackendError: refused, or the content is not what it was when the plan was made.
+            ServiceError: refused, or the content is not what it was when the plan was made.
         """
         _unchanged(upload)
         match upload.target:

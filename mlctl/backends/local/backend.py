@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import catalog as public
-from mlctl.backends.ports.backend import (
-    BackendError,
-    Live,
-    Node,
-    NotFound,
-    Operation,
-    Permanent,
-    Transient,
-    Usage,
-)
+from mlctl.backends.ports.backend import Live, Node, Operation, Usage
 from mlctl.catalog import Size
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control, service
 from mlctl.simulator.control_plane.control import CloudStatus, QuotaStatus
 from mlctl.simulator.control_plane.faults import ActiveFault, AnyFault
@@ -29,9 +20,8 @@ from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.context import Catalog, StoredResource
-from mlctl.simulator.control_plane.state.errors import NOT_FOUND, Refusal
 from mlctl.simulator.control_plane.state.settings import CloudSettings
-from mlctl.simulator.control_plane.state.store import Store, StoreError
+from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
@@ -40,13 +30,6 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.ports.metrics import Series
 
 LOCATION = "eastus"
-
-
-class LocalStateError(Permanent):
-    """The state file cannot be used; the message says why and what to do."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("LocalState", message, status=500)
 
 
 class LocalOperation:
@@ -61,27 +44,24 @@ class LocalOperation:
         """What any process can ask for it by (`LocalBackend.operation`); None when all was done."""
         if self.number is None:
             return None
-        with translated():
-            return operations.token(control.status(self._place).seed, self.number)
+        return operations.token(control.status(self._place).seed, self.number)
 
     @property
     def due(self) -> float | None:
         """When the write will be done; None when all was done."""
         if self.number is None:
             return None
-        with translated():
-            return service.due(self._place, self.number)
+        return service.due(self._place, self.number)
 
     def wait(self) -> None:
         """Let time pass until the write is done.
 
         Raises:
-            BackendError: the operation ended as failed.
+            ServiceError: the operation ended as failed.
         """
         if self.number is None:
             return
-        with translated():
-            ended = service.finish(self._place, self.number)
+        ended = service.finish(self._place, self.number)
         if ended and ended.status == operations.FAILED and ended.failure:
             raise Permanent(ended.failure.code, ended.failure.message, status=200)
 
@@ -106,8 +86,7 @@ class LocalBackend:
         Raises:
             LocalStateError: the state cannot be used.
         """
-        with translated():
-            store = path if isinstance(path, Store) else Store(path)
+        store = path if isinstance(path, Store) else Store(path)
         self.scope = scope
         self._place = WorkspaceHandle(store, scope, location, catalog)
 
@@ -120,13 +99,12 @@ class LocalBackend:
     def location(self) -> str:
         """The workspace's region."""
         place = self._place
-        with translated(), place.store.look() as db:
+        with place.store.look() as db:
             return rows.workspace_state(db, place.scope, place.location).location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         """The resources that exist, by the address as asked."""
-        with translated():
-            found = service.read(self._place, addresses)
+        found = service.read(self._place, addresses)
         return {address: _live(each) for address, each in found.items()}
 
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
@@ -135,17 +113,15 @@ class LocalBackend:
         Raises:
             NotFound: the parent does not exist.
         """
-        with translated():
-            return [_live(each) for each in service.list_resources(self._place, kind, parent)]
+        return [_live(each) for each in service.list_resources(self._place, kind, parent)]
 
     def put(self, address: Address, body: Mapping[str, Data]) -> LocalOperation:
         """Create or overwrite.
 
         Raises:
-            BackendError: refused at once.
+            ServiceError: refused at once.
         """
-        with translated():
-            return LocalOperation(self._place, service.put(self._place, address, body))
+        return LocalOperation(self._place, service.put(self._place, address, body))
 
     def delete(self, address: Address) -> LocalOperation:
         """Delete, with all that is beneath.
@@ -153,8 +129,7 @@ class LocalBackend:
         Raises:
             NotFound: there is nothing to delete.
         """
-        with translated():
-            return LocalOperation(self._place, service.delete(self._place, address))
+        return LocalOperation(self._place, service.delete(self._place, address))
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -162,8 +137,7 @@ class LocalBackend:
 
     def now(self) -> float:
         """The clock, in seconds since its epoch."""
-        with translated():
-            return control.now(self._place)
+        return control.now(self._place)
 
     def due(self, asked: Operation) -> float | None:
         """When a write of this backend will be done; None where it is."""
@@ -199,8 +173,7 @@ class LocalBackend:
         """
         from mlctl.backends.local.jobs import nodes
 
-        with translated():
-            return nodes(self._place, cluster)
+        return nodes(self._place, cluster)
 
     def metrics(
         self,
@@ -214,12 +187,11 @@ class LocalBackend:
 
         Raises:
             NotFound: there is no such cluster.
-            BackendError: there is no such metric, or the interval makes no sense.
+            ServiceError: there is no such metric, or the interval makes no sense.
         """
         from mlctl.backends.local.jobs import metrics
 
-        with translated():
-            return metrics(self._place, cluster, names, interval, span)
+        return metrics(self._place, cluster, names, interval, span)
 
     @property
     def jobs(self) -> LocalJobs:
@@ -238,7 +210,7 @@ class LocalBackend:
     def taken(self, address: Address, location: str) -> str | None:
         """Which other workspace of the subscription has the name in a region."""
         place = self._place
-        with translated(), place.store.look() as db:
+        with place.store.look() as db:
             world = rows.workspace_state(db, place.scope, place.location)
             other = rows.name_owner(db, world, address, location)
         return f"workspace `{other}` has it" if other else None
@@ -246,22 +218,21 @@ class LocalBackend:
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash."""
         place = self._place
-        with translated(), place.store.look() as db:
+        with place.store.look() as db:
             world = rows.workspace_state(db, place.scope, place.location)
             return rows.find_code(db, world.workspace, sha256)
 
     def operation(self, token: str) -> LongRunningOperation | None:
         """The operation that any process began, by its id; None when there is none."""
         place = self._place
-        with translated(), place.store.look() as db:
+        with place.store.look() as db:
             seed = rows.workspace_state(db, place.scope, place.location).seed
             number = operations.number_of(seed, token)
             return None if number is None else operations.find(db, number)
 
     def status(self) -> CloudStatus:
         """The whole cloud at this moment."""
-        with translated():
-            return control.status(self._place)
+        return control.status(self._place)
 
     def advance(self, seconds: float) -> float:
         """Let virtual time pass; the time after it, in seconds since the epoch.
@@ -269,28 +240,23 @@ class LocalBackend:
         Raises:
             ValueError: time does not go back.
         """
-        with translated():
-            return control.advance(self._place, seconds)
+        return control.advance(self._place, seconds)
 
     def settle(self) -> float:
         """Let virtual time pass until nothing runs any more."""
-        with translated():
-            return control.finish_operations(self._place)
+        return control.finish_operations(self._place)
 
     def reset(self, seed: int | str = 0) -> None:
         """Make the whole cloud new."""
-        with translated():
-            control.reset(self._place, str(seed))
+        control.reset(self._place, str(seed))
 
     def configure(self, settings: CloudSettings) -> None:
         """Set how long things take and how strict the cloud is."""
-        with translated():
-            control.configure(self._place, settings)
+        control.configure(self._place, settings)
 
     def pools(self, location: str | None = None) -> tuple[QuotaStatus, ...]:
         """The quotas of a region (the workspace's), or those that hold `limits.EVERYWHERE`."""
-        with translated():
-            return control.quotas(self._place, self.location if location is None else location)
+        return control.quotas(self._place, self.location if location is None else location)
 
     def set_quota(
         self,
@@ -312,10 +278,7 @@ class LocalBackend:
             quota.COMPUTES: computes,
         }
         limits = {name: limit for name, limit in general.items() if limit is not None}
-        with translated():
-            control.set_quotas(
-                self._place, location or self.location, limits | dict(families or {})
-            )
+        control.set_quotas(self._place, location or self.location, limits | dict(families or {}))
 
     def set_pool_limits(self, *, pools: int | None = None, vms: int | None = None) -> None:
         """Set how many Batch Pools the account may have, and how many VMs each; None leaves one.
@@ -325,13 +288,11 @@ class LocalBackend:
         """
         given = {quota.BATCH_POOLS: pools, quota.VMS_PER_POOL: vms}
         limits = {name: limit for name, limit in given.items() if limit is not None}
-        with translated():
-            control.set_quotas(self._place, quota.EVERYWHERE, limits)
+        control.set_quotas(self._place, quota.EVERYWHERE, limits)
 
     def add_fault(self, fault: AnyFault) -> int:
         """Set a fault for calls to come; its number."""
-        with translated():
-            return control.add_fault(self._place, fault)
+        return control.add_fault(self._place, fault)
 
     def faults(self) -> tuple[ActiveFault, ...]:
         """The faults that are set, and how many calls each has seen."""
@@ -343,34 +304,9 @@ class LocalBackend:
         Raises:
             NotFound: there is none of a number.
         """
-        with translated():
-            return control.clear_faults(self._place, numbers)
+        return control.clear_faults(self._place, numbers)
 
 
 def _live(found: StoredResource) -> Live:
     found.body["properties"]["provisioningState"] = found.state
     return Live(found.address, found.body)
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """The border where the cloud's refusals become a backend's errors."""
-    try:
-        yield
-    except Refusal as refusal:
-        raise _error(refusal) from None
-    except StoreError as error:
-        raise LocalStateError(str(error)) from error
-
-
-def _error(refusal: Refusal) -> BackendError:
-    if refusal.passing:
-        return Transient(
-            refusal.code,
-            refusal.message,
-            status=refusal.status,
-            retry_after=refusal.retry_after,
-            ambiguous=refusal.lost,
-        )
-    wrong = NotFound if refusal.status == NOT_FOUND else Permanent
-    return wrong(refusal.code, refusal.message, status=refusal.status)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from mlctl.backends.local.backend import translated
 from mlctl.backends.ports.backend import Node
 from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
 from mlctl.backends.ports.metrics import Interval, Series
@@ -40,7 +39,7 @@ def nodes(place: WorkspaceHandle, cluster: Address) -> list[Node]:
     """The nodes of a cluster.
 
     Raises:
-        Refusal: there is no such cluster (404).
+        ServiceError: there is no such cluster (404).
     """
     return [
         Node(each.id, each.state, each.private_ip, each.public_ip, each.port, each.job)
@@ -58,7 +57,7 @@ def metrics(
     """Metrics of a cluster.
 
     Raises:
-        Refusal: there is no such cluster (404) or metric.
+        ServiceError: there is no such cluster (404) or metric.
     """
     found = measured.of_cluster(place, cluster, names, interval=interval, span=span)
     return [
@@ -94,14 +93,11 @@ class LocalJobs:
 
         Raises:
             NotFound: there is no such endpoint, deployment or workload.
-            BackendError: refused.
+            ServiceError: refused.
         """
-        with translated():
-            return self._job(
-                batch_jobs.invoke(
-                    self.place, Invocation(endpoint, deployment, body, load, workload)
-                )
-            )
+        return self._job(
+            batch_jobs.invoke(self.place, Invocation(endpoint, deployment, body, load, workload))
+        )
 
     def create(
         self, name: str | None, body: Mapping[str, Data], load: Workload, workload: str
@@ -110,21 +106,19 @@ class LocalJobs:
 
         Raises:
             NotFound: there is no such cluster, environment or workload.
-            BackendError: refused.
+            ServiceError: refused.
         """
-        with translated():
-            asked = TrainingRequest(name, body["properties"], load, workload)
-            return self._job(training_jobs.create(self.place, asked))
+        asked = TrainingRequest(name, body["properties"], load, workload)
+        return self._job(training_jobs.create(self.place, asked))
 
     def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
         """Submit a classic job to a Batch Pool, or to the shared queue where none is named.
 
         Raises:
             NotFound: there is no such pool.
-            BackendError: refused.
+            ServiceError: refused.
         """
-        with translated():
-            return self._job(pool_jobs.submit(self.place, pool, seconds, name))
+        return self._job(pool_jobs.submit(self.place, pool, seconds, name))
 
     def show(self, name: str) -> Job:
         """A job.
@@ -132,8 +126,7 @@ class LocalJobs:
         Raises:
             NotFound: there is none of that name.
         """
-        with translated():
-            return self._job(records.get_job(self.place, name))
+        return self._job(records.get_job(self.place, name))
 
     def list(
         self, endpoint: str | None = None, deployment: str | None = None
@@ -143,18 +136,16 @@ class LocalJobs:
         Raises:
             NotFound: there is no such endpoint or deployment.
         """
-        with translated():
-            return [self._job(each) for each in records.list_jobs(self.place, endpoint, deployment)]
+        return [self._job(each) for each in records.list_jobs(self.place, endpoint, deployment)]
 
     def cancel(self, name: str) -> Job:
         """Cancel a job.
 
         Raises:
             NotFound: there is none of that name.
-            BackendError: it has ended already.
+            ServiceError: it has ended already.
         """
-        with translated():
-            return self._job(records.cancel(self.place, name))
+        return self._job(records.cancel(self.place, name))
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
         """Let virtual time pass until a job has ended, but no longer than `seconds`.
@@ -164,21 +155,19 @@ class LocalJobs:
         Raises:
             NotFound: there is no such job.
         """
-        with translated():
-            for each in job_events.follow(self.place, name, seconds, detail=detail):
-                events = tuple(map(_happening, each.events))
-                counts = cluster_nodes.node_state_counts(each.nodes) if each.nodes else {}
-                yield Progress(each.now, self._job(each.known), counts, events)
+        for each in job_events.follow(self.place, name, seconds, detail=detail):
+            events = tuple(map(_happening, each.events))
+            counts = cluster_nodes.node_state_counts(each.nodes) if each.nodes else {}
+            yield Progress(each.now, self._job(each.known), counts, events)
 
     def metrics(self, name: str) -> builtins.list[Point]:
         """What a training job has logged, in the order in which it did.
 
         Raises:
             NotFound: there is no such job.
-            BackendError: it is no training job.
+            ServiceError: it is no training job.
         """
-        with translated():
-            return [Point(*each) for each in job_events.metrics(self.place, name)]
+        return [Point(*each) for each in job_events.metrics(self.place, name)]
 
     def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
         """What a job leaves behind.
@@ -186,8 +175,7 @@ class LocalJobs:
         Raises:
             NotFound: there is no such job.
         """
-        with translated():
-            yield from artifacts.files_of(records.get_job(self.place, name))
+        yield from artifacts.files_of(records.get_job(self.place, name))
 
     def story(self, name: str) -> Iterator[str]:
         """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
@@ -195,8 +183,7 @@ class LocalJobs:
         Raises:
             NotFound: there is no such job.
         """
-        with translated():
-            yield from job_events.event_lines(self.place, name)
+        yield from job_events.event_lines(self.place, name)
 
     def _job(self, known: JobRecord) -> Job:
         return Job(known.row.name, known.body(self.place.scope))
@@ -210,45 +197,40 @@ class LocalEngine:
 
     def parameters(self) -> list[Parameter]:
         """Every setting, with where its value comes from."""
-        with translated():
-            return disruptions.parameters(self.place)
+        return disruptions.parameters(self.place)
 
     def configure(self, changes: Mapping[str, object]) -> None:
         """Change settings by their names.
 
         Raises:
-            BackendError: a value makes no sense.
+            ServiceError: a value makes no sense.
         """
-        with translated():
-            disruptions.configure(self.place, changes)
+        disruptions.configure(self.place, changes)
 
     def set_preemption(self, processes: tuple[PreemptionProcess, ...]) -> None:
         """What takes low-priority nodes; nothing where there are no processes.
 
         Raises:
-            BackendError: a process makes no sense.
+            ServiceError: a process makes no sense.
         """
-        with translated():
-            disruptions.set_preemption(self.place, processes)
+        disruptions.set_preemption(self.place, processes)
 
     def set_capacity(self, capacity: CapacityProcess | None, tier: Tier | None) -> None:
         """How many nodes a region has (of a tier, or of each).
 
         Raises:
-            BackendError: it makes no sense.
+            ServiceError: it makes no sense.
         """
-        with translated():
-            disruptions.set_capacity(self.place, capacity, tier)
+        disruptions.set_capacity(self.place, capacity, tier)
 
     def preempt(self, cluster: Address, count: int | None) -> int:
         """Take some nodes of a cluster, or all, by hand; how many went.
 
         Raises:
             NotFound: there is no such cluster.
-            BackendError: its nodes are dedicated, or it has not so many.
+            ServiceError: its nodes are dedicated, or it has not so many.
         """
-        with translated():
-            return disruptions.preempt(self.place, cluster, count)
+        return disruptions.preempt(self.place, cluster, count)
 
     def lock(self, clusters: Sequence[Address], *, locked: bool) -> list[Address]:
         """Put a resource lock on clusters (all, where none is named), or take it away; which.
@@ -256,40 +238,35 @@ class LocalEngine:
         Raises:
             NotFound: there is no such cluster.
         """
-        with translated():
-            return disruptions.lock(self.place, clusters, locked=locked)
+        return disruptions.lock(self.place, clusters, locked=locked)
 
     def set_tenancy(self, slots: int, arrivals: float, mean_s: float) -> None:
         """How the queue behaves that classic jobs without a pool share with other people's.
 
         Raises:
-            BackendError: it makes no sense.
+            ServiceError: it makes no sense.
         """
-        with translated():
-            pool_jobs.set_tenancy(self.place, SharedQueueSettings(slots, arrivals, mean_s))
+        pool_jobs.set_tenancy(self.place, SharedQueueSettings(slots, arrivals, mean_s))
 
     def used(self, ratio: float) -> list[UsageRow]:
         """Node-hours and cost of everything; `ratio`: of a low-priority price to a dedicated one.
 
         Raises:
-            BackendError: the ratio makes no sense.
+            ServiceError: the ratio makes no sense.
         """
-        with translated():
-            return billing.of_workspace(self.place, ratio)
+        return billing.of_workspace(self.place, ratio)
 
     def workloads(self) -> dict[str, Workload]:
         """Every workload by its name."""
-        with translated():
-            return disruptions.workloads(self.place)
+        return disruptions.workloads(self.place)
 
     def set_workload(self, name: str, load: Workload) -> Workload:
         """Say how long jobs take that name this workload; over what it said before.
 
         Raises:
-            BackendError: it makes no sense.
+            ServiceError: it makes no sense.
         """
-        with translated():
-            return disruptions.set_workload(self.place, name, load)
+        return disruptions.set_workload(self.place, name, load)
 
 
 def _happening(event: LoggedEvent) -> Happening:

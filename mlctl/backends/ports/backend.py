@@ -11,8 +11,6 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.upload import Upload
 from mlctl.pointer import Data
 
-TIMED_OUT = "TimedOut"  # the code of what took longer than it may
-
 
 @dataclass(frozen=True, slots=True)
 class Live:
@@ -20,61 +18,6 @@ class Live:
 
     address: Address
     body: Mapping[str, Data]
-
-
-class BackendError(Exception):
-    """The world refused: a code and a message in the service's own words.
-
-    `status` is the HTTP status that the refusal had or would have; `details` are the further
-    messages of ARM's `error.details`; `request_id` finds the request in the service's logs.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        status: int = 400,
-        details: tuple[str, ...] = (),
-        request_id: str | None = None,
-    ) -> None:
-        super().__init__(f"({code}) {message}")
-        self.code = code
-        self.message = message
-        self.status = status
-        self.details = details
-        self.request_id = request_id
-
-
-class Permanent(BackendError):
-    """Asking again will not help."""
-
-
-class NotFound(Permanent):
-    """There is no such resource (status 404)."""
-
-
-class Transient(BackendError):
-    """Asking again may help, after `retry_after` seconds where the service says so.
-
-    `ambiguous` says that the request may have been carried out although no answer came
-    (a time-out, a lost connection): read back before calling it failed.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        status: int = 503,
-        retry_after: float | None = None,
-        ambiguous: bool = False,
-        details: tuple[str, ...] = (),
-        request_id: str | None = None,
-    ) -> None:
-        super().__init__(code, message, status=status, details=details, request_id=request_id)
-        self.retry_after = retry_after
-        self.ambiguous = ambiguous
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +46,7 @@ class Operation(Protocol):
         """Return when the write is done.
 
         Raises:
-            BackendError: the operation ended as failed or cancelled, or its resource says so.
+            ServiceError: the operation ended as failed or cancelled, or its resource says so.
         """
 
 
@@ -134,7 +77,7 @@ class Backend(Protocol):
         """Create or overwrite.
 
         Raises:
-            BackendError: refused at once.
+            ServiceError: refused at once.
         """
 
     def delete(self, address: Address) -> Operation:
@@ -255,5 +198,5 @@ class SupportsUpload(Protocol):
         What was uploaded before is not sent again.
 
         Raises:
-            BackendError: refused, or the files are not what they were when the plan was made.
+            ServiceError: refused, or the files are not what they were when the plan was made.
         """

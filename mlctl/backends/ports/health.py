@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from mlctl.backends.ports.backend import BackendError
+from mlctl.service_errors import ServiceError
 
 
 class Verdict(Enum):
@@ -30,7 +30,7 @@ class Check:
     verdict: Verdict
     found: str
     advice: str | None = None
-    error: BackendError | None = None
+    error: ServiceError | None = None
 
 
 @runtime_checkable

@@ -85,7 +85,7 @@ class Jobs(Protocol):
 
         Raises:
             NotFound: there is no such endpoint, deployment or workload.
-            BackendError: refused.
+            ServiceError: refused.
         """
 
     def create(
@@ -95,7 +95,7 @@ class Jobs(Protocol):
 
         Raises:
             NotFound: there is no such cluster, environment or workload.
-            BackendError: refused.
+            ServiceError: refused.
         """
 
     def show(self, name: str) -> Job:
@@ -119,7 +119,7 @@ class Jobs(Protocol):
 
         Raises:
             NotFound: there is none of that name.
-            BackendError: it has ended already.
+            ServiceError: it has ended already.
         """
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
@@ -136,7 +136,7 @@ class Jobs(Protocol):
 
         Raises:
             NotFound: there is no such job.
-            BackendError: it logs nothing.
+            ServiceError: it logs nothing.
         """
 
 
@@ -170,7 +170,7 @@ class StreamsLogs(Protocol):
 
         Raises:
             NotFound: there is no such job.
-            BackendError: the job has failed; or its logs cannot be read.
+            ServiceError: the job has failed; or its logs cannot be read.
         """
 
 
@@ -195,5 +195,5 @@ class DownloadsFiles(Protocol):
 
         Raises:
             NotFound: there is no such job, or output.
-            BackendError: the job has not ended; or refused.
+            ServiceError: the job has not ended; or refused.
         """

@@ -50,5 +50,5 @@ class SupportsMetrics(Protocol):
 
         Raises:
             NotFound: there is no such cluster.
-            BackendError: there is no such metric, or the interval makes no sense.
+            ServiceError: there is no such metric, or the interval makes no sense.
         """

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mlctl import pointer, source
-from mlctl.backends.ports.backend import Permanent
 from mlctl.cli.az.update import Update, Verb, update
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.flags import words_of
@@ -19,6 +18,7 @@ from mlctl.kinds.codec import iso
 from mlctl.pointer import Data
 from mlctl.schema import Schema
 from mlctl.schema.text import nearest
+from mlctl.service_errors import Permanent
 
 Words = Mapping[str, Any]
 

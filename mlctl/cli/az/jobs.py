@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from mlctl.backends.ports.backend import Backend, NotFound, Permanent
+from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import (
     DownloadsFiles,
     Job,
@@ -23,6 +23,7 @@ from mlctl.cli.local.cloud import duration
 from mlctl.cli.output import Drawn, OutputFormat, Query, checked, print_data
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
+from mlctl.service_errors import NotFound, Permanent
 
 app = typer.Typer(help="Manage jobs.", no_args_is_help=True)
 

@@ -6,14 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mlctl import catalog, pointer
-from mlctl.backends.ports.backend import (
-    Backend,
-    Live,
-    NotFound,
-    SupportsNodes,
-    SupportsSizes,
-    SupportsUsage,
-)
+from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsSizes, SupportsUsage
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import print_data
 from mlctl.cli.parser.arguments import UsageError
@@ -25,6 +18,7 @@ from mlctl.kinds.kind import Columns
 from mlctl.kinds.values import moving, state
 from mlctl.pointer import Data
 from mlctl.render import resources, tables
+from mlctl.service_errors import NotFound
 
 Words = Mapping[str, Any]
 

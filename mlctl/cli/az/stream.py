@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from mlctl.backends.ports.backend import Permanent
 from mlctl.backends.ports.jobs import (
     Job,
     Jobs,
@@ -22,6 +21,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import duration
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
+from mlctl.service_errors import Permanent
 
 _QUIET = ("MB_START", "MB_DONE")  # as many as there are mini-batches, when all is well
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import Backend, Permanent, SupportsUpload
+from mlctl.backends.ports.backend import Backend, SupportsUpload
 from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.documents import Typed
 from mlctl.cli.az.jobs import Output
@@ -28,6 +28,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import JOB, Resource, Scope
 from mlctl.kinds.values import complete, encode
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME
 from mlctl.source import dump
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlctl.backends.ports.backend import TIMED_OUT, Live, Permanent
+from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.read import address_of, missing
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import compiled
@@ -19,6 +19,7 @@ from mlctl.cli.session import Session
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.kinds.values import state
 from mlctl.render import resources
+from mlctl.service_errors import TIMED_OUT, Permanent
 
 Words = Mapping[str, Any]
 

@@ -11,7 +11,6 @@ import typer
 
 from mlctl import catalog
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import Permanent
 from mlctl.catalog.limits import EVERYWHERE
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
@@ -20,6 +19,7 @@ from mlctl.cli.session import Session
 from mlctl.kinds.codec import seconds as iso_seconds
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
+from mlctl.service_errors import Permanent
 
 app = typer.Typer(help="The simulated cloud: its clock, quotas and faults.", no_args_is_help=True)
 _quota = typer.Typer(help="Core quotas of a region.", no_args_is_help=True)

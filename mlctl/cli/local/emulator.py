@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlctl.backends import LOCAL_DB
-from mlctl.backends.ports.backend import Permanent
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
+from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
     from mlctl.emulator.instance_file import Running

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from mlctl.backends.ports.backend import Permanent
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.cloud import opened
@@ -17,6 +16,7 @@ from mlctl.cli.parser.command import add, command
 from mlctl.cli.parser.flags import option, switch
 from mlctl.cli.session import Session
 from mlctl.kinds.address import Address
+from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
@@ -230,12 +230,12 @@ def _parsed(file: str, parse: Callable[[str], _T]) -> _T:
     Raises:
         Permanent: it cannot be read, or is not of that shape.
     """
-    from mlctl.simulator.engine.commands import Refused
+    from mlctl.simulator.engine.commands import EngineError
 
     text = workload_flags.text_of(Path(file))
     try:
         return parse(text)
-    except Refused as refused:
+    except EngineError as refused:
         raise Permanent("InvalidFile", f"`{file}`: {refused}") from None
 
 

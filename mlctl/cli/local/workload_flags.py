@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlctl.backends.ports.backend import Permanent
 from mlctl.backends.ports.jobs import Jobs
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.flags import option
 from mlctl.cli.parser.tree import SIMULATED
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 
 BATCH = (
@@ -150,10 +150,10 @@ def text_of(file: Path) -> str:
 
 def _times(trace: Path) -> tuple[float, ...]:
     from mlctl.simulator.engine import traces
-    from mlctl.simulator.engine.commands import Refused
+    from mlctl.simulator.engine.commands import EngineError
 
     text = text_of(trace)
     try:
         return traces.times(text)
-    except Refused as refused:
+    except EngineError as refused:
         raise Permanent("InvalidTrace", f"`{trace}`: {refused}") from None

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlctl.emulator.arm import operations
-from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests import listing, views
 from mlctl.emulator.requests.blob_store import Sort
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import missing
@@ -94,7 +95,7 @@ def write_container(call: Call) -> Response:
     """PUT: describe or archive an asset as a whole; it exists once it has a version.
 
     Raises:
-        ArmError: 404, it has none.
+        ServiceError: 404, it has none.
     """
     found = _container(call)
     if found is None:
@@ -108,7 +109,7 @@ def write_container(call: Call) -> Response:
 def refuse(call: Call) -> Response:
     """DELETE of a container: the service deletes versions only."""
     text = f"A {call.kind} cannot be deleted as a whole: delete its versions, or archive it."
-    raise ArmError(405, "MethodNotAllowed", text)
+    raise Permanent("MethodNotAllowed", text, status=405)
 
 
 def _container(call: Call) -> Container | None:

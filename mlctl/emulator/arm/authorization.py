@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from mlctl.emulator.http.messages import ArmError, Response, missing, reply
+from mlctl.emulator.http.messages import Response, missing, reply
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import locks
 from mlctl.simulator.control_plane.locks import Lock, LockedAction, LockLevel
 from mlctl.simulator.control_plane.state import clock
@@ -20,7 +21,7 @@ def refuse(call: Call, path: str) -> None:
     """Hold a write to the locks on what it writes, and above that.
 
     Raises:
-        Refusal: 409, there is such a lock.
+        ServiceError: 409, there is such a lock.
     """
     method = call.request.method
     scope = "".join("/" + unquote(part) for part in path.split("/") if part)
@@ -35,14 +36,14 @@ def put_lock(call: Call) -> Response:
     """PUT of a lock on a subscription, a resource group or a resource.
 
     Raises:
-        ArmError: 400, its level is none.
+        ServiceError: 400, its level is none.
     """
     properties = call.data.get("properties") or {}
     levels = {each.value.casefold(): each for each in LockLevel}
     level = levels.get(str(properties.get("level")).casefold())
     if level is None:
         text = f"`{properties.get('level')}` is no level of a lock: it is CanNotDelete or ReadOnly."
-        raise ArmError(400, "InvalidLockLevel", text, target="properties.level")
+        raise Permanent("InvalidLockLevel", text, target="properties.level")
     with call.store.change() as db:
         old = locks.find(db, _scope(call), call.names["name"])
         notes = str(properties.get("notes") or "")

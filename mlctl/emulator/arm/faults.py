@@ -9,8 +9,9 @@ from email.utils import format_datetime
 
 from mlctl import catalog
 from mlctl.backends.local.backend import LOCATION
-from mlctl.emulator.http.messages import LOST, ArmError, Request, Response, reply
+from mlctl.emulator.http.messages import LOST, HttpError, Request, Response, reply
 from mlctl.emulator.requests.call import Call
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control, faults
 from mlctl.simulator.control_plane.http_faults import (
     HttpFault,
@@ -35,13 +36,15 @@ def refuse(struck: Sequence[HttpFault], now: float) -> None:
     """What keeps a request from being carried out.
 
     Raises:
-        ArmError: a fault refuses it, or hangs up.
+        ServiceError: a fault refuses it, or hangs up.
     """
     for each in struck:
         if each.trouble is HttpFaultKind.REFUSE:
-            raise ArmError(each.status, each.reason, each.message, headers=_retry(each, now))
+            raise HttpError(
+                each.reason, each.message, status=each.status, headers=_retry(each, now)
+            )
         if each.trouble is HttpFaultKind.HANG_UP:
-            raise ArmError(503, "ConnectionLost", each.message, cut=LOST)
+            raise HttpError("ConnectionLost", each.message, status=503, cut=LOST)
 
 
 def style(struck: Sequence[HttpFault], usual: OperationStyle) -> OperationStyle:
@@ -68,12 +71,12 @@ def add(call: Call) -> Response:
     """POST /mlctl/faults: the fields of a `WireFault`, or of a `Fault` of the cloud.
 
     Raises:
-        ArmError: 400, it is neither.
+        ServiceError: 400, it is neither.
     """
     try:
         fault = faults.from_json(call.data)
     except ValueError as error:
-        raise ArmError(400, "InvalidFault", f"This is no fault: {error}.") from None
+        raise Permanent("InvalidFault", f"This is no fault: {error}.") from None
     return reply({"number": control.add_fault(_place(call), fault)}, 201)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 
 from mlctl.emulator.http import bodies
-from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.http.messages import missing as nothing
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import Data, get
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.jobs import (
     batch_jobs,
     job_events,
@@ -22,7 +23,7 @@ from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.training_jobs import TrainingRequest
 from mlctl.simulator.control_plane.state import clock
-from mlctl.simulator.control_plane.state.errors import NOT_FOUND, Refusal, missing
+from mlctl.simulator.control_plane.state.errors import missing
 
 _DEPLOYMENT = "azureml-model-deployment"
 _POLL = 60.0  # virtual seconds that pass between two looks at a job where time is virtual
@@ -32,8 +33,8 @@ def invoke(call: Call) -> Response:
     """POST to a scoring URI: a job on the deployment that the header names, or the default one.
 
     Raises:
-        Refusal: there is no such endpoint (404), or the job asks for what cannot be.
-        ArmError: 404, there is no such deployment; 400, none is named and none is the default.
+        ServiceError: there is no such endpoint (404), or the job asks for what cannot be.
+        ServiceError: 404, there is no such deployment; 400, none is named and none is the default.
     """
     endpoint = call.peek(Address("batch-endpoint", call.names["parent"]))
     if endpoint is None:
@@ -42,10 +43,10 @@ def invoke(call: Call) -> Response:
     wanted = call.request.header(_DEPLOYMENT) or default
     if not wanted:
         text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
-        raise ArmError(400, "NoDefaultDeployment", text)
+        raise Permanent("NoDefaultDeployment", text)
     if call.peek(Address("batch-deployment", wanted, endpoint.address.name)) is None:
         text = f"There is no deployment `{wanted}` in endpoint `{endpoint.address.name}`."
-        raise ArmError(404, "DeploymentNotFound", text, target=wanted)
+        raise NotFound("DeploymentNotFound", text, target=wanted)
     asked = bodies.read(call.request.body).get("properties") or {}
     said = {**asked, "name": asked.get("jobName") or asked.get("name")}
     made = batch_jobs.invoke(call.place, Invocation(endpoint.address.name, wanted, said))
@@ -56,8 +57,8 @@ def create(call: Call) -> Response:
     """PUT of a command job; one that is there already stays what it is.
 
     Raises:
-        Refusal: something that it names is not there (404), or it asks for what cannot be.
-        ArmError: 400, it is no command job.
+        ServiceError: something that it names is not there (404), or it asks for what cannot be.
+        ServiceError: 400, it is no command job.
     """
     name = call.names["name"]
     there = _known(call, name)
@@ -66,7 +67,7 @@ def create(call: Call) -> Response:
     properties = call.data.get("properties") or {}
     if properties.get("jobType") != "Command":
         text = f"The emulator runs command jobs, not `{properties.get('jobType')}`."
-        raise ArmError(400, "UnsupportedJobType", text, target="jobType")
+        raise Permanent("UnsupportedJobType", text, target="jobType")
     return reply(
         _body(call, training_jobs.create(call.place, TrainingRequest(name, properties))), 201
     )
@@ -95,7 +96,7 @@ def look(call: Call) -> JobRecord:
     """The job that the path names; in virtual time some of it passes, until the job has ended.
 
     Raises:
-        ArmError: 404, there is none.
+        ServiceError: 404, there is none.
     """
     known = found(call)
     if call.settings.pace is not VIRTUAL or known.view.ended is not None:
@@ -108,7 +109,7 @@ def found(call: Call) -> JobRecord:
     """The job that the path names.
 
     Raises:
-        ArmError: 404, there is none.
+        ServiceError: 404, there is none.
     """
     return named(call, call.names["name"])
 
@@ -117,7 +118,7 @@ def named(call: Call, name: str) -> JobRecord:
     """A job.
 
     Raises:
-        ArmError: 404, there is none.
+        ServiceError: 404, there is none.
     """
     known = _known(call, name)
     if known is None:
@@ -129,9 +130,7 @@ def named(call: Call, name: str) -> JobRecord:
 def _known(call: Call, name: str) -> JobRecord | None:
     try:
         return records.get_job(call.place, name)
-    except Refusal as refusal:
-        if refusal.status != NOT_FOUND:
-            raise
+    except NotFound:
         return None
 
 

@@ -7,11 +7,12 @@ from datetime import datetime
 
 from mlctl.backends.ports.metrics import Interval, Series
 from mlctl.emulator.arm import authorization
-from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import Address
 from mlctl.kinds.codec import iso, seconds
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 
 _CLUSTER = re.compile(r"\s*ClusterName\s+eq\s+'((?:[^']|'')+)'\s*", re.IGNORECASE)
 _AGGREGATIONS = ("total", "average", "minimum", "maximum")
@@ -24,8 +25,8 @@ def show(call: Call) -> Response:
     is the last hour, as the service has it.
 
     Raises:
-        Refusal: there is no such cluster (404) or metric.
-        ArmError: 400, the filter is of something else, or a span or interval is none.
+        ServiceError: there is no such cluster (404) or metric.
+        ServiceError: 400, the filter is of something else, or a span or interval is none.
     """
     asked = call.request.asked
     if not asked("$filter"):
@@ -33,7 +34,7 @@ def show(call: Call) -> Response:
     named = _CLUSTER.fullmatch(asked("$filter"))
     if named is None:
         text = "The emulator knows one filter: ClusterName eq 'NAME'."
-        raise ArmError(400, "BadRequest", text, target="$filter")
+        raise Permanent("BadRequest", text, target="$filter")
     cluster = Address("compute", named[1].replace("''", "'"))
     names = [one for one in asked("metricnames", "Preempted Nodes").split(",") if one]
     interval = _length(asked("interval", "PT1M"), "interval")
@@ -88,7 +89,7 @@ def _span(text: str) -> float:
     try:
         length = datetime.fromisoformat(ended) - datetime.fromisoformat(begun)
     except ValueError:
-        raise ArmError(400, "BadRequest", f"`{text}` is no time span.", target="timespan") from None
+        raise Permanent("BadRequest", f"`{text}` is no time span.", target="timespan") from None
     return max(length.total_seconds(), 0.0)
 
 
@@ -96,4 +97,4 @@ def _length(text: str, what: str) -> float:
     try:
         return seconds(text)
     except ValueError as error:
-        raise ArmError(400, "BadRequest", f"{error}.", target=what) from None
+        raise Permanent("BadRequest", f"{error}.", target=what) from None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests import views
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.resources import operations
@@ -36,7 +37,7 @@ def written(call: Call, number: int | None, *, created: bool) -> Response:
     found = call.peek(call.address)
     if found is None:  # somebody else deleted it in this very moment
         text = f"The resource `{call.address}` is gone."
-        raise ArmError(409, "Conflict", text, target=str(call.address))
+        raise Permanent("Conflict", text, target=str(call.address), status=409)
     headers = _headers(call, running) if running else {}
     return reply(views.resource(call, found), 201 if created else 200, headers)
 
@@ -136,7 +137,7 @@ def _polled(call: Call) -> LongRunningOperation:
         running = operations.find(db, number) if number is not None else None
     if running is None:
         text = f"The operation '{token}' was not found."
-        raise ArmError(404, "OperationNotFound", text, target=token)
+        raise NotFound("OperationNotFound", text, target=token)
     if call.settings.pace is not VIRTUAL:
         return running
     return service.finish(call.place, running.number) or running
@@ -162,5 +163,5 @@ def _status(call: Call, running: LongRunningOperation) -> Data:
     return body
 
 
-def _failed(failure: OperationFailure) -> ArmError:
-    return ArmError(400, failure.code, failure.message)
+def _failed(failure: OperationFailure) -> Permanent:
+    return Permanent(failure.code, failure.message)

@@ -23,7 +23,7 @@ def run_data(call: Call) -> Response:
     """POST of whose data are wanted; the files of the run are blobs from then on.
 
     Raises:
-        ArmError: 404, there is no such run.
+        ServiceError: 404, there is no such run.
     """
     name = str(bodies.read(call.request.body).get("runId") or "")
     known = jobs.named(call, name)

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from mlctl import pointer
 from mlctl.emulator.arm import operations
-from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests import listing, views
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data, Pointer
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
@@ -51,8 +52,8 @@ def patch(call: Call) -> Response:
     """PATCH of the few things that a patch may name; everything else is refused.
 
     Raises:
-        ArmError: 400, the body names something else.
-        Refusal: there is nothing to patch (404).
+        ServiceError: 400, the body names something else.
+        ServiceError: there is nothing to patch (404).
     """
     found = call.peek(call.address)
     if found is None:
@@ -61,7 +62,7 @@ def patch(call: Call) -> Response:
     extra = sorted(set(_leaves(call.data, allowed)))
     if extra:
         text = f"A PATCH cannot change `{extra[0]}`; it can change {_spelt(allowed)}. Use PUT."
-        raise ArmError(400, "BadArgument", text, target=extra[0])
+        raise Permanent("BadArgument", text, target=extra[0])
     body: dict[str, Data] = json.loads(json.dumps(found.body))
     for at in allowed:
         wanted = pointer.get(call.data, at)
@@ -80,7 +81,7 @@ def delete(call: Call) -> Response:
     action = call.request.asked("underlyingResourceAction", "Delete")
     if action.casefold() not in ("delete", "detach"):
         text = f"`{action}` is no underlyingResourceAction: it is Delete or Detach."
-        raise ArmError(400, "BadArgument", text, target="underlyingResourceAction")
+        raise Permanent("BadArgument", text, target="underlyingResourceAction")
     return operations.deleted(call, service.delete(call.place, call.address))
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.emulator.arm import jobs
-from mlctl.emulator.http.messages import ArmError, Response, missing, reply
+from mlctl.emulator.http.messages import Response, missing, reply
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs
-from mlctl.emulator.storage.blobs import BlobError
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.jobs import artifacts
@@ -28,7 +27,7 @@ def details(call: Call) -> Response:
     """GET of the details of a run; in virtual time, who looks waits for it.
 
     Raises:
-        ArmError: 404, there is no such run.
+        ServiceError: 404, there is no such run.
     """
     known = jobs.look(call)
     name, view = known.row.name, known.view
@@ -50,12 +49,9 @@ def log(call: Call) -> Response:
     """GET of a log by the signed URL that the details have.
 
     Raises:
-        ArmError: 403, there is no signature; 404, there is no such log.
+        ServiceError: 403, there is no signature; 404, there is no such log.
     """
-    try:
-        blobs.admit(call)
-    except BlobError as error:
-        raise ArmError(error.status, error.code, error.message) from None
+    blobs.admit(call)
     texts = dict(_logs(jobs.found(call)))
     asked = call.names["log"]
     if asked not in texts:

@@ -8,11 +8,12 @@ from uuid import NAMESPACE_URL, uuid5
 
 from mlctl import catalog
 from mlctl.backends.local.backend import LOCATION
-from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call, same
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
@@ -77,14 +78,14 @@ def make(call: Call) -> Response:
     """PUT: a workspace; an existing one stays what it is.
 
     Raises:
-        ArmError: 400, there is no such region.
+        ServiceError: 400, there is no such region.
     """
     names = call.names
     asked = Scope(names["subscription"], names["group"], names["workspace"])
     location = part.region_name(call.data.get("location") or LOCATION)
     if location not in catalog.regions():
         text = f"The provided location '{location}' is not available."
-        raise ArmError(400, "LocationNotAvailableForResourceType", text, target="location")
+        raise Permanent("LocationNotAvailableForResourceType", text, target="location")
     with call.store.change() as db:
         made = rows.workspace_state(db, asked, location).workspace == NO_WORKSPACE
         if made:
@@ -118,7 +119,7 @@ def subscription(call: Call) -> Response:
     known = {each.scope.subscription.casefold(): each.scope.subscription for each in _all(call)}
     if call.settings.strict and wanted.casefold() not in known:
         text = f"The subscription '{wanted}' could not be found."
-        raise ArmError(404, "SubscriptionNotFound", text)
+        raise NotFound("SubscriptionNotFound", text)
     return reply(_subscription(known.get(wanted.casefold(), wanted)))
 
 
@@ -133,7 +134,7 @@ def group(call: Call) -> Response:
     found = next(_known(call), None)
     if found is None and call.settings.strict:
         text = f"Resource group '{call.names['group']}' could not be found."
-        raise ArmError(404, "ResourceGroupNotFound", text)
+        raise NotFound("ResourceGroupNotFound", text)
     names = call.names
     unused = Workspace(Scope(names["subscription"], names["group"], ""), LOCATION)
     return reply(_group(found or unused))
@@ -150,7 +151,7 @@ def provider(call: Call) -> Response:
     name = next((each for each in _TYPES if each.casefold() == wanted), None)
     if name is None:
         text = f"The resource namespace '{call.names['namespace']}' is invalid."
-        raise ArmError(404, "InvalidResourceNamespace", text)
+        raise NotFound("InvalidResourceNamespace", text)
     return reply(_provider(call, name))
 
 

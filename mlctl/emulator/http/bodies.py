@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
-from mlctl.emulator.http.messages import ArmError
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 
 
 def read(body: bytes) -> dict[str, Data]:
     """The JSON object in a request body, whose `properties` are one too; no body is an empty one.
 
     Raises:
-        ArmError: 400, it is something else, or holds what JSON or UTF-8 cannot.
+        ServiceError: 400, it is something else, or holds what JSON or UTF-8 cannot.
     """
     if not body.strip():
         return {}
@@ -29,6 +29,6 @@ def read(body: bytes) -> dict[str, Data]:
     return data
 
 
-def _unreadable(why: str) -> ArmError:
+def _unreadable(why: str) -> Permanent:
     text = f"The request content was invalid and could not be deserialized: '{why}'."
-    return ArmError(400, "InvalidRequestContent", text)
+    return Permanent("InvalidRequestContent", text)

@@ -7,7 +7,8 @@ from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from mlctl.emulator.http.messages import ArmError, Response, refusal
+from mlctl.emulator.http.messages import HttpError, Response, refusal
+from mlctl.service_errors import Permanent, ServiceError
 
 BREAK = "mlctl.break"  # in the scope of a request: how to break its connection
 PATIENCE = 30.0  # seconds that the head of a request, or more of its body, may take
@@ -24,14 +25,14 @@ def protocol(*arguments: Any, **named: Any) -> Any:
 
     made.app = app
     made.connection_made, made.data_received = watch.connection_made, watch.data_received
-    made.send_400_response = lambda text: _end(made.transport, ArmError(400, "BadRequest", text))
+    made.send_400_response = lambda text: _end(made.transport, Permanent("BadRequest", text))
     return made
 
 
 def late() -> Response:
     """The answer to who began a request and does not go on; the connection ends with it."""
     text = f"The request was not complete after {PATIENCE:.0f} seconds."
-    error = ArmError(408, "RequestTimeout", text, headers={"connection": "close"})
+    error = HttpError("RequestTimeout", text, status=408, headers={"connection": "close"})
     return refusal(error, "")
 
 
@@ -72,7 +73,7 @@ class _Watch:
             _write(self._made.transport, late())
 
 
-def _end(transport: Any, error: ArmError) -> None:
+def _end(transport: Any, error: ServiceError) -> None:
     _write(transport, refusal(error, ""))
 
 

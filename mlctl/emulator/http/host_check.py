@@ -10,8 +10,9 @@ import ipaddress
 from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
-from mlctl.emulator.http.messages import ArmError, Request, Response, refusal
+from mlctl.emulator.http.messages import Request, Response, refusal
 from mlctl.emulator.http.secure_files import EVERYWHERE
+from mlctl.service_errors import Permanent
 
 _LOOPBACK = "localhost"
 
@@ -34,7 +35,7 @@ def admitting(
             f"This emulator is not known as '{host}'. If it should be, start it with"
             " --allow-host and that name."
         )
-        return refusal(ArmError(421, "MisdirectedRequest", text), "")
+        return refusal(Permanent("MisdirectedRequest", text, status=421), "")
 
     return admitted
 

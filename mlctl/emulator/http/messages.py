@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlsplit
 
 from mlctl.pointer import Data
+from mlctl.service_errors import CONFLICT, NotFound, ServiceError, Transient
 
 HERE = "https://127.0.0.1"
 UNCUT, LOST = None, -1  # of `Response.cut`: all of it is sent; nothing is, not even the status
@@ -69,26 +70,19 @@ class Response:
         return replace(self, headers={**headers, **self.headers})
 
 
-class ArmError(Exception):
-    """A request that ARM answers with an error body."""
+class HttpError(ServiceError):
+    """A refusal whose answer has headers of its own, or breaks off (`cut`, as of a Response)."""
 
     def __init__(
         self,
-        status: int,
         code: str,
         message: str,
         *,
-        target: str | None = None,
-        details: tuple[tuple[str, str], ...] = (),
+        status: int,
         headers: Mapping[str, str] | None = None,
         cut: int | None = UNCUT,
     ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.target = target
-        self.details = details
+        super().__init__(code, message, status=status)
         self.headers = headers or {}
         self.cut = cut
 
@@ -104,8 +98,12 @@ def raw(text: str, status: int = 200, headers: Mapping[str, str] | None = None) 
     return Response(status, {**kind, **(headers or {})}, text.encode())
 
 
-def refusal(error: ArmError, request_id: str) -> Response:
-    """ARM's error body: `{"error": {code, message, target, details, additionalInfo}}`."""
+def refusal(error: ServiceError, request_id: str) -> Response:
+    """ARM's error body: `{"error": {code, message, target, details, additionalInfo}}`.
+
+    When to ask again is told of a conflict by `x-ms-retry-after-ms` alone: with a Retry-After the
+    SDK would wait and ask again by itself.
+    """
     info = [
         {"type": "ComponentName", "info": {"value": "managementfrontend"}},
         {"type": "Correlation", "info": {"value": {"request": request_id}}},
@@ -114,14 +112,30 @@ def refusal(error: ArmError, request_id: str) -> Response:
         "code": error.code,
         "message": error.message,
         "target": error.target,
-        "details": [{"code": code, "message": message} for code, message in error.details],
+        "details": [{"code": "", "message": each} for each in error.details],
         "additionalInfo": info,
     }
-    headers = {"x-ms-failure-cause": "gateway", **error.headers}
-    return replace(reply({"error": body}, error.status, headers), cut=error.cut)
+    headers, cut = _on_the_wire(error)
+    response = reply({"error": body}, error.status, {"x-ms-failure-cause": "gateway", **headers})
+    return replace(response, cut=cut)
 
 
-def missing(what: str, scope: str) -> ArmError:
+def _on_the_wire(error: ServiceError) -> tuple[Mapping[str, str], int | None]:
+    """The headers of an error's answer, and where it breaks off."""
+    match error:
+        case HttpError():
+            return error.headers, error.cut
+        case Transient(ambiguous=True):
+            return {}, LOST
+        case Transient(status=status, retry_after=float() | int() as wait):
+            if status == CONFLICT:
+                return {"x-ms-retry-after-ms": str(round(wait * 1000))}, UNCUT
+            return {"retry-after": f"{wait:g}"}, UNCUT
+        case _:
+            return {}, UNCUT
+
+
+def missing(what: str, scope: str) -> NotFound:
     """404 in ARM's words: `what` is a type and a name, `scope` where it was looked for."""
     text = f"The Resource '{what}' under {scope} was not found."
-    return ArmError(404, "ResourceNotFound", text)
+    return NotFound("ResourceNotFound", text)

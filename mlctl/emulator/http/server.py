@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 import uvicorn
 
 from mlctl.emulator.http import connection
-from mlctl.emulator.http.messages import UNCUT, ArmError, Request, Response, refusal
+from mlctl.emulator.http.messages import UNCUT, HttpError, Request, Response, refusal
 
 Answer: TypeAlias = Callable[[Request], Response]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -135,7 +135,7 @@ def _asks_in_vain(request: Request, largest: int) -> bool:
 
 def _too_large(largest: int, headers: Mapping[str, str] | None = None) -> Response:
     text = f"The request is larger than {largest // 2**20} MB."
-    return refusal(ArmError(413, "RequestEntityTooLarge", text, headers=headers), "")
+    return refusal(HttpError("RequestEntityTooLarge", text, status=413, headers=headers), "")
 
 
 def _request(scope: Message) -> Request:

@@ -10,10 +10,11 @@ from urllib.parse import parse_qsl
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.emulator.arm.workspaces import TENANT
-from mlctl.emulator.http.messages import ArmError, Request, Response, reply
+from mlctl.emulator.http.messages import HttpError, Request, Response, reply
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import Settings
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 
 CLOUD = "EmulatorCloud"
 _LIFE = 24 * 3600  # seconds that a token lasts
@@ -25,7 +26,7 @@ def check(request: Request, settings: Settings) -> None:
     """Let in who bears the token, or one that it signed; without a token set, everybody.
 
     Raises:
-        ArmError: 401.
+        ServiceError: 401.
     """
     if settings.token is None:
         return
@@ -35,7 +36,9 @@ def check(request: Request, settings: Settings) -> None:
     what = "is missing" if not given else "is not one that this emulator gave out, or has expired"
     text = f"Authentication failed. The access token {what}."
     challenge = f'Bearer authorization_uri="{request.base}/{TENANT}", error="invalid_token"'
-    raise ArmError(401, "AuthenticationFailed", text, headers={"www-authenticate": challenge})
+    raise HttpError(
+        "AuthenticationFailed", text, status=401, headers={"www-authenticate": challenge}
+    )
 
 
 def clouds(call: Call) -> Response:
@@ -77,12 +80,14 @@ def app_service(call: Call) -> Response:
     """GET of a token as App Service's managed identity endpoint gives it: `expires_on` is a text.
 
     Raises:
-        ArmError: 401, the secret header is missing or wrong.
+        ServiceError: 401, the secret header is missing or wrong.
     """
     secret = call.request.header("x-identity-header")
     wanted = call.settings.token
     if not secret or (wanted is not None and not _equal(secret, wanted)):
-        raise ArmError(401, "Unauthorized", "The header X-IDENTITY-HEADER is missing or wrong.")
+        raise Permanent(
+            "Unauthorized", "The header X-IDENTITY-HEADER is missing or wrong.", status=401
+        )
     return reply(_granted(call, call.request.asked("resource")))
 
 
@@ -90,10 +95,10 @@ def imds(call: Call) -> Response:
     """GET of a token as a virtual machine's metadata service gives it.
 
     Raises:
-        ArmError: 400, the `Metadata` header is missing; 401, only who has the token gets one.
+        ServiceError: 400, the `Metadata` header is missing; 401, only who has the token gets one.
     """
     if call.request.header("metadata").casefold() != "true":
-        raise ArmError(400, "invalid_request", "Required metadata header not specified")
+        raise Permanent("invalid_request", "Required metadata header not specified")
     check(call.request, call.settings)
     return reply(_granted(call, call.request.asked("resource")))
 
@@ -102,12 +107,14 @@ def entra(call: Call) -> Response:
     """POST of a client's credentials for a token (OAuth 2.0, v1 and v2).
 
     Raises:
-        ArmError: 401, the client's secret is not the token.
+        ServiceError: 401, the client's secret is not the token.
     """
     form = dict(parse_qsl(call.request.body.decode(errors="replace")))
     wanted = call.settings.token
     if wanted is not None and not _equal(form.get("client_secret", ""), wanted):
-        raise ArmError(401, "invalid_client", "The client's secret is not the emulator's token.")
+        raise Permanent(
+            "invalid_client", "The client's secret is not the emulator's token.", status=401
+        )
     resource = form.get("resource") or form.get("scope", "").removesuffix("/.default")
     granted = _granted(call, resource)
     return reply({**granted, "expires_in": _LIFE, "ext_expires_in": _LIFE})

@@ -46,7 +46,7 @@ class Shelf:
         """Put the shelf up where there is none.
 
         Raises:
-            StoreError: the state file cannot be used.
+            LocalStateError: the state file cannot be used.
         """
         self._store = store
         with store.change() as db:

@@ -42,7 +42,7 @@ class Call:
         """The cloud as seen from the workspace that the path names.
 
         Raises:
-            ArmError: 404, there is no such workspace and none is made on first use.
+            ServiceError: 404, there is no such workspace and none is made on first use.
         """
         names = self.names
         asked = Scope(names["subscription"], names["group"], names["workspace"])
@@ -83,7 +83,7 @@ class Call:
         """The JSON object of the body.
 
         Raises:
-            ArmError: 400, it is none.
+            ServiceError: 400, it is none.
         """
         return bodies.read(self.request.body)
 

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from mlctl.emulator.http.messages import ArmError, Response, reply
+from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.context import StoredResource
@@ -58,7 +59,7 @@ def resources(call: Call, parent: str | None) -> Page[StoredResource]:
     """The resources of the call's kind (of one parent), by name.
 
     Raises:
-        Refusal: there is no such parent (404), or a fault was set for the call.
+        ServiceError: there is no such parent (404), or a fault was set for the call.
     """
     name, number = _after(call, str, int) or ["", 0]
     found = service.list_page(call.place, call.kind, parent, (name, number), _limit(call) + 1)
@@ -144,7 +145,7 @@ def _number(call: Call, name: str) -> int | None:
         return None
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:10]) < 2**31):
         told = f"`{name}` must be a whole number from 1, not `{text}`."
-        raise ArmError(400, "InvalidQueryParameterValue", told, target=name)
+        raise Permanent("InvalidQueryParameterValue", told, target=name)
     return int(text)
 
 
@@ -159,5 +160,5 @@ def _after(call: Call, *shape: type) -> list[Data] | None:
         after = None
     if not isinstance(after, list) or [type(each) for each in after] != list(shape):
         told = f"`{token}` is no $skipToken of this list."
-        raise ArmError(400, "InvalidQueryParameterValue", told, target="$skipToken")
+        raise Permanent("InvalidQueryParameterValue", told, target="$skipToken")
     return after

@@ -23,21 +23,12 @@ from mlctl.emulator.requests.blob_store import Item, Sort
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import Settings
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound, Permanent, ServiceError
 
 ROOT = "blob"
 _META = "x-ms-meta-"
 _DOMAIN = re.compile(r"\.(blob|file|dfs)\.[^/]*$")
 _PAGE = 5000
-
-
-class BlobError(Exception):
-    """A refusal in the words of Azure Storage, which are not ARM's."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
 
 
 def sas(settings: Settings) -> str:
@@ -58,11 +49,11 @@ def lay(call: Call, container: str, name: str, content: bytes) -> None:
 
 
 def answer(call: Call) -> Response:
-    """Any request for a container or a blob."""
+    """Any request for a container or a blob; errors are in XML, as Azure Storage's are."""
     try:
         admit(call)
         return _answered(call)
-    except BlobError as error:
+    except ServiceError as error:
         return _refused(error)
 
 
@@ -70,7 +61,7 @@ def admit(call: Call) -> None:
     """Who has a signature or the token may come in; without a token set, everybody.
 
     Raises:
-        BlobError: 403, the caller has neither.
+        ServiceError: 403, the caller has neither.
     """
     token = call.settings.token
     if token is None:
@@ -80,10 +71,12 @@ def admit(call: Call) -> None:
     for one, other in ((given, _signature(call.settings)), (bearer, token)):
         if hmac.compare_digest(one.encode(), other.encode()):
             return
-    raise BlobError(403, "AuthenticationFailed", "Server failed to authenticate the request.")
+    raise Permanent(
+        "AuthenticationFailed", "Server failed to authenticate the request.", status=403
+    )
 
 
-def _refused(error: BlobError) -> Response:
+def _refused(error: ServiceError) -> Response:
     body = (
         '<?xml version="1.0" encoding="utf-8"?>'
         f"<Error><Code>{error.code}</Code><Message>{escape(error.message)}</Message></Error>"
@@ -108,7 +101,7 @@ def _answered(call: Call) -> Response:
             return _drop(call)
         case _:
             text = f"{method} with comp={work} is not something that this blob server does."
-            raise BlobError(405, "UnsupportedHttpVerb", text)
+            raise Permanent("UnsupportedHttpVerb", text, status=405)
 
 
 def _container_done(call: Call) -> Response:
@@ -120,7 +113,7 @@ def _container_done(call: Call) -> Response:
 def _put(call: Call, content: bytes) -> Response:
     path = _path(call)
     if call.request.header("if-none-match") == "*" and call.shelf.find(Sort.BLOB, path):
-        raise BlobError(409, "BlobAlreadyExists", "The specified blob already exists.")
+        raise Permanent("BlobAlreadyExists", "The specified blob already exists.", status=409)
     sort = call.request.header("x-ms-blob-content-type")
     sort = sort or call.request.header("content-type", "application/octet-stream")
     note = _note(call, content, sort, _meta(call.request.headers))
@@ -149,10 +142,10 @@ def _put_blocks(call: Call) -> Response:
     try:
         wanted = [each.text or "" for each in ElementTree.fromstring(call.request.body)]  # noqa: S314
     except ElementTree.ParseError as error:
-        raise BlobError(400, "InvalidXmlDocument", f"The block list is no XML: {error}.") from None
+        raise Permanent("InvalidXmlDocument", f"The block list is no XML: {error}.") from None
     names = [f"{_path(call)}\n{each}" for each in wanted]
     if any(call.shelf.find(Sort.BLOCK, name) is None for name in names):
-        raise BlobError(400, "InvalidBlockList", "The specified block list is invalid.")
+        raise Permanent("InvalidBlockList", "The specified block list is invalid.")
     response = _put(call, b"".join(call.shelf.content(Sort.BLOCK, name) for name in names))
     for item in list(call.shelf.list(Sort.BLOCK, f"{_path(call)}\n")):
         call.shelf.drop(Sort.BLOCK, item.name)
@@ -194,7 +187,7 @@ def _ranged(call: Call, whole: Response) -> Response:
         return whole
     first, last = int(match[1]), min(int(match[2] or size), size - 1)
     if first >= size:
-        raise BlobError(416, "InvalidRange", "The range specified is invalid for this blob.")
+        raise Permanent("InvalidRange", "The range specified is invalid for this blob.", status=416)
     part = whole.body[first : last + 1]
     held = {"content-length": str(len(part)), "content-range": f"bytes {first}-{last}/{size}"}
     return replace(whole, status=206, headers={**whole.headers, **held}, body=part)
@@ -251,7 +244,7 @@ def _path(call: Call) -> str:
 def _found(call: Call) -> Item:
     item = call.shelf.find(Sort.BLOB, _path(call))
     if item is None:
-        raise BlobError(404, "BlobNotFound", "The specified blob does not exist.")
+        raise NotFound("BlobNotFound", "The specified blob does not exist.")
     return item
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from mlctl.emulator.http.messages import ArmError, Response, missing, reply
+from mlctl.emulator.http.messages import Response, missing, reply
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import Sort
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.state import clock
 
 DEFAULT, ARTIFACTS = "workspaceblobstore", "workspaceartifactstore"
@@ -78,11 +79,11 @@ def drop_datastore(call: Call) -> Response:
     """DELETE of a datastore; the built-in ones stay.
 
     Raises:
-        ArmError: 400, it is one of these.
+        ServiceError: 400, it is one of these.
     """
     if call.names["name"].casefold() in _BUILT_IN:
         text = f"The datastore `{call.names['name']}` belongs to the workspace."
-        raise ArmError(400, "UserError", text)
+        raise Permanent("UserError", text)
     gone = call.shelf.drop(Sort.DATASTORE, _id(call, call.names["name"]))
     return Response(200 if gone else 204)
 
@@ -96,7 +97,7 @@ def secrets(call: Call) -> Response:
         return reply({"secretsType": "Sas", "sasToken": blobs.sas(call.settings)})
     if kind not in _SECRETS:
         text = f"The datastore `{found['name']}` has no secrets."
-        raise ArmError(400, "UserError", text)
+        raise Permanent("UserError", text)
     secret = blobs.sas(call.settings) if kind == "Sas" else blobs.key(call.settings)
     return reply({"secretsType": kind, _SECRETS[kind]: secret})
 

@@ -34,7 +34,7 @@ def of_workspace(place: WorkspaceHandle, ratio: float = LOW_PRIORITY_PRICE_RATIO
     `ratio` is the price of a low-priority node to that of a dedicated one.
 
     Raises:
-        Refusal: the ratio makes no sense.
+        ServiceError: the ratio makes no sense.
     """
     if not 0 <= ratio <= 1:
         raise bad(f"The ratio must be between 0 and 1, not {ratio:g}.")

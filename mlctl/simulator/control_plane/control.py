@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from mlctl.kinds.address import Scope
+from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import faults, locks
 from mlctl.simulator.control_plane.faults import ActiveFault, AnyFault
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import clock, quota_usage, rows, settings
-from mlctl.simulator.control_plane.state.errors import NOT_FOUND, Refusal
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.store import TABLES
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
@@ -165,7 +165,7 @@ def clear_faults(place: WorkspaceHandle, numbers: Collection[int] = ()) -> int:
     """Remove faults, all where no number is named; how many there were.
 
     Raises:
-        Refusal: there is none of a number (404), and none was removed.
+        ServiceError: there is none of a number (404), and none was removed.
     """
     with place.store.change() as db:
         if not numbers:
@@ -176,5 +176,5 @@ def clear_faults(place: WorkspaceHandle, numbers: Collection[int] = ()) -> int:
                 text = (
                     f"There is no fault {number}: `mlctl local fault list` shows those there are."
                 )
-                raise Refusal("FaultNotFound", text, status=NOT_FOUND)
+                raise NotFound("FaultNotFound", text)
         return len(numbers)

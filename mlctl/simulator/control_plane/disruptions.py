@@ -41,7 +41,7 @@ def configure(place: WorkspaceHandle, changes: Mapping[str, object]) -> None:
     """Change settings by their names; text is read as what the setting takes.
 
     Raises:
-        Refusal: there is no such setting, or a value makes no sense.
+        ServiceError: there is no such setting, or a value makes no sense.
     """
     known = {slot.name: slot for slot in fields(SimulationSettings)}
     for name in changes:
@@ -56,7 +56,7 @@ def set_preemption(place: WorkspaceHandle, processes: tuple[PreemptionProcess, .
     """What takes low-priority nodes; nothing, where there are no processes.
 
     Raises:
-        Refusal: a process makes no sense.
+        ServiceError: a process makes no sense.
     """
     with _commanding(place) as (it, _):
         replay.command(it, SetPreemption(processes))
@@ -68,7 +68,7 @@ def set_capacity(
     """How many nodes every region has (of a tier, or of each); None: no limit.
 
     Raises:
-        Refusal: it makes no sense.
+        ServiceError: it makes no sense.
     """
     with _commanding(place) as (it, _):
         for each in [tier] if tier else list(Tier):
@@ -79,7 +79,7 @@ def preempt(place: WorkspaceHandle, cluster: Address, count: int | None) -> int:
     """Take nodes of a cluster away: the first `count` that are up, or all; how many went.
 
     Raises:
-        Refusal: there is no such cluster (404), it is dedicated, or has not so many nodes.
+        ServiceError: there is no such cluster (404), it is dedicated, or has not so many nodes.
     """
     with _commanding(place) as (it, world):
         there = require_resource(it.db, world, cluster)
@@ -101,7 +101,7 @@ def lock(place: WorkspaceHandle, names: Sequence[Address], *, locked: bool) -> l
     Where none is named, the locks above the clusters go too; else these still hold them.
 
     Raises:
-        Refusal: there is no such cluster (404).
+        ServiceError: there is no such cluster (404).
     """
     with place.store.change() as db:
         world = rows.workspace_state(db, place.scope, place.location)
@@ -135,7 +135,7 @@ def set_workload(place: WorkspaceHandle, name: str, given: Workload) -> Workload
     """Say how long the jobs take that name this workload, over what it said before.
 
     Raises:
-        Refusal: it makes no sense.
+        ServiceError: it makes no sense.
     """
     workload.check(given)
     with place.store.change() as db:

@@ -11,10 +11,10 @@ from sqlite3 import Connection
 from typing import Any, TypeAlias
 
 from mlctl.pointer import Data
+from mlctl.service_errors import ServiceError, from_status
 from mlctl.simulator.control_plane import http_faults
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
 from mlctl.simulator.control_plane.resources.operations import OperationFailure
-from mlctl.simulator.control_plane.state.errors import Refusal
 
 
 class FaultKind(Enum):
@@ -79,15 +79,15 @@ class CallFault:
         text = self.message or "The operation failed, because a fault was set for it."
         return OperationFailure(self.code or "OperationFailed", text)
 
-    def refusal(self) -> Refusal:
+    def error(self) -> ServiceError:
         """What the caller is told."""
         code, status, text = _WORDS[self.trouble]
-        return Refusal(
+        return from_status(
             self.code or code,
             self.message or text,
-            status=self.status or status,
+            self.status or status,
             retry_after=self.seconds if self.trouble is FaultKind.THROTTLE else None,
-            lost=self.trouble is FaultKind.DROP,
+            ambiguous=self.trouble is FaultKind.DROP,
         )
 
 

@@ -76,7 +76,7 @@ def check(db: Connection, scope: str, verb: LockedAction) -> None:
     """Hold a write to the locks on what it writes, and above that; the message is ARM's.
 
     Raises:
-        Refusal: 409, there is such a lock.
+        ServiceError: 409, there is such a lock.
     """
     held = [
         each

@@ -42,7 +42,7 @@ def of_cluster(
     """Metrics of the last `span` seconds, or since the cluster was made, in steps of `interval`.
 
     Raises:
-        Refusal: there is no such cluster (404) or metric, or the steps make no sense.
+        ServiceError: there is no such cluster (404) or metric, or the steps make no sense.
     """
     wanted = [_metric(name) for name in names]
     with place.store.look() as db:

@@ -45,7 +45,7 @@ def list_nodes(place: WorkspaceHandle, cluster: Address) -> list[NodeInformation
     """The nodes of a cluster, without those that are still allocating.
 
     Raises:
-        Refusal: there is no such cluster (404).
+        ServiceError: there is no such cluster (404).
     """
     with place.store.look() as db:
         there = rows.workspace_state(db, place.scope, place.location)

@@ -25,7 +25,7 @@ from mlctl.simulator.engine.commands import (
     Command,
     DeleteCluster,
     DeletePool,
-    Refused,
+    EngineError,
     ResizeCluster,
     ResizePool,
     SetLock,
@@ -107,7 +107,7 @@ def command(it: EngineTransaction, wanted: Command) -> list[LoggedEvent]:
     """Have the engine carry out a command now; what happened by that.
 
     Raises:
-        Refused: it does not take it; nothing has changed.
+        EngineError: it does not take it; nothing has changed.
     """
     engine.run(it.world, it.world.now)
     happened = engine.apply(it.world, wanted)
@@ -142,7 +142,7 @@ def run_job(
     nothing will ever happen.
 
     Raises:
-        Unknown: there is no such job.
+        EngineError: there is no such job.
     """
     length, done = _STRIDE, False
     while not done:
@@ -251,7 +251,7 @@ def _carry_out(world: World, wanted: Command) -> list[LoggedEvent]:
             return []
     try:
         return engine.apply(world, wanted)
-    except Refused:
+    except EngineError:
         if isinstance(wanted, _LATER):
             return []  # given for a later moment, and it does not fit the world any more
         raise

@@ -45,7 +45,7 @@ def read(place: WorkspaceHandle, addresses: Collection[Address]) -> dict[Address
     """The resources that exist, by the address as asked.
 
     Raises:
-        Refusal: a fault was set for the call.
+        ServiceError: a fault was set for the call.
     """
     if not addresses:
         return {}
@@ -62,7 +62,7 @@ def list_resources(place: WorkspaceHandle, kind: str, parent: str | None) -> lis
     """All of a kind (of one parent), by name, oldest version first.
 
     Raises:
-        Refusal: there is no such parent (404), or a fault was set for the call.
+        ServiceError: there is no such parent (404), or a fault was set for the call.
     """
     return _listed(place, kind, parent, lambda db, at: rows.list_resources(db, at, kind, parent))
 
@@ -73,7 +73,7 @@ def list_page(
     """At most `limit` of a kind (of one parent), by name, after that name and row id.
 
     Raises:
-        Refusal: there is no such parent (404), or a fault was set for the call.
+        ServiceError: there is no such parent (404), or a fault was set for the call.
     """
     return _listed(
         place, kind, parent, lambda db, at: rows.list_page(db, at, kind, parent, after, limit)
@@ -104,7 +104,7 @@ def put(place: WorkspaceHandle, address: Address, body: Mapping[str, Data]) -> i
     """Create or overwrite; the number of the operation that began, None when all is done.
 
     Raises:
-        Refusal: the service would not take it, or a fault was set for the call.
+        ServiceError: the service would not take it, or a fault was set for the call.
     """
     struck = _struck(place, "put", [address])
     with place.store.change() as db:
@@ -127,7 +127,7 @@ def delete(place: WorkspaceHandle, address: Address) -> int | None:
     Deleting what is being deleted joins the running operation.
 
     Raises:
-        Refusal: there is nothing (404), others use it (409), or a fault was set for the call.
+        ServiceError: there is nothing (404), others use it (409), or a fault was set for the call.
     """
     struck = _struck(place, "delete", [address])
     with place.store.change() as db:
@@ -173,7 +173,7 @@ def ensure_workspace(db: Connection, place: WorkspaceHandle) -> WorkspaceState:
     """The world, with the workspace made on its first use.
 
     Raises:
-        Refusal: the scope is none.
+        ServiceError: the scope is none.
     """
     world = rows.workspace_state(db, place.scope, place.location)
     if world.workspace != rows.NO_WORKSPACE:
@@ -197,7 +197,7 @@ def _struck(
             operations.advance(db, now + _delay(struck))
     for each in struck:
         if each.trouble in (FaultKind.FAIL, FaultKind.THROTTLE):
-            raise each.refusal()
+            raise each.error()
     return struck
 
 
@@ -216,7 +216,7 @@ def _failure(struck: tuple[CallFault, ...]) -> OperationFailure | None:
 def _lose(struck: tuple[CallFault, ...]) -> None:
     for each in struck:
         if each.trouble is FaultKind.DROP:
-            raise each.refusal()
+            raise each.error()
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ def _write(
     held = quota_usage.claims_of(db, old.id) if old else {}
     excess = excess_of(db, world, turn.catalog, wanted, held)
     if excess:
-        raise excess.refusal(new)
+        raise excess.error(new)
     batch_pools.refuse_crowded(db, world, address, new, old)
     if old is not None and _failure(turn.struck):
         return _begin(

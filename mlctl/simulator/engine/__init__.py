@@ -3,7 +3,7 @@
 Pure: a `state.World` holds everything, time and chance are arguments, and the state is plain data.
 
     world = state.World("seed")                              a new cloud at second 0
-    engine.apply(world, commands.AddCluster(spec))           what people ask, or `Refused`
+    engine.apply(world, commands.AddCluster(spec))           what people ask, or `EngineError`
     for event in engine.advance(world, to): ...              time passes; `event.line()` is the log
     for event in engine.wait(world, "job", limit): ...       until the job has ended
     views.job(world, "job"), views.counts(world, "cluster")  what can be seen of it

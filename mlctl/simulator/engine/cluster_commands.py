@@ -44,7 +44,7 @@ def carry_out(world: World, command: Command) -> None:
     """Do what the command asks.
 
     Raises:
-        Refused: the cloud does not take it; nothing has changed.
+        EngineError: the cloud does not take it; nothing has changed.
     """
     check_command(world, command)
     match command:

@@ -16,12 +16,11 @@ from mlctl.simulator.engine.model import (
 from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
-class Refused(Exception):
-    """The cloud does not take this command; nothing has changed. The text is for people."""
+class EngineError(ValueError):
+    """A command that cannot be carried out, or an unknown name; nothing has changed.
 
-
-class Unknown(Refused):
-    """There is no cluster, job or pool of that name."""
+    The text is for people. The control plane makes a `ServiceError` of it.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from mlctl.simulator.engine import (
     sampling,
     training,
 )
-from mlctl.simulator.engine.commands import Command, Unknown
+from mlctl.simulator.engine.commands import Command, EngineError
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.jobs import (
     AnyJob,
@@ -41,7 +41,7 @@ def apply(world: World, command: Command, *, detail: bool = True) -> list[Logged
     `orders.carry_out` does the same without telling.
 
     Raises:
-        Refused: the cloud does not take it, and nothing has changed.
+        EngineError: the cloud does not take it, and nothing has changed.
     """
     happened: list[LoggedEvent] = []
     world.log, world.detail = happened, detail
@@ -73,7 +73,7 @@ def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterat
     any more by itself it stays where it is: a job on a locked cluster never ends.
 
     Raises:
-        Unknown: there is no such job.
+        EngineError: there is no such job.
         ValueError: `limit` has passed already.
     """
     _refuse_past(world, limit)
@@ -99,7 +99,7 @@ def finish(world: World, job: str, limit: float) -> bool:
     """`wait` without telling; whether the job has ended.
 
     Raises:
-        Unknown: there is no such job.
+        EngineError: there is no such job.
     """
     awaited = job_of(world, job)
     while awaited.ended is None and world.queue and world.queue[0][0] <= limit:
@@ -118,10 +118,10 @@ def job_of(world: World, name: str) -> AnyJob:
     """The job of that name.
 
     Raises:
-        Unknown: there is none.
+        EngineError: there is none.
     """
     if name not in world.jobs:
-        raise Unknown(f"there is no job `{name}`")
+        raise EngineError(f"there is no job `{name}`")
     return world.jobs[name]
 
 

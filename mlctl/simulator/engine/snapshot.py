@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from mlctl.simulator.engine import batch
-from mlctl.simulator.engine.commands import Command, Refused
+from mlctl.simulator.engine.commands import Command, EngineError
 from mlctl.simulator.engine.jobs import BatchJob
 from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
@@ -38,10 +38,10 @@ def load(data: dict[str, Any]) -> World:
     """The state that `dump` wrote.
 
     Raises:
-        Refused: a newer version wrote it.
+        EngineError: a newer version wrote it.
     """
     if data["format"] > FORMAT:
-        raise Refused("a newer version wrote the state of the simulated cloud: update this one")
+        raise EngineError("a newer version wrote the state of the simulated cloud: update this one")
     world: World = _reader(World)(data)
     for cluster in world.clusters.values():
         for node in cluster.nodes.values():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from mlctl.simulator.engine.commands import Refused
+from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.processes import ALL, CapacitySteps, LossScript, Trace
 
 _TRACE = 'a trace is {"metadata": {"gap_seconds": 300}, "data": [nodes available, ...]}'
@@ -20,7 +20,7 @@ def trace(text: str, offset: int = 0) -> Trace:
     """A capacity trace in the shape of skypilot-org/spot-traces.
 
     Raises:
-        Refused: the text is none; says what one looks like.
+        EngineError: the text is none; says what one looks like.
     """
     match _json(text, _TRACE):
         case {"metadata": {"gap_seconds": gap}, "data": [_, *_] as nodes}:
@@ -28,18 +28,18 @@ def trace(text: str, offset: int = 0) -> Trace:
                 return Trace(float(gap), tuple(nodes), offset)
         case _:
             pass
-    raise Refused(f"the file is no trace: {_TRACE}")
+    raise EngineError(f"the file is no trace: {_TRACE}")
 
 
 def script(text: str) -> LossScript:
     """Losses at given moments.
 
     Raises:
-        Refused: the text is none; says what one looks like.
+        EngineError: the text is none; says what one looks like.
     """
     pairs = tuple(_pairs(text, _SCRIPT))
     if not all(which == ALL or _is_count(which) for _, which in pairs):
-        raise Refused(f"the file is no script: {_SCRIPT}")
+        raise EngineError(f"the file is no script: {_SCRIPT}")
     return LossScript(pairs)
 
 
@@ -47,11 +47,11 @@ def steps(text: str) -> CapacitySteps:
     """Capacity from given moments on.
 
     Raises:
-        Refused: the text is none; says what one looks like.
+        EngineError: the text is none; says what one looks like.
     """
     pairs = tuple(_pairs(text, _STEPS))
     if not all(_is_count(nodes) for _, nodes in pairs):
-        raise Refused(f"the file is no capacity script: {_STEPS}")
+        raise EngineError(f"the file is no capacity script: {_STEPS}")
     return CapacitySteps(pairs)
 
 
@@ -59,31 +59,31 @@ def times(text: str) -> tuple[float, ...]:
     """The service times of mini-batches.
 
     Raises:
-        Refused: the text has none; says what they look like.
+        EngineError: the text has none; says what they look like.
     """
     data = _json(text, _TIMES)
     if not isinstance(data, list) or not data or not all(_is_time(each) for each in data):
-        raise Refused(f"the file has no service times: {_TIMES}")
+        raise EngineError(f"the file has no service times: {_TIMES}")
     return tuple(map(float, data))
 
 
 def _pairs(text: str, shape: str) -> Iterator[tuple[float, Any]]:
     data = _json(text, shape)
     if not isinstance(data, list) or not data:
-        raise Refused(f"the file is no script: {shape}")
+        raise EngineError(f"the file is no script: {shape}")
     for pair in data:
         match pair:
             case [at, what] if _is_time(at):
                 yield float(at), what
             case _:
-                raise Refused(f"`{json.dumps(pair)}` is no step of a script: {shape}")
+                raise EngineError(f"`{json.dumps(pair)}` is no step of a script: {shape}")
 
 
 def _json(text: str, shape: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise Refused(f"the file is not JSON: {shape}") from None
+        raise EngineError(f"the file is not JSON: {shape}") from None
 
 
 def _is_time(value: object) -> bool:

@@ -13,8 +13,8 @@ from mlctl.simulator.engine.commands import (
     Configure,
     DeleteCluster,
     DeletePool,
+    EngineError,
     Preempt,
-    Refused,
     ResizeCluster,
     ResizePool,
     SetCapacity,
@@ -24,7 +24,6 @@ from mlctl.simulator.engine.commands import (
     SubmitBatch,
     SubmitPoolJob,
     SubmitTraining,
-    Unknown,
 )
 from mlctl.simulator.engine.model import (
     BatchSpec,
@@ -56,8 +55,8 @@ def check_command(world: World, command: Command) -> None:
     """Return where the command can be carried out.
 
     Raises:
-        Unknown: it names something that is not there.
-        Refused: it asks for something that cannot be.
+        EngineError: it names something that is not there.
+        EngineError: it asks for something that cannot be.
     """
     match command:
         case AddCluster(spec):
@@ -69,7 +68,7 @@ def check_command(world: World, command: Command) -> None:
         case DeleteCluster(name):
             _check_exists(world.clusters, "cluster", name)
             if world.clusters[name].locked:
-                raise Refused(f"cluster `{name}` cannot be deleted: a resource lock holds it")
+                raise EngineError(f"cluster `{name}` cannot be deleted: a resource lock holds it")
         case SetLock(name):
             _check_exists(world.clusters, "cluster", name)
         case SubmitBatch(spec):
@@ -83,7 +82,7 @@ def check_command(world: World, command: Command) -> None:
             _check_exists(world.jobs, "job", name)
             status = world.jobs[name].status
             if status.ended:
-                raise Refused(f"job `{name}` has ended already: it is {status.value}")
+                raise EngineError(f"job `{name}` has ended already: it is {status.value}")
         case Preempt(name, numbers):
             _check_preempt(world, name, numbers)
         case _:
@@ -124,23 +123,23 @@ def _check_admin_command(world: World, command: Command) -> None:
 
 def _check_exists(known: Collection[str], what: str, name: str) -> None:
     if name not in known:
-        raise Unknown(f"there is no {what} `{name}`")
+        raise EngineError(f"there is no {what} `{name}`")
 
 
 def _check_unused(known: Collection[str], what: str, name: str) -> None:
     if not name or name in known:
-        raise Refused(f"there is {what} `{name}` already" if name else f"{what} needs a name")
+        raise EngineError(f"there is {what} `{name}` already" if name else f"{what} needs a name")
 
 
 def _check_number(value: float, what: str, least: float = 0, most: float = inf) -> None:
     if not (isfinite(value) and least <= value <= most):
         bounds = f"at least {least:g}" if most == inf else f"between {least:g} and {most:g}"
-        raise Refused(f"{what} must be {bounds}, not {value:g}")
+        raise EngineError(f"{what} must be {bounds}, not {value:g}")
 
 
 def _check_positive(value: float, what: str) -> None:
     if not (isfinite(value) and value > 0):
-        raise Refused(f"{what} must be more than 0, not {value:g}")
+        raise EngineError(f"{what} must be more than 0, not {value:g}")
 
 
 def _check_cluster(spec: ClusterSpec) -> None:
@@ -171,7 +170,7 @@ def _check_batch(world: World, spec: BatchSpec) -> None:
     most = world.clusters[spec.cluster].spec.max_instances
     if world.settings.reject_excess_instances and spec.instance_count > most:
         asked = f"instance_count is {spec.instance_count}"
-        raise Refused(f"{asked}, but cluster `{spec.cluster}` has at most {most} nodes")
+        raise EngineError(f"{asked}, but cluster `{spec.cluster}` has at most {most} nodes")
 
 
 def _check_workload(load: BatchWork) -> None:
@@ -194,7 +193,7 @@ def _check_training(world: World, spec: TrainingSpec) -> None:
     if spec.serverless is None:
         _check_exists(world.clusters, "cluster", spec.cluster)
     elif spec.cluster:
-        raise Refused(f"job `{spec.name}` is serverless: it takes no cluster")
+        raise EngineError(f"job `{spec.name}` is serverless: it takes no cluster")
     else:
         _check_unused(world.clusters, "a cluster", spec.serverless.name)
 
@@ -203,10 +202,10 @@ def _check_preempt(world: World, name: str, numbers: tuple[int, ...] | None) -> 
     _check_exists(world.clusters, "cluster", name)
     cluster = world.clusters[name]
     if cluster.spec.tier is Tier.DEDICATED:
-        raise Refused(f"cluster `{name}` is dedicated: its nodes are never preempted")
+        raise EngineError(f"cluster `{name}` is dedicated: its nodes are never preempted")
     for number in numbers or ():
         if number not in cluster.nodes:
-            raise Unknown(f"cluster `{name}` has no node {number}")
+            raise EngineError(f"cluster `{name}` has no node {number}")
 
 
 def _check_settings(settings: SimulationSettings) -> None:
@@ -253,7 +252,7 @@ def _check_counts(process: Trace | CapacitySteps | Constant) -> None:
         case Trace(gap, counts):
             _check_positive(gap, "the gap of a trace")
             if not counts:
-                raise Refused("a trace needs at least one number of nodes")
+                raise EngineError("a trace needs at least one number of nodes")
         case CapacitySteps(steps):
             counts = tuple(count for _, count in steps)
             for at, _ in steps:
@@ -266,4 +265,4 @@ def _check_counts(process: Trace | CapacitySteps | Constant) -> None:
 
 def _check_whole_number(value: object, what: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Refused(f"{what} must be a whole number that is not negative, not {value!r}")
+        raise EngineError(f"{what} must be a whole number that is not negative, not {value!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlctl.simulator.engine import autoscaling, training, usage
-from mlctl.simulator.engine.commands import Unknown
+from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.jobs import (
     BatchJob,
     JobStatus,
@@ -131,7 +131,7 @@ def nodes(world: World, cluster: str) -> list[NodeView]:
     """The nodes of a cluster by number; those still allocating too, which ARM does not list.
 
     Raises:
-        Unknown: there is no such cluster.
+        EngineError: there is no such cluster.
     """
     here = _cluster(world, cluster)
     waiting = world.capacities[here.capacity_key].waiting
@@ -149,7 +149,7 @@ def counts(world: World, cluster: str) -> NodeCounts:
     """How many nodes a cluster has in each state.
 
     Raises:
-        Unknown: there is no such cluster.
+        EngineError: there is no such cluster.
     """
     here = _cluster(world, cluster)
     of = [len(shelf) for shelf in here.nodes_by_state]
@@ -175,10 +175,10 @@ def job(world: World, name: str) -> JobView:
     """A job as it stands.
 
     Raises:
-        Unknown: there is no such job.
+        EngineError: there is no such job.
     """
     if name not in world.jobs:
-        raise Unknown(f"there is no job `{name}`")
+        raise EngineError(f"there is no job `{name}`")
     found = world.jobs[name]
     used, lost = usage.job_node_seconds(world, found), found.preempted_nodes
     return JobView(
@@ -194,10 +194,10 @@ def pool(world: World, name: str) -> PoolView:
     """A Batch Pool as it stands.
 
     Raises:
-        Unknown: there is no such pool.
+        EngineError: there is no such pool.
     """
     if name not in world.pools:
-        raise Unknown(f"there is no pool `{name}`")
+        raise EngineError(f"there is no pool `{name}`")
     vms = world.pools[name].vms.values()
     up, busy = sum(vm.billed_until is not None for vm in vms), sum(bool(vm.job) for vm in vms)
     return PoolView(name, len(vms), up, busy, tuple(world.pools[name].queue))
@@ -205,7 +205,7 @@ def pool(world: World, name: str) -> PoolView:
 
 def _cluster(world: World, name: str) -> Cluster:
     if name not in world.clusters:
-        raise Unknown(f"there is no cluster `{name}`")
+        raise EngineError(f"there is no cluster `{name}`")
     return world.clusters[name]
 
 

@@ -8,13 +8,9 @@ from typing import Any
 import pytest
 
 from mlctl import __version__
-from mlctl.backends.ports.backend import (
-    BackendError,
-    NotFound,
-    Permanent,
-)
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import LOST
+from mlctl.service_errors import NotFound, Permanent, ServiceError
 from tests.builders.azure import (
     BASE,
     SCOPE,
@@ -36,9 +32,9 @@ def behind(*answers: tuple[str, Response], **options: Any) -> Azure:
     return azure(Between(emulated(), list(answers)), **options)
 
 
-def refusal(client: Azure) -> BackendError:
+def refusal(client: Azure) -> ServiceError:
     """What reading a cluster ends in."""
-    with pytest.raises(BackendError) as caught:
+    with pytest.raises(ServiceError) as caught:
         client.backend.read([CPU])
     return caught.value
 

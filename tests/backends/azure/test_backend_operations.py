@@ -12,7 +12,7 @@ import pytest
 from mlctl.applying.events import NotEffective, StepEvent, StepState
 from mlctl.applying.executor import apply
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import NotFound, Operation, Permanent, Transient
+from mlctl.backends.ports.backend import Operation
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import LOST
 from mlctl.kinds import KINDS
@@ -20,6 +20,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.values import fingerprint
 from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state.store import Store

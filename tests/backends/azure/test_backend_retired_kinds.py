@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mlctl.backends.ports.backend import Permanent
 from mlctl.kinds.address import Address
+from mlctl.service_errors import Permanent
 from tests.builders.azure import Azure, azure, emulated
 
 POOL = Address("batch-pool", "scoring-pool")

@@ -8,8 +8,8 @@ import pytest
 
 from mlctl.backends.azure.clouds import METADATA as METADATA_URL
 from mlctl.backends.azure.clouds import choose
-from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound, Permanent
 
 pytest.importorskip("azure.identity", reason="the azure extra is not installed")
 

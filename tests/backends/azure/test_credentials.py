@@ -14,9 +14,10 @@ from mlctl.backends.azure import identified
 from mlctl.backends.azure.clouds import METADATA as METADATA_URL
 from mlctl.backends.azure.clouds import choose
 from mlctl.backends.azure.credentials import Auth, auth, credential
-from mlctl.backends.ports.backend import Options, Permanent
+from mlctl.backends.ports.backend import Options
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from tests.builders.azure import SCOPE, Between, azure, emulated, says
 from tests.builders.paths import ROOT
 

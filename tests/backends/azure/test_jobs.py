@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.kinds.address import Scope
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import BASE, Azure, Credential, azure, emulated
 from tests.builders.emulator import WS, with_deployment

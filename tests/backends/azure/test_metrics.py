@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.backends.ports.metrics import USUAL
 from mlctl.kinds.address import Address
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.engine.processes import LossScript

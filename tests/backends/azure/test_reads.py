@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import NotFound, Permanent
 from mlctl.kinds.address import Address, Scope
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, says
 from tests.contract.test_contract import BLUE, CPU, ENDPOINT, MODEL, cluster, model, put, stage

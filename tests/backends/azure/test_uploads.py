@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from mlctl.assets.hashing import asset_hash, code_hash
-from mlctl.backends.ports.backend import Permanent, Transient
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import LOST
 from mlctl.kinds.address import Address
 from mlctl.kinds.upload import Upload, UploadTarget
+from mlctl.service_errors import Permanent, Transient
 from tests.builders.azure import TOKEN, Azure, Between, azure, emulated, says
 
 CODE = Address("code", "0c0de0de-0000-4000-8000-000000000000", None, "1")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import Permanent, Transient
 from mlctl.kinds.address import Address
+from mlctl.service_errors import Permanent, Transient
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.simulated import (
     BLUE,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import BackendError, NotFound
 from mlctl.kinds.address import Address
+from mlctl.service_errors import NotFound, ServiceError
 from tests.builders.simulated import (
     BLUE,
     CPU,
@@ -88,6 +88,6 @@ def test_any_body_is_taken_or_refused_and_never_a_crash(body: dict[str, Any], wh
         body = {**body, "properties": {"computeType": "amlcompute", "properties": body}}
     try:
         local.put(address, body).wait()
-    except BackendError:
+    except ServiceError:
         assert not isinstance(refused(local.put, address, body), NotFound) or which == 2
     local.close()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import NotFound, Transient
 from mlctl.kinds.address import Address, Scope
+from mlctl.service_errors import NotFound, Transient
 from mlctl.simulator.control_plane.state.settings import (
     CloudSettings,
     ImmutablePolicy,

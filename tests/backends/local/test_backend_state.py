@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.backends.local.backend import LocalBackend, LocalStateError
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from mlctl.simulator.control_plane.state.store import LocalStateError
 from tests.builders.paths import ROOT
 
 SCOPE = Scope("sub", "rg", "ws")

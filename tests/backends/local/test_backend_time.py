@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import Live, Transient
+from mlctl.backends.ports.backend import Live
 from mlctl.kinds.address import Address, Scope
+from mlctl.service_errors import Transient
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.state.settings import CloudSettings, Delays, InUsePolicy
 from tests.builders.simulated import (

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.ports.backend import Permanent
 from mlctl.cli.az import invocation
 from mlctl.cli.az.invoke import InputType
 from mlctl.cli.parser.arguments import Flagged, UsageError
 from mlctl.cli.parser.tree import Option
+from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane.jobs.workload import DEFAULT_WORKLOAD, Workload, check
-from mlctl.simulator.control_plane.state.errors import Refusal
 
 
 def several(*words: str) -> list[Flagged]:
@@ -129,5 +128,5 @@ def test_one_word_about_the_time_of_a_mini_batch_says_all_about_it() -> None:
     ],
 )
 def test_a_figure_that_makes_no_sense_is_refused(load: Workload) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(ServiceError):
         check(load)

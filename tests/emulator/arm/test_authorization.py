@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import BackendError
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
+from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane.locks import LockLevel
 from tests.builders.emulator import CLUSTER, GROUP, WS, World, world
 
@@ -116,7 +116,7 @@ def test_a_lock_that_a_caller_set_holds_who_works_beside_the_emulator() -> None:
     here = locked(GROUP, "ReadOnly")
     (lock,) = clusters_of(here).status().locks
     assert (lock.scope, lock.level) == (GROUP, LockLevel.READ_ONLY)
-    with pytest.raises(BackendError, match="cannot perform write"):
+    with pytest.raises(ServiceError, match="cannot perform write"):
         clusters_of(here).put(Address("compute", "new"), CLUSTER)
     assert clusters_of(here).engine.lock([], locked=False) == [Address("compute", "cpu")]
     assert here.put(CPU, CLUSTER).status == 200

@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import BackendError, NotFound, Permanent
 from mlctl.backends.ports.jobs import Job
 from mlctl.kinds.address import Address
+from mlctl.service_errors import NotFound, Permanent, ServiceError
 from mlctl.simulator.control_plane import replay
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.jobs.workload import Workload
@@ -269,7 +269,7 @@ def test_a_lock_of_the_second_version_is_kept(tmp_path: Path) -> None:
     older.close()
     newer = LocalBackend(tmp_path / "a.db", SCOPE)
     assert [lock.scope for lock in newer.status().locks] == [CPU.id(SCOPE)]
-    with pytest.raises(BackendError, match="ScopeLocked"):
+    with pytest.raises(ServiceError, match="ScopeLocked"):
         newer.delete(CPU)
     assert newer.engine.lock([CPU], locked=False) == [CPU]
     newer.delete(CPU).wait()

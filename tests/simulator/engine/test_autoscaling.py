@@ -12,14 +12,13 @@ from mlctl.simulator.engine.commands import (
     CancelJob,
     Configure,
     DeleteCluster,
+    EngineError,
     Preempt,
-    Refused,
     ResizeCluster,
     SetCapacity,
     SetLock,
     SubmitBatch,
     SubmitTraining,
-    Unknown,
 )
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.processes import Constant, Poisson
@@ -81,7 +80,9 @@ def test_more_instances_than_nodes_are_warned_of_and_can_be_refused() -> None:
     events = engine.apply(made, SubmitBatch(batch(9, 60, 3)))
     assert "WARNING" in [event.event for event in events]
     engine.apply(made, Configure(replace(AT_ONCE, reject_excess_instances=True)))
-    with pytest.raises(Refused, match="instance_count is 3, but cluster `c` has at most 2 nodes"):
+    with pytest.raises(
+        EngineError, match="instance_count is 3, but cluster `c` has at most 2 nodes"
+    ):
         engine.apply(made, SubmitBatch(batch(9, 60, 3, name="k")))
 
 
@@ -172,7 +173,7 @@ def test_a_locked_cluster_keeps_its_nodes_and_bills_them() -> None:
     made = world(*of(cluster(2), batch(2, 60, 2)))
     engine.apply(made, SetLock("c"))
     assert billed(made, HOUR) == 2 * HOUR
-    with pytest.raises(Refused, match="a resource lock holds it"):
+    with pytest.raises(EngineError, match="a resource lock holds it"):
         engine.apply(made, DeleteCluster("c"))
 
 
@@ -233,7 +234,7 @@ def test_a_cancelled_job_gives_its_nodes_back() -> None:
 def test_what_is_not_there_is_unknown() -> None:
     made = world()
     for asked in (DeleteCluster("c"), CancelJob("j"), SubmitBatch(batch(1, 1, 1)), SetLock("c")):
-        with pytest.raises(Unknown, match="there is no"):
+        with pytest.raises(EngineError, match="there is no"):
             engine.apply(made, asked)
 
 

@@ -9,9 +9,9 @@ import pytest
 from mlctl.simulator.engine import engine, snapshot, views
 from mlctl.simulator.engine.commands import (
     AddCluster,
+    EngineError,
     SetLock,
     SubmitBatch,
-    Unknown,
 )
 from mlctl.simulator.engine.processes import Poisson
 from mlctl.simulator.engine.state import World
@@ -66,7 +66,7 @@ def test_waiting_for_what_can_never_happen_leaves_the_clock_alone() -> None:
 
 
 def test_waiting_for_an_unknown_job_is_refused() -> None:
-    with pytest.raises(Unknown, match="there is no job `j`"):
+    with pytest.raises(EngineError, match="there is no job `j`"):
         engine.finish(world(), "j", DAY)
 
 

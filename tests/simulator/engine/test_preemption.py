@@ -11,8 +11,8 @@ from mlctl.simulator.engine import engine, views
 from mlctl.simulator.engine.commands import (
     AddCluster,
     DeleteCluster,
+    EngineError,
     Preempt,
-    Refused,
     SetCapacity,
     SetLock,
     SetPreemption,
@@ -105,7 +105,9 @@ def test_dedicated_nodes_are_never_preempted() -> None:
     )
     engine.apply(made, SetCapacity(Constant(0)))
     assert (ended(made).makespan_s, ended(made).preempted_nodes) == (1000, 0)
-    with pytest.raises(Refused, match="cluster `c` is dedicated: its nodes are never preempted"):
+    with pytest.raises(
+        EngineError, match="cluster `c` is dedicated: its nodes are never preempted"
+    ):
         engine.apply(made, Preempt("c"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mlctl.simulator.engine import engine, snapshot, views
 from mlctl.simulator.engine.commands import (
-    Refused,
+    EngineError,
 )
 from mlctl.simulator.engine.processes import LossScript, Poisson
 from mlctl.simulator.engine.state import World
@@ -53,7 +53,7 @@ def test_a_million_mini_batches_take_no_more_room_than_those_that_run() -> None:
 
 
 def test_a_state_of_a_newer_version_is_refused() -> None:
-    with pytest.raises(Refused, match="a newer version wrote the state"):
+    with pytest.raises(EngineError, match="a newer version wrote the state"):
         snapshot.load({**snapshot.dump(world()), "format": snapshot.FORMAT + 1})
 
 

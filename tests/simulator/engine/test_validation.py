@@ -12,8 +12,8 @@ from mlctl.simulator.engine.commands import (
     AddPool,
     Command,
     Configure,
+    EngineError,
     Preempt,
-    Refused,
     ResizeCluster,
     ResizePool,
     SetCapacity,
@@ -71,7 +71,7 @@ def test_a_trace_is_read_from_its_file() -> None:
     ids=str,
 )
 def test_what_is_no_trace_is_refused_and_told_what_one_looks_like(text: str) -> None:
-    with pytest.raises(Refused, match=r'a trace is \{"metadata"'):
+    with pytest.raises(EngineError, match=r'a trace is \{"metadata"'):
         traces.trace(text)
 
 
@@ -84,13 +84,13 @@ def test_scripts_and_times_are_read_from_their_files() -> None:
 @pytest.mark.parametrize("text", ["{}", "[]", "[[1]]", "[[-1, 0]]", '[[1, "some"]]', "[[1, -1]]"])
 def test_what_is_no_script_is_refused(text: str) -> None:
     for reader in (traces.script, traces.steps):
-        with pytest.raises(Refused, match="script is"):
+        with pytest.raises(EngineError, match="script is"):
             reader(text)
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "[-1]", '["x"]', "[true]"])
 def test_what_are_no_service_times_is_refused(text: str) -> None:
-    with pytest.raises(Refused, match="service times are"):
+    with pytest.raises(EngineError, match="service times are"):
         traces.times(text)
 
 
@@ -149,5 +149,5 @@ def wrong_losses() -> Iterable[tuple[Command, str]]:
 )
 def test_what_cannot_be_is_refused_with_its_reason(command: Command, text: str) -> None:
     made = world(AddCluster(cluster(4, low=True)))
-    with pytest.raises(Refused, match=text.replace("(", r"\(")):
+    with pytest.raises(EngineError, match=text.replace("(", r"\(")):
         engine.apply(made, command)

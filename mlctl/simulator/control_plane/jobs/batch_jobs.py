@@ -10,6 +10,7 @@ from mlctl import pointer
 from mlctl.kinds.address import Address, Reference
 from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.simulator.control_plane.jobs import workload as work
@@ -18,7 +19,6 @@ from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.service import ensure_workspace
 from mlctl.simulator.control_plane.state.context import StoredResource
-from mlctl.simulator.control_plane.state.errors import Refusal
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.commands import SubmitBatch
@@ -49,7 +49,7 @@ def invoke(place: WorkspaceHandle, wanted: Invocation) -> JobRecord:
     """Submit a batch job.
 
     Raises:
-        Refusal: something that it names is not there (404), or it asks for what cannot be.
+        ServiceError: something that it names is not there (404), or it asks for what cannot be.
     """
     with replay.transaction(place.store) as it:
         world = ensure_workspace(it.db, place)
@@ -93,13 +93,13 @@ def _deployment(
     )
     if not name:
         text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
-        raise Refusal("NoDefaultDeployment", text)
+        raise Permanent("NoDefaultDeployment", text)
     found = records.require_resource(
         it.db, world, Address("batch-deployment", str(name), endpoint.address.name)
     )
     if found.state in ("Creating", "Failed"):
         text = f"The deployment `{name}` cannot take jobs: it is {found.state.lower()}."
-        raise Refusal("DeploymentNotReady", text, status=409)
+        raise Permanent("DeploymentNotReady", text, status=409)
     return found
 
 
@@ -111,7 +111,7 @@ def _compute(deployment: StoredResource, world: WorkspaceState) -> Address:
     if named is None or named.address is None or named.within(world.scope).scope is not None:
         name = deployment.address.name
         text = f"The deployment `{name}` names no cluster of this workspace that a job can run on."
-        raise Refusal("ComputeNotFound", text)
+        raise Permanent("ComputeNotFound", text)
     return named.address
 
 

@@ -36,7 +36,7 @@ def follow(
     ever happen.
 
     Raises:
-        Refusal: there is no such job (404).
+        ServiceError: there is no such job (404).
     """
     with place.store.look() as db:
         world = rows.workspace_state(db, place.scope, place.location)
@@ -59,7 +59,7 @@ def event_lines(place: WorkspaceHandle, name: str) -> Iterator[str]:
     for the same orders and seed, however long the writes before it took.
 
     Raises:
-        Refusal: there is no such job (404).
+        ServiceError: there is no such job (404).
     """
     view = records.get_job(place, name).view
     for event in _story(place, view):
@@ -89,7 +89,7 @@ def metrics(place: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
     "The re-started job will then append to the metrics": steps repeat from run to run.
 
     Raises:
-        Refusal: there is no such job (404), or it is none of training.
+        ServiceError: there is no such job (404), or it is none of training.
     """
     training = records.get_job(place, name).view.training
     if training is None:

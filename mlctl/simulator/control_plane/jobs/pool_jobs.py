@@ -18,7 +18,7 @@ def submit(
     """Submit a job that takes one VM for `duration` seconds.
 
     Raises:
-        Refusal: there is no such pool (404), or it asks for what cannot be.
+        ServiceError: there is no such pool (404), or it asks for what cannot be.
     """
     with replay.transaction(place.store) as it:
         world = ensure_workspace(it.db, place)
@@ -38,7 +38,7 @@ def set_tenancy(place: WorkspaceHandle, tenancy: SharedQueueSettings) -> None:
     """How the shared queue behaves.
 
     Raises:
-        Refusal: it makes no sense.
+        ServiceError: it makes no sense.
     """
     with replay.transaction(place.store) as it, records.translated_refusals(0):
         replay.command(it, SetSharedQueue(tenancy))

@@ -13,20 +13,15 @@ from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
+from mlctl.service_errors import CONFLICT, NotFound, Permanent
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.context import StoredResource
-from mlctl.simulator.control_plane.state.errors import (
-    CONFLICT,
-    NOT_FOUND,
-    Refusal,
-    bad,
-    conflict,
-)
+from mlctl.simulator.control_plane.state.errors import bad, conflict
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import views
-from mlctl.simulator.engine.commands import CancelJob, Command, Refused
+from mlctl.simulator.engine.commands import CancelJob, Command, EngineError
 from mlctl.simulator.engine.model import HOUR
 from mlctl.simulator.engine.state import World as Cloud
 from mlctl.simulator.engine.views import JobView
@@ -84,7 +79,7 @@ def get_job(place: WorkspaceHandle, name: str) -> JobRecord:
     """A job as it stands.
 
     Raises:
-        Refusal: there is none of that name (404).
+        ServiceError: there is none of that name (404).
     """
     with replay.current(place.store) as now, place.store.look() as db:
         world = rows.workspace_state(db, place.scope, place.location)
@@ -97,7 +92,7 @@ def list_jobs(
     """The jobs of the workspace (of an endpoint, of a deployment), the newest first.
 
     Raises:
-        Refusal: there is no such endpoint or deployment (404).
+        ServiceError: there is no such endpoint or deployment (404).
     """
     with replay.current(place.store) as now, place.store.look() as db:
         world = rows.workspace_state(db, place.scope, place.location)
@@ -115,7 +110,7 @@ def cancel(place: WorkspaceHandle, name: str) -> JobRecord:
     """Cancel a job.
 
     Raises:
-        Refusal: there is none of that name (404), or it has ended already (409).
+        ServiceError: there is none of that name (404), or it has ended already (409).
     """
     with replay.transaction(place.store) as it:
         world = rows.workspace_state(it.db, place.scope, place.location)
@@ -129,13 +124,13 @@ def job_row(db: Connection, world: WorkspaceState, name: str) -> JobRow:
     """What was asked for.
 
     Raises:
-        Refusal: there is no job of that name (404).
+        ServiceError: there is no job of that name (404).
     """
     key = (name.casefold(), world.workspace)
     row = db.execute(_JOB + "WHERE key = ? AND workspace = ?", key).fetchone()
     if row is None:
         text = f"There is no job `{name}` in workspace {world.scope.workspace}."
-        raise Refusal("ResourceNotFound", text, status=NOT_FOUND)
+        raise NotFound("ResourceNotFound", text)
     return _row(row)
 
 
@@ -143,7 +138,7 @@ def add_job(db: Connection, world: WorkspaceState, row: JobRow) -> None:
     """Write a new job down.
 
     Raises:
-        Refusal: the name is taken for ever (409), or is none.
+        ServiceError: the name is taken for ever (409), or is none.
     """
     if not _NAME.fullmatch(row.name):
         rule = "1 to 255 letters, digits, `-` and `_`, starting with a letter or digit"
@@ -166,7 +161,7 @@ def submit(
     """Write a new job down and have the engine take it.
 
     Raises:
-        Refusal: the name is none or taken, or the engine does not take it.
+        ServiceError: the name is none or taken, or the engine does not take it.
     """
     add_job(it.db, world, row)
     with translated_refusals(world.workspace):
@@ -184,12 +179,12 @@ def require_resource(db: Connection, world: WorkspaceState, address: Address) ->
     """A resource that a job needs.
 
     Raises:
-        Refusal: there is none (404), or it is about to go.
+        ServiceError: there is none (404), or it is about to go.
     """
     there = rows.find(db, world.workspace, address)
     if there is None or there.state == "Deleting":
         text = f"There is no {address} in workspace {world.scope.workspace}."
-        raise Refusal("ResourceNotFound", text, status=NOT_FOUND)
+        raise NotFound("ResourceNotFound", text)
     return there
 
 
@@ -198,12 +193,12 @@ def translated_refusals(workspace: int, status: int = 400) -> Iterator[None]:
     """The border where the engine's refusals become the service's, under their own names."""
     try:
         yield
-    except Refused as refused:
+    except EngineError as refused:
         text = str(refused).replace(f"`{workspace}/", "`")
         first = text.partition(" ")[0]
         text = text + "." if "_" in first else f"{text[:1].upper()}{text[1:]}."  # `p_unusable`
         code = "Conflict" if status == CONFLICT else "BadArgument"
-        raise Refusal(code, text, status=status) from None
+        raise Permanent(code, text, status=status) from None
 
 
 def measurements(view: JobView) -> dict[str, Data]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mlctl.kinds.address import Address, Reference
 from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import (
     batch_jobs,
@@ -22,7 +23,7 @@ from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.service import ensure_workspace
 from mlctl.simulator.control_plane.state.context import Catalog
-from mlctl.simulator.control_plane.state.errors import Refusal, bad
+from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.commands import SubmitTraining
@@ -52,7 +53,7 @@ def create(place: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
     """Submit a training job.
 
     Raises:
-        Refusal: something that it names is not there (404), or it asks for what cannot be.
+        ServiceError: something that it names is not there (404), or it asks for what cannot be.
     """
     work.check(asked.load)
     with replay.transaction(place.store) as it:
@@ -116,7 +117,7 @@ def _compute(world: WorkspaceState, properties: Mapping[str, Data]) -> Address |
         return None
     named = Reference.parse(batch_jobs.reference_text(text), "compute")
     if named is None or named.address is None or named.within(world.scope).scope is not None:
-        raise Refusal("ComputeNotFound", f"`{text}` is no cluster of this workspace.", status=404)
+        raise NotFound("ComputeNotFound", f"`{text}` is no cluster of this workspace.")
     return named.address
 
 

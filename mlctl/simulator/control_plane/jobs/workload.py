@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields, replace
 from math import inf, isfinite
 from sqlite3 import Connection
 
-from mlctl.simulator.control_plane.state.errors import Refusal, bad
+from mlctl.service_errors import NotFound
+from mlctl.simulator.control_plane.state.errors import bad
 
 DEFAULT_NAME = "default"  # the workload of jobs that name none
 _SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")
@@ -59,7 +60,7 @@ def check(load: Workload) -> None:
     """See that every figure makes sense.
 
     Raises:
-        Refusal: one does not.
+        ServiceError: one does not.
     """
     for slot in fields(load):
         value = getattr(load, slot.name)
@@ -89,13 +90,13 @@ def get(db: Connection, name: str) -> Workload:
     """`find`, where there must be one.
 
     Raises:
-        Refusal: there is none (404); says which there are.
+        ServiceError: there is none (404); says which there are.
     """
     found = find(db, name)
     if found is None:
         known = ", ".join(f"`{one}`" for one in names(db))
         text = f"There is no workload `{name}`; there is: {known}."
-        raise Refusal("WorkloadNotFound", text, status=404)
+        raise NotFound("WorkloadNotFound", text)
     return found
 
 

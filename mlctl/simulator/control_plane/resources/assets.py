@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
-from mlctl.simulator.control_plane.state.errors import Refusal, bad, conflict
+from mlctl.simulator.control_plane.state.errors import bad, conflict
 
 # REST: name ^[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}$
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}")
@@ -37,7 +38,7 @@ def accept(
     """The body to store for a PUT of an asset version over `old`.
 
     Raises:
-        Refusal: the service would not take it; 409 where the version exists with another content.
+        ServiceError: refused; 409 where the version exists with another content.
     """
     if address.version is None:
         raise bad(f"`{address}` has no version.", "UserError")
@@ -78,5 +79,5 @@ def _hold(
     fixed = [("properties", name) for name in {*held, *properties} - _MAY_CHANGE - set(_OWN)]
     try:
         part.keep_immutable(ask, address, old, {"properties": properties}, sorted(fixed))
-    except Refusal as refusal:
+    except ServiceError as refusal:
         raise conflict(f"{refusal.message} Register another version instead.") from None

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from mlctl import pointer
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources import references
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
-from mlctl.simulator.control_plane.state.errors import Refusal, bad, busy
+from mlctl.simulator.control_plane.state.errors import bad, busy
 
 # "begin with letter, 3-32, letters+numbers, single dashes ok" (how-to-manage-quotas).
 _NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
@@ -32,7 +33,7 @@ def accept_endpoint(
     """The body to store for a PUT of a batch endpoint over `old`.
 
     Raises:
-        Refusal: the service would not take it.
+        ServiceError: the service would not take it.
     """
     _check_name(address, old, "endpoint")
     top, properties = part.read_body(body)
@@ -84,7 +85,7 @@ def accept_deployment(
     """The body to store for a PUT of a batch deployment over `old`.
 
     Raises:
-        Refusal: the service would not take it; 404 for what it names and is not there.
+        ServiceError: the service would not take it; 404 for what it names and is not there.
     """
     _check_name(address, old, "deployment")
     _check_parent(ask, address)
@@ -108,10 +109,9 @@ def _check_parent(ask: RequestContext, address: Address) -> None:
     above = address.up
     found = ask.find(above, None) if above else None
     if found is None:
-        raise Refusal(
+        raise NotFound(
             "ParentResourceNotFound",
             f"The batch endpoint `{address.parent}` of deployment `{address.name}` does not exist.",
-            status=404,
         )
     if found.state in ("Creating", "Deleting"):
         raise busy(found.address, found.state, 5.0)

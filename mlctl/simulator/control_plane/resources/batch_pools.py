@@ -14,11 +14,12 @@ from urllib.parse import urlsplit
 
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources import quota
 from mlctl.simulator.control_plane.state import clock, quota_usage
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
-from mlctl.simulator.control_plane.state.errors import Refusal, bad
+from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
 _NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
@@ -33,7 +34,7 @@ def accept(
     """The body to store for a PUT of `body` over `old`: Create Pool, or Resize Pool.
 
     Raises:
-        Refusal: the service would not take it.
+        ServiceError: the service would not take it.
     """
     if old is None and not _NAME.fullmatch(address.name):
         text = "3 to 32 letters, digits and single dashes, starting with a letter"
@@ -67,7 +68,7 @@ def refuse_crowded(
     """Hold a pool to the VMs that the account allows; one with as many as it has always passes.
 
     Raises:
-        Refusal: it asks for more.
+        ServiceError: it asks for more.
     """
     if address.kind != "batch-pool":
         return
@@ -78,7 +79,7 @@ def refuse_crowded(
     most = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
     if wanted > most and wanted > has:
         text = f"`{address}` asks for {wanted} VMs; the Batch Pool account allows {most} in a pool."
-        raise Refusal("PoolVmQuotaExceeded", text)
+        raise Permanent("PoolVmQuotaExceeded", text)
 
 
 def provision(db: Connection, operation: int) -> None:
@@ -97,7 +98,7 @@ def _billing_plan(ask: RequestContext, url: Data) -> str:
     plan that is nobody can know from here, so its name is made up.
 
     Raises:
-        Refusal: it is no such URL.
+        ServiceError: it is no such URL.
     """
     parts = urlsplit(url) if isinstance(url, str) else None
     if parts is None or parts.scheme != "https" or not parts.path.lower().endswith("/swagger.json"):

@@ -23,7 +23,7 @@ def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data
     """A copy of `body` without the service's own keys and without nulls, and its `properties`.
 
     Raises:
-        Refusal: it is no JSON object with `properties`.
+        ServiceError: it is no JSON object with `properties`.
     """
     try:
         copy = json.loads(json.dumps(body, allow_nan=False))
@@ -38,7 +38,7 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
     """The object called `name`, empty where there is none; nulls are read as absent.
 
     Raises:
-        Refusal: it is something else than an object.
+        ServiceError: it is something else than an object.
     """
     value = holder.get(name)
     if value is None:
@@ -88,7 +88,7 @@ def enum_value(value: Data, words: Iterable[str], what: str) -> str:
     """The service's spelling of an enum value, matched without case.
 
     Raises:
-        Refusal: it is none of `words`.
+        ServiceError: it is none of `words`.
     """
     for spelling in words:
         if isinstance(value, str) and value.casefold() == spelling.casefold():
@@ -100,7 +100,7 @@ def whole_number(value: Data, least: int, what: str, most: int = 2**31 - 1) -> i
     """`value` as a whole number between two bounds.
 
     Raises:
-        Refusal: it is something else.
+        ServiceError: it is something else.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
         raise bad(f"`{what}` must be a whole number, not `{value}`.")
@@ -121,7 +121,7 @@ def duration(value: Data, what: str) -> str:
     """An ISO 8601 duration, respelt in seconds: `PT2M` comes back as `PT120S`.
 
     Raises:
-        Refusal: it is no duration.
+        ServiceError: it is no duration.
     """
     match = _DURATION.fullmatch(value) if isinstance(value, str) else None
     if not match or value[-1] in "PTpt":
@@ -134,7 +134,7 @@ def text_map(holder: Mapping[str, Data], what: str, *, empty: bool = True) -> di
     """The map of texts called `what`, in the service's order: by key.
 
     Raises:
-        Refusal: it is no map, or holds a null or (unless `empty`) an empty value.
+        ServiceError: it is no map, or holds a null or (unless `empty`) an empty value.
     """
     given = holder.get(what, {})
     if not isinstance(given, dict):
@@ -165,7 +165,7 @@ def normalize_location(ask: RequestContext, top: dict[str, Data], default: str) 
     """Put the region of a body in the service's form.
 
     Raises:
-        Refusal: there is no such region.
+        ServiceError: there is no such region.
     """
     top["location"] = region_name(top.get("location") or default)
     if top["location"] not in ask.catalog.regions() and top["location"] != ask.location:
@@ -204,7 +204,7 @@ def normalize_identity(ask: RequestContext, address: Address, top: dict[str, Dat
     """Put the managed identity of a body in the service's form, with the ids that only it knows.
 
     Raises:
-        Refusal: the type is unknown, or does not fit the identities given.
+        ServiceError: the type is unknown, or does not fit the identities given.
     """
     given = section(top, "identity")
     kind = enum_value(str(given.get("type", "None")).replace(" ", ""), _IDENTITIES, "identity type")
@@ -243,7 +243,7 @@ def keep_immutable(
     """Hold create-only fields to what they were; silence means no change.
 
     Raises:
-        Refusal: one was changed, and the cloud is set to refuse that (the code is unverified).
+        ServiceError: one was changed, and the cloud is set to refuse that (the code is unverified).
     """
     if old is None:
         return
@@ -287,7 +287,7 @@ def merge_properties(
     Origin: REST reference, "properties can be added, but not removed or altered".
 
     Raises:
-        Refusal: one was altered, and the cloud is set to refuse that.
+        ServiceError: one was altered, and the cloud is set to refuse that.
     """
     given = text_map(properties, "properties")
     held: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}

@@ -9,11 +9,12 @@ from mlctl import pointer
 from mlctl.catalog import limits
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.quota import Excess
 from mlctl.simulator.control_plane.state import quota_usage, rows
 from mlctl.simulator.control_plane.state.context import Catalog, StoredResource
-from mlctl.simulator.control_plane.state.errors import Refusal, busy, conflict
+from mlctl.simulator.control_plane.state.errors import busy, conflict
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import InUsePolicy
 
@@ -24,7 +25,7 @@ def refuse_busy(db: Connection, old: StoredResource | None, now: float) -> None:
     """One operation at a time on a resource.
 
     Raises:
-        Refusal: one is running; passing, with the time that it still takes.
+        ServiceError: one is running; passing, with the time that it still takes.
     """
     if old is not None and old.operation is not None:
         running = operations.find(db, old.operation)
@@ -35,7 +36,7 @@ def refuse_taken(db: Connection, world: WorkspaceState, address: Address, region
     """Names of computes and endpoints are unique in a region; the code is unverified.
 
     Raises:
-        Refusal: another workspace of the subscription has the name, or the endpoint is full.
+        ServiceError: another workspace of the subscription has the name, or the endpoint is full.
     """
     if address.kind in ("compute", "batch-endpoint"):
         other = rows.name_owner(db, world, address, region)
@@ -46,7 +47,7 @@ def refuse_taken(db: Connection, world: WorkspaceState, address: Address, region
         most = limits.DEPLOYMENTS_PER_ENDPOINT
         if rows.count_siblings(db, world.workspace, address) >= most:
             text = f"The endpoint `{address.parent}` has reached its limit of {most} deployments."
-            raise Refusal("QuotaExceeded", text)
+            raise Permanent("QuotaExceeded", text)
 
 
 def excess_of(
@@ -71,7 +72,7 @@ def refuse_used(db: Connection, world: WorkspaceState, old: StoredResource) -> N
     """A default deployment stays, and so does what deployments name (an assumption; a setting).
 
     Raises:
-        Refusal: it is one of these.
+        ServiceError: it is one of these.
     """
     address = old.address
     endpoint = rows.find(db, world.workspace, address.up) if address.up else None

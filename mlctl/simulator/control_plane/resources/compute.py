@@ -65,7 +65,7 @@ def accept(
     """The body to store for a PUT of `body` over `old`.
 
     Raises:
-        Refusal: the service would not take it.
+        ServiceError: the service would not take it.
     """
     if old is None and not _NAME.fullmatch(address.name):
         raise bad(

@@ -13,9 +13,9 @@ from functools import lru_cache
 from mlctl.catalog import limits
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.state.context import Catalog
-from mlctl.simulator.control_plane.state.errors import Refusal
 
 LOW_PRIORITY, TOTAL, COMPUTES = "low_priority", "total", "computes"
 ENDPOINTS, DEPLOYMENTS = "endpoints", "deployments"
@@ -85,15 +85,15 @@ class Excess:
     taken: int
     asked: int
 
-    def refusal(self, body: Mapping[str, Data]) -> Refusal:
+    def error(self, body: Mapping[str, Data]) -> ServiceError:
         """What the service says to the resource that asks."""
         if self.pool == BATCH_POOLS:
             text = f"The Batch Pool account has reached its limit of pools ({self.limit})."
-            return Refusal("PoolQuotaExceeded", text)
+            return Permanent("PoolQuotaExceeded", text)
         if self.pool in (COMPUTES, ENDPOINTS, DEPLOYMENTS):
             where = f" in region {self.region}" if self.region else ""
             text = f"The subscription has reached its limit of {self.limit} {self.pool}{where}."
-            return Refusal("QuotaExceeded", text)
+            return Permanent("QuotaExceeded", text)
         scale = body["properties"]["properties"]["scaleSettings"]
         most, least = scale["maxNodeCount"], scale["minNodeCount"]
         each, left = self.asked // most, max(self.limit - self.taken, 0)
@@ -104,9 +104,9 @@ class Excess:
                 f"{quota} and cannot accommodate for at least {least} requested managed compute"
                 f" nodes which maps to {least * each} vCPUs."
             )
-            return Refusal("ClusterMinNodesExceedCoreQuota", text)
+            return Permanent("ClusterMinNodesExceedCoreQuota", text)
         text = (
             f"{quota} in region {self.region}, of which clusters claim {self.taken}:"
             f" {most} nodes of {each} vCPUs need {self.asked}, {left} are left."
         )
-        return Refusal("ClusterCoreQuotaReached", text)
+        return Permanent("ClusterCoreQuotaReached", text)

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.kinds.address import LATEST, Address, Reference, Scope
 from mlctl.pointer import Data, Pointer
+from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.context import RequestContext
-from mlctl.simulator.control_plane.state.errors import Refusal, bad
+from mlctl.simulator.control_plane.state.errors import bad
 
 # Where a deployment names other resources, and of which kind.
 REFERENCE_FIELDS: tuple[tuple[Pointer, str], ...] = (
@@ -24,7 +25,7 @@ def resolve(ask: RequestContext, text: Data, kind: str) -> str:
     """The full id of what `text` names; no version is the newest, registry URIs stay as written.
 
     Raises:
-        Refusal: it is no reference, or nothing has that name (status 404).
+        ServiceError: it is no reference, or nothing has that name (status 404).
     """
     references_of = _parse(text, kind)
     if references_of is None:
@@ -38,14 +39,13 @@ def resolve(ask: RequestContext, text: Data, kind: str) -> str:
     )
     found = ask.find(references_of.address, other)
     if found is None:
-        raise Refusal(
+        raise NotFound(
             f"{kind.capitalize()}NotFound",
             f"The {kind} `{references_of.address}` that the request names "
             f"does not exist in workspace `{(other or ask.scope).workspace}`.",
-            status=404,
         )
     if found.state == "Deleting":
-        raise Refusal(
+        raise NotFound(
             f"{kind.capitalize()}NotFound",
             f"The {kind} `{references_of.address}` that the request names is being deleted.",
             status=404,

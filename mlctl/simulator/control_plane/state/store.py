@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
+from mlctl.service_errors import Permanent
+
 VERSION = 3
 APPLICATION = 0x6D6C6374  # "mlct": tells our files from other people's
 MEMORY = ":memory:"
@@ -99,8 +101,11 @@ TABLES = (
 )
 
 
-class StoreError(Exception):
+class LocalStateError(Permanent):
     """The state cannot be used: unreadable, not ours, or of a newer version. Says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("LocalState", message, status=500)
 
 
 class Store:
@@ -110,7 +115,7 @@ class Store:
         """Open the state at `path` (`:memory:` for none), making it where it is missing.
 
         Raises:
-            StoreError: it cannot be read, is not a state of ours, or is of a newer version.
+            LocalStateError: it cannot be read, is not a state of ours, or is of a newer version.
         """
         self.path = str(path)
         self.memo: object = None  # what `journal` remembers of the state, to read it once only
@@ -128,7 +133,7 @@ class Store:
         """One write transaction: kept as a whole, or not at all when the block raises.
 
         Raises:
-            StoreError: the file cannot be written.
+            LocalStateError: the file cannot be written.
         """
         with self._lock:
             try:
@@ -148,7 +153,7 @@ class Store:
         """The connection for single reading statements; each sees one consistent state.
 
         Raises:
-            StoreError: the file cannot be read.
+            LocalStateError: the file cannot be read.
         """
         with self._lock:
             try:
@@ -172,7 +177,7 @@ def _make_folder(path: Path) -> None:
             (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as error:
         text = f"cannot make the folder `{folder}` for the local state: {error.strerror}"
-        raise StoreError(text) from error
+        raise LocalStateError(text) from error
 
 
 def _connected(path: str) -> sqlite3.Connection:
@@ -206,12 +211,12 @@ def _check_ours(connection: sqlite3.Connection, path: str) -> None:
         " FROM pragma_user_version, pragma_application_id"
     ).fetchone()
     if version > VERSION and application == APPLICATION:
-        raise StoreError(
+        raise LocalStateError(
             f"`{path}` was written by a newer mlctl (state version {version}, this one knows "
             f"{VERSION}): upgrade mlctl, or name another file."
         )
     if application != APPLICATION and (version or application or tables):
-        raise StoreError(f"`{path}` is a database of another program: name another file.")
+        raise LocalStateError(f"`{path}` is a database of another program: name another file.")
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
@@ -257,7 +262,7 @@ def _statements(script: str) -> Iterator[str]:
             text = ""
 
 
-def _explained(path: str, error: sqlite3.Error) -> StoreError:
+def _explained(path: str, error: sqlite3.Error) -> LocalStateError:
     text = str(error)
     if "locked" in text or "busy" in text:
         advice = f"another process has held it for {_BUSY_SECONDS:.0f} s: try again"
@@ -269,4 +274,4 @@ def _explained(path: str, error: sqlite3.Error) -> StoreError:
         advice = "it was closed"
     else:
         advice = "check that you may read and write this file, and that the disk is not full"
-    return StoreError(f"cannot use the local state `{path}` ({text}): {advice}.")
+    return LocalStateError(f"cannot use the local state `{path}` ({text}): {advice}.")

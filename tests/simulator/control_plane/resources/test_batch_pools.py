@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import Permanent
 from mlctl.catalog.limits import EVERYWHERE
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.render import resources
+from mlctl.service_errors import Permanent
 from tests.builders.workspace import SCOPE, actions, applied, cloud, codes, fields, planned, pool
 
 HERE = Address("batch-pool", "scoring-pool")

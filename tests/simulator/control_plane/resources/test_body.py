@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane.resources import body
-from mlctl.simulator.control_plane.state.errors import (
-    Refusal,
-)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +28,7 @@ def test_a_duration_is_respelt_in_seconds(written: str, respelt: str) -> None:
 
 @pytest.mark.parametrize("wrong", ["P", "PT", "P1DT", "2m", "00:02:00", 120, None, "", "PT-1S"])
 def test_what_is_no_duration_is_refused(wrong: object) -> None:
-    with pytest.raises(Refusal, match="`idle` must be an ISO 8601 duration"):
+    with pytest.raises(ServiceError, match="`idle` must be an ISO 8601 duration"):
         body.duration(wrong, "idle")
 
 
@@ -42,5 +40,5 @@ def test_a_respelt_duration_stays_as_it_is(seconds: int) -> None:
 
 @pytest.mark.parametrize("wrong", [True, "3", 1.5, None, 0, 11])
 def test_what_is_no_whole_number_between_the_bounds_is_refused(wrong: object) -> None:
-    with pytest.raises(Refusal, match="`nodes` must be"):
+    with pytest.raises(ServiceError, match="`nodes` must be"):
         body.whole_number(wrong, 1, "nodes", most=10)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from mlctl.kinds.address import Address
-from mlctl.simulator.control_plane.state.errors import (
-    Refusal,
-    bad,
-    busy,
-    conflict,
-)
+from mlctl.simulator.control_plane.state.errors import bad, busy, conflict
 
 
-def test_refusals_that_pass_say_so() -> None:
-    address = Address("compute", "cpu")
-    assert busy(address, "Creating", 3).passing
-    assert Refusal("Busy", "", status=429).passing
-    assert Refusal("Broken", "", status=503).passing
-    assert not bad("no").passing
-    assert not conflict("no").passing
+def test_the_service_says_when_a_running_operation_will_have_ended() -> None:
+    assert busy(Address("compute", "cpu"), "Creating", 3).retry_after == 3
+
+
+def test_other_refusals_have_the_status_that_they_say() -> None:
+    assert (bad("no").status, conflict("no").status) == (400, 409)

@@ -1,0 +1,109 @@
+"""The one family of errors for "the service says no".
+
+The simulated cloud raises them, the emulator writes them as ARM's JSON, the azure backend reads
+them from ARM's answers, and everything above handles them in the same way.
+"""
+
+from __future__ import annotations
+
+BAD_REQUEST, NOT_FOUND, CONFLICT, THROTTLED = 400, 404, 409, 429
+# Statuses after which asking again may help.
+TRANSIENT_STATUSES = frozenset({408, THROTTLED, 500, 502, 503, 504})
+TIMED_OUT = "TimedOut"  # the code of what took longer than it may
+
+
+class ServiceError(Exception):
+    """A request was refused: a code and a message in the service's own words.
+
+    `status` is the HTTP status that the answer had or would have; `target` is what ARM says that
+    the error is about; `details` are the further messages of ARM's `error.details`; `request_id`
+    finds the request in the service's logs. `str()` is `(code) message`.
+    """
+
+    default_status = BAD_REQUEST
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int | None = None,
+        target: str | None = None,
+        details: tuple[str, ...] = (),
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(f"({code}) {message}")
+        self.code = code
+        self.message = message
+        self.status = self.default_status if status is None else status
+        self.target = target
+        self.details = details
+        self.request_id = request_id
+
+
+class Permanent(ServiceError):
+    """Asking again will not help."""
+
+
+class NotFound(Permanent):
+    """There is no such resource (status 404)."""
+
+    default_status = NOT_FOUND
+
+
+class Transient(ServiceError):
+    """Asking again may help, after `retry_after` seconds where the service says so.
+
+    `ambiguous` says that the request may have been carried out although no answer came
+    (a time-out, a lost connection): read back before calling it failed.
+    """
+
+    default_status = 503
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int | None = None,
+        target: str | None = None,
+        details: tuple[str, ...] = (),
+        request_id: str | None = None,
+        retry_after: float | None = None,
+        ambiguous: bool = False,
+    ) -> None:
+        super().__init__(
+            code, message, status=status, target=target, details=details, request_id=request_id
+        )
+        self.retry_after = retry_after
+        self.ambiguous = ambiguous
+
+
+def from_status(
+    code: str,
+    message: str,
+    status: int,
+    *,
+    target: str | None = None,
+    details: tuple[str, ...] = (),
+    request_id: str | None = None,
+    retry_after: float | None = None,
+    ambiguous: bool = False,
+) -> ServiceError:
+    """The error of an answer with this status, of the class that its callers go by.
+
+    An answer that says when to ask again is `Transient`, whatever its status.
+    """
+    if ambiguous or retry_after is not None or status in TRANSIENT_STATUSES:
+        return Transient(
+            code,
+            message,
+            status=status,
+            target=target,
+            details=details,
+            request_id=request_id,
+            retry_after=retry_after,
+            ambiguous=ambiguous,
+        )
+    kind = NotFound if status == NOT_FOUND else Permanent
+    return kind(code, message, status=status, target=target, details=details, request_id=request_id)

@@ -1,0 +1,63 @@
+"""Errors there and back: the emulator writes them as ARM's JSON, the azure backend reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from mlctl.emulator.http.messages import LOST, UNCUT, HttpError, Response, refusal
+from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient
+
+pytest.importorskip("azure.core")
+
+from mlctl.backends.azure import errors
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response as the SDK's pipeline gives it."""
+
+    inner: Response
+    reason: str = ""
+
+    @property
+    def status_code(self) -> int:
+        return self.inner.status
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return dict(self.inner.headers)
+
+    def text(self) -> str:
+        return self.inner.body.decode()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Permanent("BadArgument", "`x` must be a number.", target="properties.x"),
+        Permanent("Conflict", "It is used by others.", status=409, details=("first", "second")),
+        NotFound("ResourceNotFound", "There is no such cluster."),
+        Transient("TooManyRequests", "Slow down.", status=429, retry_after=7.0),
+        Transient("OperationInProgress", "Wait.", status=409, retry_after=2.5),
+        Transient("InternalServerError", "Try again.", status=500, ambiguous=True),
+    ],
+    ids=lambda error: error.code,
+)
+def test_an_error_is_the_same_on_the_other_side(error: ServiceError) -> None:
+    again = errors.refused(Answer(refusal(error, "")))
+    assert (type(again), vars(again)) == (type(error), vars(error))
+
+
+def test_an_answer_that_was_lost_is_cut_before_its_first_byte() -> None:
+    lost = Transient("ConnectionLost", "No answer came.", status=504, ambiguous=True)
+    assert refusal(lost, "1").cut == LOST
+    assert refusal(Transient("Busy", "Later.", status=503), "1").cut is UNCUT
+
+
+def test_an_error_of_http_keeps_its_headers() -> None:
+    error = HttpError("MethodNotAllowed", "No.", status=405, headers={"allow": "GET"})
+    answer = refusal(error, "1")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET")
+    assert type(errors.refused(Answer(answer))) is Permanent
