@@ -6,7 +6,7 @@ from mlctl.assets.local_files import UNREADABLE
 from mlctl.config.loader import LOAD_RULES
 from mlctl.config.rules import RULES
 from mlctl.diagnostics import Rule
-from mlctl.planning.preflight.references import PLAN_RULES
+from mlctl.planning.preflight.checks import PLAN_RULES
 from mlctl.schema import SCHEMA_RULES
 from mlctl.source import SOURCE_RULES
 

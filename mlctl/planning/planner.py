@@ -17,7 +17,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import complete, decode, fingerprint, state
 from mlctl.planning.diff import differences
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
-from mlctl.planning.preflight import quota, references
+from mlctl.planning.preflight import checks, immutability, quota, references
 from mlctl.planning.refresh import LiveState, named_by
 from mlctl.pointer import Data, Pointer
 
@@ -37,11 +37,11 @@ def plan(
     chosen = _chosen(graph, targets, destroying=destroying)
     if destroying:
         changes = list(_removed(chosen, live_state))
-        rejections = list(references.removals(changes, live_state))
+        rejections = list(checks.deletion_rejections(changes, live_state))
     else:
         planner = _Planner(graph, live_state)
         changes = planner.changes(chosen)
-        rejections = [*planner.rejections, *references.refusals(changes, live_state)]
+        rejections = [*planner.rejections, *checks.rejections(changes, live_state)]
     changes.sort(key=lambda change: change.address)
     read = _read(changes, live_state, graph)
     waits = quota.waits(changes, live_state)
@@ -58,7 +58,7 @@ def removal(
     """The plan that deletes one live resource that no file declares, and its children."""
     changes = [Change(live.address, Action.DELETE, live=live, reason=ActionReason.REQUESTED)]
     changes += _children(changes, users)
-    rejections = references.removals(changes, LiveState(scope, "", known, used_by=users))
+    rejections = checks.deletion_rejections(changes, LiveState(scope, "", known, used_by=users))
     kind = kind_of(live.address)
     read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
     return Plan(backend, scope, tuple(changes), read, tuple(rejections))
@@ -176,7 +176,7 @@ class _Planner:
         ]
         fields += _repairs(live)
         change = Change(live.address, Action.UPDATE, tuple(fields), resource, wanted, live)
-        self.rejections.extend(references.altered(change, resource))
+        self.rejections.extend(immutability.altered(change, resource))
         return self._classified(change, resource, live, notes)
 
     def _classified(
@@ -192,7 +192,7 @@ class _Planner:
             reason = ActionReason.CANNOT_UPDATE
             return replace(change, action=Action.REPLACE, reason=reason)
         if resource.address.version is not None:
-            self.rejections.append(references.immutable_version(change, resource))
+            self.rejections.append(immutability.immutable_version(change, resource))
             return change
         new = resource.address.at(_next(change.address.version))
         return _created(new, resource, change.values, notes)

@@ -1,1 +1,1 @@
-"""What the backend would reject, found in the plan before anything is written."""
+"""Checks of a plan against the live state: what the backend would reject."""

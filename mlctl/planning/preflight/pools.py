@@ -1,4 +1,4 @@
-"""The limits of a Batch Pool account, found in the plan before anything is written."""
+"""The limits of a Batch Pool account."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _AT = ("vm_count",)
 
 
 def too_many(change: Change, resource: Resource, limit: Usage, more: int) -> Diagnostic:
-    """A pool beyond the number that the account may have."""
+    """More pools than the account allows."""
     return Diagnostic(
         POOL_LIMIT,
         f"Batch Pools are limited to {limit.limit} in this account; it has {limit.used}, and this"
@@ -42,7 +42,7 @@ def too_many(change: Change, resource: Resource, limit: Usage, more: int) -> Dia
 
 
 def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Pools that ask for more VMs than the account allows; those that only shrink pass."""
+    """Pools that would have more VMs than the account allows, and than they have now."""
     region, name = _VMS
     known = (one.limit for one in live_state.usage.get(region, ()) if one.family == name)
     most = next(known, None)
@@ -50,7 +50,7 @@ def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diag
         wanted = change.values.get(_AT) if change.address.kind == "batch-pool" else None
         if most is None or not isinstance(wanted, int) or change.resource is None:
             continue
-        if wanted > max(most, _had(change)):
+        if wanted > max(most, _live_vms(change)):
             yield Diagnostic(
                 POOL_LIMIT,
                 f"the VMs of a Batch Pool are limited to {most} in this account, and this one"
@@ -61,8 +61,8 @@ def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diag
             )
 
 
-def _had(change: Change) -> int:
-    """The VMs of the pool as it is; none where it is made anew."""
+def _live_vms(change: Change) -> int:
+    """The VMs of the live pool; 0 if it is created or replaced."""
     if change.live is None or change.action is Action.REPLACE:
         return 0
     had = pointer.get(change.live.body, ("properties", "vmCount"), 0)

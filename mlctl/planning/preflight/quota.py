@@ -1,4 +1,4 @@
-"""Quotas that a plan would exceed, and who waits for whom where one is tight."""
+"""Quotas that a plan would exceed, and the order of changes where a quota is nearly used up."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ QUOTA = Rule(
     "Manage and increase quotas; Create an Azure Machine Learning compute cluster, section Delete",
 )
 
-_Pool: TypeAlias = tuple[str, str]
+_QuotaId: TypeAlias = tuple[str, str]  # the region, and the name that `Usage` has for it
 
 
 def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Each quota that the plan as a whole would exceed, at everything that asks for more."""
-    for pool, moves in _moves(changes, live_state).items():
-        limit, more = _limit(pool, live_state), sum(move.more for move in moves)
+    """Each quota that the plan as a whole would exceed, at every change that asks for more."""
+    for quota, shares in _shares(changes, live_state).items():
+        limit, more = _limit(quota, live_state), sum(share.more for share in shares)
         if limit is None or limit.limit is None or limit.used + more <= limit.limit:
             continue
-        for change in (move.change for move in moves if move.asks):
+        for change in (share.change for share in shares if share.asks):
             if change.resource is not None:
-                if pool == pools.POOLS:
+                if quota == pools.POOLS:
                     yield pools.too_many(change, change.resource, limit, more)
                 else:
-                    yield _over(change, change.resource, pool, limit, more)
+                    yield _over(change, change.resource, quota, limit, more)
 
 
 def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tuple[Address, ...]]:
-    """What must not grow before others have shrunk or gone, because a quota is tight."""
+    """For each resource that must wait for quota, the resources that give some back first."""
     found: dict[Address, tuple[Address, ...]] = {}
-    for pool, moves in _moves(changes, live_state).items():
-        limit = _limit(pool, live_state)
+    for quota, shares in _shares(changes, live_state).items():
+        limit = _limit(quota, live_state)
         if limit is None or limit.limit is None:
             continue
-        growth = sum(move.more for move in moves if move.more > 0)
-        asking = [move.change.address for move in moves if move.asks]
-        freed = [move.change.address for move in moves if move.more < 0]
+        growth = sum(share.more for share in shares if share.more > 0)
+        asking = [share.change.address for share in shares if share.asks]
+        freed = [share.change.address for share in shares if share.more < 0]
         if limit.used + growth > limit.limit:
             for address in asking:
                 others = (one for one in freed if one != address)
@@ -65,8 +65,10 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
     return {address: freed for address, freed in found.items() if freed}
 
 
-def _over(change: Change, resource: Resource, pool: _Pool, limit: Usage, more: int) -> Diagnostic:
-    region, family = pool
+def _over(
+    change: Change, resource: Resource, quota: _QuotaId, limit: Usage, more: int
+) -> Diagnostic:
+    region, family = quota
     counted = family == "computes"
     what = {
         "computes": "computes",
@@ -88,16 +90,17 @@ def _over(change: Change, resource: Resource, pool: _Pool, limit: Usage, more: i
     )
 
 
-def _limit(pool: _Pool, live_state: LiveState) -> Usage | None:
-    region, family = pool
+def _limit(quota: _QuotaId, live_state: LiveState) -> Usage | None:
+    region, family = quota
     return next((one for one in live_state.usage.get(region, ()) if one.family == family), None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Move:
-    """How much `more`, or less, of a quota a change takes.
+class _Share:
+    """How much `more`, or less (negative), of a quota a change takes.
 
-    It `asks` for it where it grows, and where it is made anew: what was given back is not kept.
+    It `asks` for quota if it grows, or is created or replaced: a replacement gives its share back
+    first, and somebody else may take it.
     """
 
     change: Change
@@ -105,22 +108,23 @@ class _Move:
     asks: bool
 
 
-def _moves(changes: Sequence[Change], live_state: LiveState) -> dict[_Pool, list[_Move]]:
-    """What every change of a cluster or a Batch Pool means for each quota."""
-    found: dict[_Pool, list[_Move]] = defaultdict(list)
+def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[_QuotaId, list[_Share]]:
+    """What the changes take of each quota."""
+    found: dict[_QuotaId, list[_Share]] = defaultdict(list)
     for change in changes:
         if change.action is not Action.NO_OP and change.address.kind in ("compute", "batch-pool"):
             had, wanted = _claims(change, live_state)
-            for pool in sorted(had.keys() | wanted.keys()):
-                more = wanted.get(pool, 0) - had.get(pool, 0)
-                made = change.action in (Action.CREATE, Action.REPLACE)
-                anew = made and wanted.get(pool, 0) > 0
-                if more or anew:
-                    found[pool].append(_Move(change, more, more > 0 or anew))
+            for quota in sorted(had.keys() | wanted.keys()):
+                more = wanted.get(quota, 0) - had.get(quota, 0)
+                created = change.action.creates and wanted.get(quota, 0) > 0
+                if more or created:
+                    found[quota].append(_Share(change, more, more > 0 or created))
     return found
 
 
-def _claims(change: Change, live_state: LiveState) -> tuple[dict[_Pool, int], dict[_Pool, int]]:
+def _claims(
+    change: Change, live_state: LiveState
+) -> tuple[dict[_QuotaId, int], dict[_QuotaId, int]]:
     """What a resource holds of the quotas, and what it would hold after the change."""
     live = change.live or live_state.deleting.get(change.address)
     if change.address.kind == "batch-pool":
@@ -137,7 +141,7 @@ def _claims(change: Change, live_state: LiveState) -> tuple[dict[_Pool, int], di
     return held, _cores({**kept, **change.values}, live_state.location)
 
 
-def _cores(values: Mapping[Pointer, Data], location: str) -> dict[_Pool, int]:
+def _cores(values: Mapping[Pointer, Data], location: str) -> dict[_QuotaId, int]:
     """Cores by quota: one number for low priority, family and total for dedicated; one compute."""
     region = str(values.get(("location",), location)).replace(" ", "").lower()
     known, nodes = catalog.find_size(str(values.get(("size",)))), values.get(("max_instances",))

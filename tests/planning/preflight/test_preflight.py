@@ -9,7 +9,7 @@ from mlctl.config import graph
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
 from mlctl.planning.planner import removal
-from mlctl.planning.preflight import quota, references
+from mlctl.planning.preflight import checks, quota
 from mlctl.planning.refresh import find_users, refresh
 from tests.builders.workspace import (
     SCOPE,
@@ -187,7 +187,7 @@ def test_what_is_deleted_makes_room_for_what_waits_for_it() -> None:
     world = refresh(built, backend)
     (old,) = planned(backend, spot("a-cluster", 20), destroying=True).plan.changes
     (new,) = planned(backend, spot("b-cluster", 20)).plan.changes
-    assert list(references.refusals([old, new], world)) == []
+    assert list(checks.rejections([old, new], world)) == []
     assert quota.waits([old, new], world) == {new.address: (old.address,)}
 
 

@@ -1,0 +1,56 @@
+"""Values that the service does not let change: the content of versions, set properties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl import pointer
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds.resource import Resource
+from mlctl.planning.model import Change
+
+VERSION_TAKEN = Rule(
+    "MLC403",
+    "immutable-version",
+    Severity.ERROR,
+    "a version that exists already has other content",
+    "The content of a version of a model or an environment never changes; only its description and"
+    " tags do.",
+    "Give the new content a new `version`, or leave `version` out to have the next one made.",
+)
+ALTERED = Rule(
+    "MLC404",
+    "altered-property",
+    Severity.ERROR,
+    "a property that the service does not let change",
+    "The `properties` of endpoints and deployments can be added, but not removed or altered.",
+    "Keep the value that is there, or use another key.",
+    "Azure REST API: EndpointPropertiesBase.properties",
+)
+
+
+def immutable_version(change: Change, resource: Resource) -> Diagnostic:
+    """New content for a version that exists."""
+    fixed = [one for one in change.fields if one.forces_replacement]
+    names = ", ".join(f"`{pointer.dotted(one.at)}`" for one in fixed)
+    return Diagnostic(
+        VERSION_TAKEN,
+        f"{change.address} exists with another {names}; the content of a version never changes",
+        resource.label(("version",)),
+        hint="give the new content a new `version`",
+        address=str(change.address),
+    )
+
+
+def altered(change: Change, resource: Resource) -> Iterator[Diagnostic]:
+    """Add-only properties with another value than the one that is there."""
+    for one in change.fields:
+        field = resource.form.field(one.at[:-1])
+        if field is not None and field.additive and one.before is not None:
+            yield Diagnostic(
+                ALTERED,
+                f"`{pointer.dotted(one.at)}` is {one.before!r} and cannot be altered",
+                resource.label(one.at),
+                hint=f"write {one.before!r}, or use another key",
+                address=str(change.address),
+            )

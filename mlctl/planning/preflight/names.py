@@ -1,0 +1,33 @@
+"""Names that must be unique in their region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.planning.model import Change
+from mlctl.planning.refresh import LiveState
+
+NAME_TAKEN = Rule(
+    "MLC406",
+    "name-taken",
+    Severity.ERROR,
+    "a name that must be unique in its region belongs to somebody else",
+    "Names of computes and endpoints are unique within an Azure region, across workspaces.",
+    "Choose another name.",
+    "Create an Azure Machine Learning compute cluster: Compute name",
+)
+
+
+def taken(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
+    """Names of new resources that somebody else in the region has."""
+    for change in changes:
+        who = live_state.taken.get(change.address)
+        if who is not None and change.action.creates and change.resource:
+            yield Diagnostic(
+                NAME_TAKEN,
+                f"the name `{change.address.name}` is taken in its region: {who}",
+                change.resource.label(("name",)),
+                hint="choose another name",
+                address=str(change.address),
+            )
