@@ -7,7 +7,7 @@ import pytest
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import Job, Jobs, SupportsJobs
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
+from mlctl.workload import DEFAULT_NAME, Workload
 from tests.contract.test_contract import CPU, stage
 
 INPUT = {"inputData": {"x": {"jobInputType": "UriFolder", "uri": "https://host/data"}}}

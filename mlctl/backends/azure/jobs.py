@@ -23,7 +23,7 @@ from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
 from mlctl.service_errors import CONFLICT, NotFound, Permanent
-from mlctl.simulator.control_plane.jobs.workload import Workload
+from mlctl.workload import Workload
 
 _FRONT = "/mferp/managementfrontend"
 _LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it

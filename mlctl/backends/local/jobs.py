@@ -27,12 +27,12 @@ from mlctl.simulator.control_plane.jobs import (
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.training_jobs import TrainingRequest
-from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.metrics import Bucket
 from mlctl.simulator.engine.model import Parameter, SharedQueueSettings, Tier
 from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
+from mlctl.workload import Workload
 
 
 def nodes(place: WorkspaceHandle, cluster: Address) -> list[Node]:

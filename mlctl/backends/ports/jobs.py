@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol, runtime_checkable
 
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.jobs.workload import Workload
+from mlctl.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)

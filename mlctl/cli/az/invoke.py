@@ -20,7 +20,7 @@ from mlctl.cli.parser.flags import option
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
 from mlctl.kinds import Kind
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME
+from mlctl.workload import DEFAULT_NAME
 
 
 class InputType(StrEnum):

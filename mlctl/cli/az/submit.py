@@ -29,8 +29,8 @@ from mlctl.kinds import JOB, Resource, Scope
 from mlctl.kinds.values import complete, encode
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME
 from mlctl.source import dump
+from mlctl.workload import DEFAULT_NAME
 
 _CREATE = (
     option(

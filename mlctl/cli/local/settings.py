@@ -17,7 +17,7 @@ from mlctl.cli.parser.command import add, command
 from mlctl.cli.parser.flags import option
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME
+from mlctl.workload import DEFAULT_NAME
 
 _DELAYS = {
     "allocation": "From asking for a node to having it.",

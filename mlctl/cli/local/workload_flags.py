@@ -11,7 +11,7 @@ from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.flags import option
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
+from mlctl.workload import DEFAULT_NAME, Workload
 
 BATCH = (
     option(

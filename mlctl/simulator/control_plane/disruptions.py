@@ -12,7 +12,6 @@ from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, locks, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, workload
 from mlctl.simulator.control_plane.jobs.records import require_resource, translated_refusals
-from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.replay import EngineTransaction
 from mlctl.simulator.control_plane.state import rows
@@ -29,6 +28,7 @@ from mlctl.simulator.engine.commands import (
 from mlctl.simulator.engine.model import Parameter, SimulationSettings, Tier
 from mlctl.simulator.engine.nodes import UP_STATES
 from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
+from mlctl.workload import Workload
 
 
 def parameters(place: WorkspaceHandle) -> list[Parameter]:

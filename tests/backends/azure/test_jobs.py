@@ -8,7 +8,7 @@ import pytest
 
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
+from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import BASE, Azure, Credential, azure, emulated
 from tests.builders.emulator import WS, with_deployment
 from tests.builders.transport import InProcess

@@ -8,9 +8,9 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.metrics import USUAL
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.engine.processes import LossScript
+from mlctl.workload import Workload
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, says
 from tests.builders.simulated import cluster as body
 from tests.builders.simulated import deployment, endpoint, model

@@ -14,7 +14,8 @@ from mlctl.cli.az.invoke import InputType
 from mlctl.cli.parser.arguments import Flagged, UsageError
 from mlctl.cli.parser.tree import Option
 from mlctl.service_errors import Permanent, ServiceError
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_WORKLOAD, Workload, check
+from mlctl.simulator.control_plane.jobs.workload import DEFAULT_WORKLOAD, check
+from mlctl.workload import Workload
 
 
 def several(*words: str) -> list[Flagged]:

@@ -23,9 +23,9 @@ from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from mlctl.simulator.control_plane import replay
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
-from mlctl.simulator.control_plane.jobs.workload import Workload
 from mlctl.simulator.engine.commands import Preempt
 from mlctl.simulator.engine.processes import LossScript, Poisson
+from mlctl.workload import Workload
 from tests.builders.paths import ROOT
 from tests.builders.simulated import (
     BLUE,

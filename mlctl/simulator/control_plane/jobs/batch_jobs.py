@@ -15,7 +15,6 @@ from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import records
 from mlctl.simulator.control_plane.jobs import workload as work
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.service import ensure_workspace
 from mlctl.simulator.control_plane.state.context import StoredResource
@@ -24,6 +23,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.commands import SubmitBatch
 from mlctl.simulator.engine.model import BatchSpec, BatchWork
 from mlctl.simulator.engine.state import Cluster
+from mlctl.workload import DEFAULT_NAME, Workload
 
 _NEVER = 1e9  # seconds: the time-out of what has none
 _DEFAULT_COMPUTE = ("deploymentConfiguration", "settings", "default_compute")

@@ -18,7 +18,6 @@ from mlctl.simulator.control_plane.jobs import (
     workload as work,
 )
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_NAME, Workload
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.service import ensure_workspace
@@ -33,6 +32,7 @@ from mlctl.simulator.engine.model import (
     Tier,
     TrainingSpec,
 )
+from mlctl.workload import DEFAULT_NAME, Workload
 
 _SERVERLESS = "serverless"
 _USUAL_SIZE = "STANDARD_DS3_V2"  # A: the service chooses one by the quota that is left

@@ -1,4 +1,4 @@
-"""How much there is to do in a job, and how long it takes: what only a simulated cloud has to ask.
+"""The workloads of a simulated cloud: named, checked and stored.
 
 Nothing here is published by the service: each figure of `USUAL` is an assumption, there so that a
 job can be invoked by az's flags alone.
@@ -8,50 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from math import inf, isfinite
 from sqlite3 import Connection
 
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.errors import bad
-
-DEFAULT_NAME = "default"  # the workload of jobs that name none
-_SERVICE = ("seconds_per_file", "seconds_per_mini_batch", "times")
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """What is known of a job's work; None is "not said".
-
-    Batch jobs: `files` in the input, and the time of each file, of each mini-batch, or `times` of
-    one mini-batch after the other; `cv` spreads them, `fail_probability` is of each attempt.
-    Training jobs: steps, their time, the steps between checkpoints, the time to write one and to go
-    on from one. Times are seconds.
-    """
-
-    files: int | None = None
-    seconds_per_file: float | None = None
-    seconds_per_mini_batch: float | None = None
-    times: tuple[float, ...] | None = None
-    cv: float | None = None
-    fail_probability: float | None = None
-    steps: int | None = None
-    seconds_per_step: float | None = None
-    checkpoint_every: int | None = None
-    seconds_per_checkpoint: float | None = None
-    seconds_to_restore: float | None = None
-
-    def over(self, other: Workload) -> Workload:
-        """This, and where it says nothing the other.
-
-        One that says anything about the time of a mini-batch says all about it.
-        """
-        said = {slot.name: getattr(self, slot.name) for slot in fields(self)}
-        given = {name: value for name, value in said.items() if value is not None}
-        if any(name in given for name in _SERVICE):
-            given = {**dict.fromkeys(_SERVICE), **given}
-        return replace(other, **given)
-
+from mlctl.workload import DEFAULT_NAME, Workload
 
 DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
 
