@@ -48,10 +48,9 @@ Parallelism = Annotated[
 Output = Annotated[Format, typer.Option("--output", "-o", help="human, or json: one event a line.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "apply")(apply)
-    command(app, "destroy")(destroy)
+def register(app: typer.Typer, verb: str) -> None:
+    """Add `apply` or `destroy`."""
+    command(app, verb)(apply if verb == "apply" else destroy)
 
 
 def apply(

@@ -12,9 +12,8 @@ import typer
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.parser.arguments import Flagged, UsageError
-from mlctl.cli.parser.command import command
-from mlctl.cli.parser.flags import words_of
+from mlctl.cli.parser.arguments import TypedFlag, UsageError
+from mlctl.cli.parser.command import command, flag_values
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.scope import LOCATION, PARTS, Part, Settings, own_file, read_ini
 from mlctl.cli.session import Session
@@ -24,9 +23,9 @@ from mlctl.source.files import PROJECT_FILE
 _KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
 
 
-def register(app: typer.Typer) -> None:
+def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, "configure")(configure)
+    command(app, verb)(configure)
 
 
 def configure(
@@ -62,7 +61,7 @@ def configure(
     if defaults:
         _write(
             own_file(session.environment),
-            dict(map(_pair, words_of(cast("list[Flagged]", defaults)))),
+            dict(map(_pair, flag_values(cast("list[TypedFlag]", defaults)))),
         )
     if list_defaults is not None:
         fresh = Settings.read(Path(), session.environment)

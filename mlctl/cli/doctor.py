@@ -34,9 +34,9 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def register(app: typer.Typer) -> None:
+def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, "doctor")(doctor)
+    command(app, verb)(doctor)
 
 
 def doctor(

@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 
 
-def register(app: typer.Typer) -> None:
+def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, "explain")(explain)
+    command(app, verb)(explain)
 
 
 def explain(
@@ -30,5 +31,5 @@ def explain(
     try:
         session.out(render.explain(what, ALL_RULES))
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise InvalidValue(str(error)) from None
     return Exit.OK

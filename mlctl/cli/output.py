@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.session import Session
 from mlctl.kinds.kind import Columns
 from mlctl.planning.model import Plan
@@ -61,7 +62,7 @@ def print_data(
     `columns` are those of a table, unless a query made something else of the data.
 
     Raises:
-        typer.BadParameter: the query is no JMESPath.
+        InvalidValue: the query is no JMESPath.
     """
     from mlctl.render import resources, tables
 
@@ -97,7 +98,7 @@ def checked(query: str | None) -> None:
     """Find out that a query is none before anything happens.
 
     Raises:
-        typer.BadParameter: it is no JMESPath.
+        InvalidValue: it is no JMESPath.
     """
     if query is not None:
         compiled(query)
@@ -107,7 +108,7 @@ def compiled(query: str, flag: str = "--query") -> Any:
     """The query, ready to search: asked for before anything is written.
 
     Raises:
-        typer.BadParameter: it is no JMESPath.
+        InvalidValue: it is no JMESPath.
     """
     import jmespath
     from jmespath.exceptions import JMESPathError
@@ -115,4 +116,4 @@ def compiled(query: str, flag: str = "--query") -> Any:
     try:
         return jmespath.compile(query)
     except JMESPathError as error:
-        raise typer.BadParameter(f"{error}", param_hint=flag) from None
+        raise InvalidValue(f"{error}", flag=flag) from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mlctl.cli.examples import examples
 from mlctl.cli.parser import help as words
-from mlctl.cli.parser.tree import Node
+from mlctl.cli.parser.tree import CommandNode
 
 _HEAD = """\
 # Commands
@@ -19,25 +19,25 @@ by a test. Shell completion: `mlctl --install-completion`.
 _WIDTH = 100
 
 
-def commands(root: Node) -> str:
+def commands(root: CommandNode) -> str:
     """The page as Markdown."""
     return "\n".join([_HEAD, *_contents(root), "", *_pages(root)])
 
 
-def _contents(root: Node) -> Iterator[str]:
-    for name, node in root.nodes.items():
-        below = ", ".join(f"[{one}](#{_anchor(inner)})" for one, inner in node.nodes.items())
+def _contents(root: CommandNode) -> Iterator[str]:
+    for name, node in root.children.items():
+        below = ", ".join(f"[{one}](#{_anchor(inner)})" for one, inner in node.children.items())
         yield f"- [{name}](#{_anchor(node)})" + (f": {below}" if below else "")
 
 
-def _pages(node: Node) -> Iterator[str]:
+def _pages(node: CommandNode) -> Iterator[str]:
     title = " ".join(("mlctl", *node.path))
     whole = not node.path
     shown = words.text(node, examples(node.path), width=_WIDTH, whole=whole)
     yield f'## <a id="{_anchor(node)}"></a>{title}\n\n```text\n{shown}```\n'
-    for below in node.nodes.values():
+    for below in node.children.values():
         yield from _pages(below)
 
 
-def _anchor(node: Node) -> str:
+def _anchor(node: CommandNode) -> str:
     return "-".join(("mlctl", *node.path))

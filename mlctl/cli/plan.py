@@ -15,6 +15,7 @@ import typer
 from mlctl import planfile
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Ignore, Paths, Select, Strict, new_report
@@ -114,9 +115,9 @@ def _rendered(session: Session, plan: Plan, output: PlanFormat) -> str:
             )
 
 
-def register(app: typer.Typer) -> None:
+def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, "plan")(plan)
+    command(app, verb)(plan)
 
 
 def plan(
@@ -171,11 +172,11 @@ def _address(graph: Graph, text: str) -> Address:
     try:
         address = Address.parse(text)
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--target") from None
+        raise InvalidValue(str(error), flag="--target") from None
     if not graph.declared(address):
         declared = ", ".join(map(str, sorted(graph.resources)[:5]))
-        raise typer.BadParameter(
+        raise InvalidValue(
             f"`{text}` is not declared in these files; they declare {declared}",
-            param_hint="--target",
+            flag="--target",
         )
     return address

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import cast
 
 import typer
 
@@ -18,7 +17,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
 from mlctl.cli.scope import ScopeError
-from mlctl.cli.session import Flags, Session
+from mlctl.cli.session import GlobalArgs, Session
 from mlctl.cli.streams import OutputError
 from mlctl.kinds import KINDS
 from mlctl.service_errors import NotFound, ServiceError
@@ -26,111 +25,111 @@ from mlctl.service_errors import NotFound, ServiceError
 _PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift")
 # Flags with a value that may stand before the verb.
 _BEFORE = ("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w")
-# The base of what typer raises, wherever it keeps it; every one has format_message().
-_ParserError = cast("type[Exception]", typer.BadParameter.__mro__[2])
 _COMPLETION = "_MLCTL_COMPLETE"  # typer's variable
 _ISSUES = "https://github.com/mlctl/mlctl/issues"
 
 
-def run(words: Sequence[str]) -> int:
+def run(args: Sequence[str]) -> int:
     """Run a command line.
 
-    Returns the exit code; nothing gets out, but a traceback is shown under --debug.
+    Returns the exit code; no exception leaves, but a traceback is shown under --debug.
     """
     try:
-        code = _run(words)
+        code = _run(args)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _fail("Keyboard interrupt is captured.", Exit.ERROR)
     except Exception as error:  # noqa: BLE001  # the last place that can say what happened
-        return _ended(error, words)
+        return _explain(error, args)
     return code
 
 
-def _run(words: Sequence[str]) -> int:
-    """Read the words as az does, and run the command that they name."""
+def _run(args: Sequence[str]) -> int:
+    """Read the arguments as az does, and run the command that they name."""
     if _COMPLETION in os.environ:
-        return _complete(words)
-    verb = words[0] if words and words[0] in VERBS else None
+        return _complete(args)
+    verb = args[0] if args and args[0] in VERBS else None
     if verb in KINDS:
-        words = arguments.with_files(words, _read)
-    line = arguments.read(words, tree.read(build(verb)), ABSENT_FLAGS)
-    if line.completes:
-        return _complete(words)
-    if line.helps or line.node.run is None:
-        _help(line.node)
-        return Exit.OK if line.helps or not line.node.path else Exit.USAGE
+        args = arguments.expand_files(args, _read)
+    line = arguments.read(args, tree.read(build(verb)), ABSENT_FLAGS)
+    if line.wants_completion:
+        return _complete(args)
+    command = line.command
+    if line.wants_help or command.run is None:
+        _help(command)
+        return Exit.OK if line.wants_help or not command.path else Exit.USAGE
     try:
-        return line.node.run(**bind(line))
-    except _ParserError as error:
-        raise line.error(error.format_message()) from None  # type: ignore[attr-defined]
+        return command.run(**bind(line))
+    except arguments.InvalidValue as error:
+        raise arguments.usage_error(str(error), command) from None
 
 
-def _complete(words: Sequence[str]) -> int:
-    """What the shell asks for, or is told, to complete a line: the work of typer."""
+def _complete(args: Sequence[str]) -> int:
+    """Answer the shell that completes a line, or install that; typer does both."""
     command = typer.main.get_command(build())
-    return int(command.main([*words], prog_name="mlctl", standalone_mode=False) or 0)
+    return int(command.main([*args], prog_name="mlctl", standalone_mode=False) or 0)
 
 
-def _help(node: tree.Node) -> None:
-    """Help, in the shape of az's rather than the parser's."""
+def _help(command: tree.CommandNode) -> None:
+    """Print the help of a command or group."""
     from mlctl.cli.examples import examples
     from mlctl.cli.parser import help as page
 
-    session = Session(Flags())
-    shown = examples(node.path)
-    session.out(page.text(node, shown, width=session.width, color=session.color(sys.stdout)))
+    session = Session(GlobalArgs())
+    shown = examples(command.path)
+    session.out(page.text(command, shown, width=session.width, color=session.color(sys.stdout)))
 
 
 def _read(path: str) -> str:
     return sys.stdin.read() if path == "-" else Path(path).expanduser().read_text(encoding="utf-8")
 
 
-def _ended(error: Exception, words: Sequence[str]) -> Exit:
-    """Say why a command ended, and with which code."""
+def _explain(error: Exception, args: Sequence[str]) -> Exit:
+    """Print why a command ended; the exit code for that."""
     from mlctl.cli.az.update import UpdateError
     from mlctl.planfile import PlanFileError
 
     match error:
         case arguments.UsageError() | ScopeError():
-            said, code = str(error), _usage(words)
-        case PlanFileError(message=message, hint=hint):
-            said, code = f"{message}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
+            message, code = str(error), _usage_code(args)
+        case PlanFileError(message=what, hint=hint):
+            message, code = f"{what}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
         case ServiceError():
-            said = _refused(error)
-            code = _absent(words) if isinstance(error, NotFound) else Exit.ERROR
-        case OutputError() | UpdateError() | typer.Abort():
-            said, code = str(error) or "Aborted.", Exit.ERROR
+            message = _backend_message(error)
+            code = _not_found_code(args) if isinstance(error, NotFound) else Exit.ERROR
+        case OutputError() | UpdateError():
+            message, code = str(error), Exit.ERROR
         case _:
-            if "--debug" in words:
+            if "--debug" in args:
                 traceback.print_exception(error)
-            said, code = f"this is a bug in mlctl: {type(error).__name__}: {error}", Exit.BUG
-            said += f"\nRun it again with --debug for the traceback, and report it: {_ISSUES}"
-    return _fail(said, code)
+            message, code = f"this is a bug in mlctl: {type(error).__name__}: {error}", Exit.BUG
+            message += f"\nRun it again with --debug for the traceback, and report it: {_ISSUES}"
+    return _fail(message, code)
 
 
-def _refused(error: ServiceError) -> str:
-    """The backend's words, and what to do."""
+def _backend_message(error: ServiceError) -> str:
+    """What the backend says, and what to do about it."""
     from mlctl.render.advice import advice
 
     number = [f"request id: {error.request_id}"] if error.request_id else []
-    told = advice(error)
-    return "\n  ".join([str(error), *error.details, *number, *([f"hint: {told}"] if told else [])])
+    hint = advice(error)
+    return "\n  ".join([str(error), *error.details, *number, *([f"hint: {hint}"] if hint else [])])
 
 
-def _usage(words: Sequence[str]) -> Exit:
+def _usage_code(args: Sequence[str]) -> Exit:
     """Usage errors are 2 as in az, but 1 where 2 means "changes"."""
-    return Exit.ERROR if _plans(words) else Exit.USAGE
+    return Exit.ERROR if _is_plan_family(args) else Exit.USAGE
 
 
-def _absent(words: Sequence[str]) -> Exit:
-    """What is not there is 3 of the az-style verbs only: to the others it is an error."""
-    return Exit.ERROR if _plans(words) else Exit.NOT_FOUND
+def _not_found_code(args: Sequence[str]) -> Exit:
+    """A missing resource is 3 of the az-style verbs, and an error of the plan family."""
+    return Exit.ERROR if _is_plan_family(args) else Exit.NOT_FOUND
 
 
-def _plans(words: Sequence[str]) -> bool:
-    values = {after for flag, after in pairwise(words) if flag in _BEFORE}
-    verb = next((word for word in words if word in VERBS and word not in values), None)
+def _is_plan_family(args: Sequence[str]) -> bool:
+    """Whether the verb is one of the plan family; a flag's value before it is no verb."""
+    values = {after for flag, after in pairwise(args) if flag in _BEFORE}
+    verb = next((arg for arg in args if arg in VERBS and arg not in values), None)
     return verb in _PLAN_FAMILY
 
 

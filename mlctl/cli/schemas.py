@@ -12,7 +12,13 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 
-app = typer.Typer(help="The JSON Schemas of the documents, for editors.", no_args_is_help=True)
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="The JSON Schemas of the documents, for editors.")
+    command(group, "export")(export)
+    command(group, "list")(names)
+    app.add_typer(group, name=verb)
 
 
 def export(
@@ -37,7 +43,3 @@ def names(session: Session) -> Exit:
     """List the schemas."""
     session.out("\n".join(schema.names()))
     return Exit.OK
-
-
-command(app, "export")(export)
-command(app, "list")(names)

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, Any, TextIO
+
+import typer
 
 from mlctl.backends import open_backend
 from mlctl.backends.ports.backend import Backend, Options
@@ -21,38 +23,81 @@ from mlctl.kinds.address import Scope
 from mlctl.planning.model import Plan
 
 
+def _flag(*names: str, help: str, metavar: str | None = None, min: int | None = None) -> Any:  # noqa: A002
+    panel = "Global Arguments"
+    return typer.Option(*names, help=help, metavar=metavar, min=min, rich_help_panel=panel)
+
+
 @dataclass(frozen=True, slots=True)
-class Flags:
-    """What every command takes; None is "not said"."""
+class GlobalArgs:
+    """The flags of every command; None is "not given"."""
 
-    subscription: str | None = None
-    resource_group: str | None = None
-    workspace: str | None = None
-    backend: str | None = None
-    options: Options = Options()
-    only_show_errors: bool = False
-    verbose: bool = False
-    debug: bool = False
+    subscription: Annotated[
+        str | None, _flag("--subscription", metavar="ID", help="Name or id of the subscription.")
+    ] = None
+    resource_group: Annotated[
+        str | None,
+        _flag("--resource-group", "-g", metavar="NAME", help="Name of the resource group."),
+    ] = None
+    workspace: Annotated[
+        str | None, _flag("--workspace-name", "-w", metavar="NAME", help="Name of the workspace.")
+    ] = None
+    backend: Annotated[
+        str | None,
+        _flag("--backend", metavar="NAME", help="local (a simulated workspace) or azure."),
+    ] = None
+    auth: Annotated[
+        str | None,
+        _flag(
+            "--auth",
+            metavar="WAY",
+            help="Where tokens for Azure come from: default, cli, env, managed-identity,"
+            " workload-identity or browser.",
+        ),
+    ] = None
+    cloud: Annotated[
+        str | None,
+        _flag("--cloud", metavar="NAME", help="AzureCloud, AzureChinaCloud or AzureUSGovernment."),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        _flag(
+            "--timeout",
+            metavar="SECONDS",
+            min=1,
+            help="How long one operation on Azure may take; 1800 unless given.",
+        ),
+    ] = None
+    only_show_errors: Annotated[
+        bool, _flag("--only-show-errors", help="Only show errors, suppressing notes.")
+    ] = False
+    verbose: Annotated[bool, _flag("--verbose", help="Say more about what is done and why.")] = (
+        False
+    )
+    debug: Annotated[bool, _flag("--debug", help="Show the traceback of an internal error.")] = (
+        False
+    )
 
-    def over(self, other: Flags) -> Flags:
-        """These flags, and where they say nothing the other's (those given before the verb)."""
-        return Flags(
-            self.subscription or other.subscription,
-            self.resource_group or other.resource_group,
-            self.workspace or other.workspace,
-            self.backend or other.backend,
-            self.options.over(other.options),
-            self.only_show_errors or other.only_show_errors,
-            self.verbose or other.verbose,
-            self.debug or other.debug,
-        )
+    @property
+    def options(self) -> Options:
+        """How a backend is to be reached across the network, as far as flags say so."""
+        return Options(self.auth, self.cloud, self.timeout)
+
+    @property
+    def scope(self) -> dict[str, str | None]:
+        """The parts of the workspace's name, by those of `Scope`."""
+        return {
+            "subscription": self.subscription,
+            "resource_group": self.resource_group,
+            "workspace": self.workspace,
+        }
 
 
 @dataclass
 class Session:
     """What a command body works with."""
 
-    flags: Flags
+    flags: GlobalArgs
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
 
     @cached_property
@@ -85,13 +130,7 @@ class Session:
         Raises:
             ScopeError: it is not known.
         """
-        flags = self.flags
-        parts = {
-            "subscription": flags.subscription,
-            "resource_group": flags.resource_group,
-            "workspace": flags.workspace,
-        }
-        return self.settings.scope(self.backend_name, parts)
+        return self.settings.scope(self.backend_name, self.flags.scope)
 
     @property
     def options(self) -> Options:

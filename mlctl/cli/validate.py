@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
@@ -54,7 +55,7 @@ def new_report(ignore: list[str] | None, select: list[str] | None, *, strict: bo
     """A report that obeys the flags; each may hold several codes, separated by commas.
 
     Raises:
-        typer.BadParameter: one of them names no rule.
+        InvalidValue: one of them names no rule.
     """
     return Report(_codes("--ignore", ignore), _codes("--select", select), strict)
 
@@ -71,13 +72,13 @@ def _codes(flag: str, given: list[str] | None) -> frozenset[str]:
                     code, [word for rule in ALL_RULES for word in (rule.code, rule.name)]
                 )
                 hint = f"did you mean `{near}`?" if near else "docs/rules.md lists them"
-                raise typer.BadParameter(f"`{code}` is no rule: {hint}", param_hint=flag)
+                raise InvalidValue(f"`{code}` is no rule: {hint}", flag=flag)
     return codes
 
 
-def register(app: typer.Typer) -> None:
+def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, "validate")(validate)
+    command(app, verb)(validate)
 
 
 def validate(

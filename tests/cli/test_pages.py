@@ -21,7 +21,7 @@ from mlctl.cli.az.compatibility import (
 from mlctl.cli.examples import examples
 from mlctl.cli.parser import help as words
 from mlctl.cli.parser import tree
-from mlctl.cli.parser.tree import Node
+from mlctl.cli.parser.tree import CommandNode
 from tests.builders.paths import ROOT as CHECKOUT
 from tests.builders.shell import Run
 
@@ -43,8 +43,8 @@ def pages() -> dict[Path, str]:
     return made
 
 
-def every_node(node: Node) -> list[Node]:
-    return [node, *(below for one in node.nodes.values() for below in every_node(one))]
+def every_node(node: CommandNode) -> list[CommandNode]:
+    return [node, *(below for one in node.children.values() for below in every_node(one))]
 
 
 @pytest.mark.parametrize("page", ["cli.md", "az-compatibility.md"])
@@ -96,7 +96,7 @@ def test_the_data_has_every_command_and_flag_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize("node", every_node(ROOT), ids=lambda node: " ".join(("mlctl", *node.path)))
-def test_help_prints_the_page(node: Node, mlctl: Run) -> None:
+def test_help_prints_the_page(node: CommandNode, mlctl: Run) -> None:
     done = mlctl(*node.path, "--help")
     assert (done.code, done.out) == (0, words.text(node, examples(node.path), width=100))
 
@@ -106,7 +106,7 @@ def test_help_is_asked_for_by_h_too(mlctl: Run) -> None:
 
 
 def test_the_flags_of_a_cluster_are_grouped_as_az_groups_them() -> None:
-    panels = words.panels(ROOT.nodes["compute"].nodes["create"])
+    panels = words.panels(ROOT.children["compute"].children["create"])
     assert list(panels) == [
         *("Arguments", "AmlCompute Arguments", "ComputeInstance Arguments"),
         *("Global Policy Arguments", "Global Arguments"),
@@ -126,7 +126,7 @@ def test_defaults_are_named_where_silence_means_them(mlctl: Run) -> None:
 
 
 def test_help_fits_a_terminal() -> None:
-    node = ROOT.nodes["compute"].nodes["create"]
+    node = ROOT.children["compute"].children["create"]
     lines = words.text(node, (), width=80).splitlines()
     assert max(map(len, lines)) <= 80
 

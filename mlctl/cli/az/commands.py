@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 
 import typer
 
+from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import field_flags, read, wait
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import compiled
-from mlctl.cli.parser import flags
-from mlctl.cli.parser.command import add
-from mlctl.cli.parser.flags import option, switch
+from mlctl.cli.parser.command import add, option, switch
 from mlctl.cli.session import Session
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.flags import Flag
@@ -33,17 +32,17 @@ class Verb:
     text: str
 
 
-def group(kind_name: str) -> typer.Typer:
-    """The commands of a kind."""
+def register(app: typer.Typer, kind_name: str) -> None:
+    """Add the commands of a kind."""
     kind = KINDS[kind_name]
-    app = typer.Typer(help=f"Manage {_plural(kind)}.", no_args_is_help=True)
+    group = typer.Typer(help=f"Manage {_plural(kind)}.")
     for verb in _verbs(kind):
-        add(app, verb.name, _bound(verb, kind), _ordered(verb.own), verb.text)
+        add(group, verb.name, _bound(verb, kind), _ordered(verb.own), verb.text)
     if not kind.versioned:  # nothing runs on an asset
         from mlctl.cli.az import invoke
 
-        invoke.register(app, kind)
-    return app
+        invoke.register(group, kind)
+    app.add_typer(group, name=kind_name)
 
 
 def _bound(verb: Verb, kind: Kind) -> Callable[..., Exit]:
@@ -244,7 +243,7 @@ def _listing(kind: Kind) -> Iterator[inspect.Parameter]:
             "max_results",
             "--max-results",
             "-r",
-            kind=int | None,
+            type_=int | None,
             metavar="N",
             help="List no more than N.",
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from mlctl.cli.parser.tree import Node, Option
+from mlctl.cli.parser.tree import CommandNode, Option
 
 # Why a flag, or a whole command, is not here. A command line that uses the flag is told.
 _REGISTRY = (
@@ -140,7 +140,7 @@ def az_flags(text: str) -> list[AzFlag]:
     return [*own, *shared]
 
 
-def verdicts(root: Node, flags: Iterable[AzFlag]) -> Iterator[Verdict]:
+def verdicts(root: CommandNode, flags: Iterable[AzFlag]) -> Iterator[Verdict]:
     """How each flag stands.
 
     Raises:
@@ -232,7 +232,7 @@ def _row(one: Verdict) -> str:
     return f"| {one.flag.command} | {names} | {standing} | {one.why} |"
 
 
-def _has(node: Node, flag: AzFlag) -> bool:
+def _has(node: CommandNode, flag: AzFlag) -> bool:
     return any(
         set(flag.names) <= set(one.names) and _no_stricter(one, flag) for one in node.options
     )

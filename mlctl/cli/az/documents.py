@@ -13,9 +13,9 @@ from mlctl import pointer, schema, source
 from mlctl.assets.local_files import is_local
 from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.field_flags import field_of, values
+from mlctl.cli.az.field_values import read_only
 from mlctl.cli.az.overlay import COMMAND_LINE, Given, Value, lay, over
 from mlctl.cli.az.update import Touched, Update, UpdateError, Verb, update
-from mlctl.cli.parser.values import read_only
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
 from mlctl.kinds import Kind, Scope, kind_of
 from mlctl.kinds.field import Absent, Field, Form, Mutability
@@ -157,7 +157,7 @@ def _edited(
 def _updates(words: Mapping[str, Any]) -> list[Update]:
     """The generic update arguments, in the order in which they were typed."""
     found = [
-        (one.place, Update(verb, one.words))
+        (one.position, Update(verb, one.values))
         for name, verb in (("set_", Verb.SET), ("add", Verb.ADD), ("remove", Verb.REMOVE))
         for one in words.get(name) or ()
     ]

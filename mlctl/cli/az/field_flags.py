@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlctl import pointer, schema
+from mlctl.cli.az.field_values import coerce, fits, inside
 from mlctl.cli.az.overlay import Value
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.flags import option, words_of
+from mlctl.cli.parser.command import flag_values, option
 from mlctl.cli.parser.tree import ARGUMENTS, SWITCH
-from mlctl.cli.parser.values import coerce, fits, inside
 from mlctl.kinds import Kind
 from mlctl.kinds.flags import Flag
 from mlctl.pointer import Data, Pointer
@@ -35,11 +35,11 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
         yield option(
             flag.parameter,
             *flag.names,
-            kind=list[str] | None if _many(field) else str | None,
+            type_=list[str] | None if _many(field) else str | None,
             help=flag.help or " ".join(_help(field, defaults=defaults)),
             metavar=_metavar(field),
             panel=flag.panel or ARGUMENTS,
-            words=enumerated(field),
+            choices=enumerated(field),
         )
 
 
@@ -74,7 +74,7 @@ def _values(flag: Flag, typed: Any, field: Schema) -> Iterator[Value]:
     if not _many(field):
         yield _value(flag, flag.at, typed, field, typed)
         return
-    words, text = words_of(typed), " ".join(words_of(typed))
+    words, text = flag_values(typed), " ".join(flag_values(typed))
     if field.get("type") == "array":
         key = _LISTED_BY[str(flag.at[-1])]
         yield Value(flag.at, [{key: word} for word in words], flag.names[0], text)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from mlctl import pointer, source
+from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import Update, Verb, update
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.flags import words_of
-from mlctl.cli.parser.values import fits
+from mlctl.cli.parser.command import flag_values
 from mlctl.diagnostics import Report
 from mlctl.kinds.codec import iso
 from mlctl.pointer import Data
@@ -55,7 +55,7 @@ def document(words: Words) -> dict[str, Data]:
     for flag in ("job_name", "experiment_name", "mini_batch_size", "instance_count"):
         if words.get(flag) is not None:
             data[flag.removeprefix("job_") if flag == "job_name" else flag] = words[flag]
-    update(data, [Update(Verb.SET, tuple(words_of(words.get("set_") or [])))], _schema())
+    update(data, [Update(Verb.SET, tuple(flag_values(words.get("set_") or [])))], _schema())
     inputs = data.setdefault("inputs", {})
     if words.get("input") is not None:
         given = _uri(words["input"], words.get("input_type"))
@@ -142,7 +142,7 @@ def _check(data: Mapping[str, Data], known: Schema, where: str) -> None:
 
 def _named(typed: Sequence[Any] | None) -> Iterator[tuple[str, dict[str, Data]]]:
     """`NAME=URI` pairs, or one object in JSON or YAML's flow style."""
-    for word in words_of(typed or []):
+    for word in flag_values(typed or []):
         if word[:1] == "{":
             held = source.plain(word)
             if not isinstance(held, dict):

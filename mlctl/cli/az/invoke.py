@@ -10,13 +10,12 @@ from typing import Any
 
 import typer
 
+from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import invocation, jobs
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.output import checked
-from mlctl.cli.parser import flags
-from mlctl.cli.parser.command import add
-from mlctl.cli.parser.flags import option
+from mlctl.cli.parser.command import add, option
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
 from mlctl.kinds import Kind
@@ -60,20 +59,20 @@ _INVOKE = (
     option(
         "input_type",
         "--input-type",
-        kind=InputType | None,
+        type_=InputType | None,
         help="What --input is; a folder, unless it is a local file.",
     ),
     option(
         "inputs",
         "--inputs",
-        kind=list[str] | None,
+        type_=list[str] | None,
         metavar="NAME=URI ...",
         help="Named inputs: NAME=URI, or an object in JSON.",
     ),
     option(
         "outputs",
         "--outputs",
-        kind=list[str] | None,
+        type_=list[str] | None,
         metavar="NAME=URI ...",
         help="Named outputs: NAME=URI, or an object in JSON.",
     ),
@@ -82,7 +81,7 @@ _INVOKE = (
         "mini_batch_size",
         "--mini-batch-size",
         "-m",
-        kind=int | None,
+        type_=int | None,
         metavar="N",
         help="Files in a mini-batch; the deployment's number unless given.",
     ),
@@ -90,7 +89,7 @@ _INVOKE = (
         "instance_count",
         "--instance-count",
         "-c",
-        kind=int | None,
+        type_=int | None,
         metavar="N",
         help="Nodes to work on it; the deployment's number unless given.",
     ),
@@ -100,7 +99,7 @@ _INVOKE = (
         "file",
         "--file",
         "-f",
-        kind=Path | None,
+        type_=Path | None,
         metavar="FILE",
         help="YAML file that says the inputs, outputs and settings of the job.",
     ),
@@ -185,7 +184,7 @@ def _of_deployments(app: typer.Typer) -> None:
 
 
 def _of_clusters(app: typer.Typer) -> None:
-    from mlctl.cli import metrics
+    from mlctl.cli.az import metrics
 
     metrics.register(app)
 

@@ -18,14 +18,11 @@ from mlctl.backends.ports.jobs import (
     Progress,
     SupportsJobs,
 )
+from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.local.cloud import duration
 from mlctl.cli.output import Drawn, OutputFormat, Query, checked, print_data
-from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.service_errors import NotFound, Permanent
-
-app = typer.Typer(help="Manage jobs.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="Name of the job.")]
 Output = Annotated[
@@ -239,11 +236,3 @@ def _wanted(path: PurePosixPath, output_name: str | None, every: bool) -> bool:
 def _last(told: Iterator[Progress]) -> Progress:
     *_, last = told
     return last
-
-
-command(app, "show")(show)
-command(app, "list")(list_)
-command(app, "wait")(wait)
-command(app, "download")(download)
-command(app, "metrics")(metrics)
-command(app, "cancel")(cancel)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
+from mlctl.cli.az import commands, job_commands
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser import tree
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
-from mlctl.kinds import DOCUMENTS
+from mlctl.kinds import DOCUMENTS, JOB
 
 _SHIM = """\
 # sh, bash and zsh; put it into a script or a profile:  eval "$(mlctl az-shim)"
@@ -42,20 +43,20 @@ az() {{
 """
 
 
-def register(app: typer.Typer) -> None:
+def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, "az-shim")(az_shim)
+    command(app, verb)(az_shim)
 
 
 def az_shim(session: Session) -> Exit:
     """Print a shell function `az`: `az ml ...` goes to mlctl, the rest to the real az."""
-    from mlctl.cli.app import build
-
-    root = tree.read(build())
+    app = typer.Typer()
+    for kind in DOCUMENTS.values():
+        if kind.az:
+            (job_commands if kind is JOB else commands).register(app, kind.name)
     lines = [
-        "|".join(f'"{kind.name} {verb}"' for verb in root.nodes[kind.name].nodes) + " | \\"
-        for kind in DOCUMENTS.values()
-        if kind.az
+        "|".join(f'"{group} {verb}"' for verb in node.children) + " | \\"
+        for group, node in tree.read(app).children.items()
     ]
     lines = [f"      {line}" for line in lines]
     lines[-1] = lines[-1].removesuffix(" | \\") + ")"

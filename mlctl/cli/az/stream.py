@@ -17,8 +17,9 @@ from mlctl.backends.ports.jobs import (
     TellsStories,
 )
 from mlctl.cli.az.jobs import EVER, Limit, Name, ended, opened, write
+from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.local.cloud import duration
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
 from mlctl.service_errors import Permanent
@@ -60,7 +61,7 @@ def _streamed(session: Session, jobs: Jobs, name: str, length: float) -> Job:
     """Show the job's logs where there are any, else what happens to it; the job at the end."""
     if isinstance(jobs, StreamsLogs):
         if length != duration(EVER):
-            raise typer.BadParameter(
+            raise InvalidValue(
                 "--limit: logs are streamed until the job has ended; `mlctl job wait` has a limit"
             )
         jobs.stream(name)

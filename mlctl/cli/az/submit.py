@@ -10,17 +10,16 @@ import typer
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, SupportsUpload
+from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.documents import Typed
 from mlctl.cli.az.jobs import Output
 from mlctl.cli.az.stream import stream
+from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
-from mlctl.cli.local.cloud import duration
 from mlctl.cli.output import Query, checked
-from mlctl.cli.parser import flags
-from mlctl.cli.parser.command import add, command
-from mlctl.cli.parser.flags import option, switch
+from mlctl.cli.parser.command import add, command, option, switch
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader

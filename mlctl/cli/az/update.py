@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from mlctl.cli.parser import values
+from mlctl.cli.az import field_values
+from mlctl.cli.az.field_paths import Filter, Step, path, split
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.paths import Filter, Step, path, split
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema import Schema
 from mlctl.schema.text import nearest
@@ -89,7 +89,7 @@ class _Editor:
         holder, schema, at = self._walk(way, last, make=True)
         if isinstance(last, str) and isinstance(holder, dict):
             name, below = self._key(holder, schema, last, at)
-            if values.read_only(below):
+            if field_values.read_only(below):
                 raise UpdateError(f"`{dotted((*at, name))}` is set by the service alone.")
             if text == "null" and not self._force_string:
                 holder.pop(name, None)
@@ -147,7 +147,9 @@ class _Editor:
         for word in words:
             name, equals, text = word.partition("=")
             if equals and word[:1] not in "{[":
-                pairs[name] = self._value(text, values.inside(schema, name) or {"type": "string"})
+                pairs[name] = self._value(
+                    text, field_values.inside(schema, name) or {"type": "string"}
+                )
                 continue
             if pairs:
                 yield pairs
@@ -157,7 +159,7 @@ class _Editor:
             yield pairs
 
     def _value(self, text: str, schema: Schema) -> Data:
-        return text if self._force_string else values.coerce(text, schema)
+        return text if self._force_string else field_values.coerce(text, schema)
 
     def _path(self, text: str) -> list[Step]:
         """The steps of a path; what stands under `settings` may be named alone, as az shows it."""
@@ -188,7 +190,7 @@ class _Editor:
                 if not make:
                     raise _unknown(name, found, {}, at)
                 kind = "array" if of_list and number == len(wanted) - 1 else "object"
-                if not values.takes(below, kind):
+                if not field_values.takes(below, kind):
                     raise _no_way(None, below, (*wanted, last)[number + 1], (*at, name))
                 found[name] = [] if kind == "array" else {}
             found, schema, at = found[name], below, (*at, name)
@@ -199,7 +201,7 @@ class _Editor:
     ) -> tuple[str, Schema]:
         """The key that a step means: as it is, in snake case, or one level down in `settings`."""
         for name in dict.fromkeys((step, _snake(step))):
-            below = values.inside(schema, name)
+            below = field_values.inside(schema, name)
             if below is not None:
                 return name, below
             if name in holder:
@@ -261,7 +263,7 @@ def _no_way(holder: Data, schema: Schema, step: Step, at: Pointer) -> UpdateErro
 
 
 def _unknown(step: str, holder: dict[str, Data], schema: Schema, at: Pointer) -> UpdateError:
-    options = sorted({*holder, *values.keys(schema)})
+    options = sorted({*holder, *field_values.keys(schema)})
     said = f"Couldn't find '{step}' in '{dotted(at)}'. Available options: {options}"
     retired = schema.get("x-mlctl-retired", {}).get(step)
     near = nearest(step, options)

@@ -14,7 +14,7 @@ from mlctl.cli.az.read import address_of, missing
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import compiled
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.flags import option, switch
+from mlctl.cli.parser.command import option, switch
 from mlctl.cli.session import Session
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.kinds.values import state
@@ -41,7 +41,7 @@ FLAGS = (
     option(
         "interval",
         "--interval",
-        kind=int,
+        type_=int,
         metavar="SECONDS",
         help="How long to wait before it is looked at again.",
         panel=_PANEL,

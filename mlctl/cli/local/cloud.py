@@ -1,8 +1,7 @@
-"""`mlctl local`: the strings of the simulated cloud: its clock and quotas."""
+"""`mlctl local status | advance | reset | quota`: the simulated cloud, its clock and quotas."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
@@ -12,18 +11,15 @@ import typer
 from mlctl import catalog
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.catalog.limits import EVERYWHERE
+from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
-from mlctl.kinds.codec import seconds as iso_seconds
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
-
-app = typer.Typer(help="The simulated cloud: its clock, quotas and faults.", no_args_is_help=True)
-_quota = typer.Typer(help="Core quotas of a region.", no_args_is_help=True)
-app.add_typer(_quota, name="quota")
 
 Location = Annotated[
     str | None,
@@ -31,6 +27,17 @@ Location = Annotated[
         "--location", "-l", metavar="REGION", help="The region; the workspace's unless given."
     ),
 ]
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands of the clock and the quotas to `mlctl local`."""
+    quota = typer.Typer(help="Core quotas of a region.")
+    group.add_typer(quota, name="quota")
+    command(group, "status")(status)
+    command(group, "advance")(advance)
+    command(group, "reset")(reset)
+    command(quota, "set")(quota_set)
+    command(quota, "list")(quota_list)
 
 
 @contextmanager
@@ -47,26 +54,6 @@ def opened(session: Session) -> Iterator[LocalBackend]:
                 f"`mlctl local` works on the simulated cloud, not on the {backend.name} backend",
             )
         yield backend
-
-
-def duration(text: str) -> float:
-    """Seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
-
-    Raises:
-        typer.BadParameter: it is none of these.
-    """
-    units = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-    if re.fullmatch(r"\d+(?:\.\d+)?", text):
-        return float(text)
-    parts = re.findall(r"(\d+(?:\.\d+)?)([dhms])", text)
-    if parts and "".join(number + unit for number, unit in parts) == text:
-        return sum(float(number) * units[unit] for number, unit in parts)
-    try:
-        return iso_seconds(text)
-    except ValueError:
-        raise typer.BadParameter(
-            f"`{text}` is no duration; write 90s, 15m, 1h30m, 30d or PT90S"
-        ) from None
 
 
 def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
@@ -152,7 +139,7 @@ def quota_set(
     families = dict(_family(one) for one in family or [])
     numbers = (low_priority_cores, dedicated_cores, computes, pools, vms_per_pool)
     if not families and all(one is None for one in numbers):
-        raise typer.BadParameter(
+        raise InvalidValue(
             "say which quota: --low-priority-cores, --dedicated-cores, --family, --computes,"
             " --pools or --vms-per-pool"
         )
@@ -191,16 +178,7 @@ def _family(text: str) -> tuple[str, int]:
     if name.casefold() not in known and number:
         near = nearest(name, known.values())
         hint = f"did you mean `{near}`?" if near else "see `mlctl local quota list`"
-        raise typer.BadParameter(f"`{name}` is no VM family: {hint}", param_hint="--family")
+        raise InvalidValue(f"`{name}` is no VM family: {hint}", flag="--family")
     if not number.isdecimal():
-        raise typer.BadParameter(
-            f"`{text}`: write FAMILY=N, as standardDSv2Family=24", param_hint="--family"
-        )
+        raise InvalidValue(f"`{text}`: write FAMILY=N, as standardDSv2Family=24", flag="--family")
     return known[name.casefold()], int(number)
-
-
-command(app, "status")(status)
-command(app, "advance")(advance)
-command(app, "reset")(reset)
-command(_quota, "set")(quota_set)
-command(_quota, "list")(quota_list)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.local.cloud import duration, opened
+from mlctl.cli.local.cloud import opened
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.simulator.control_plane import faults
@@ -49,7 +51,6 @@ def register(app: typer.Typer) -> None:
     """Add these commands to those of `mlctl local`."""
     fault = typer.Typer(
         help="Faults: make calls fail, be throttled, take long or lose their answer.",
-        no_args_is_help=True,
     )
     app.add_typer(fault, name="fault")
     command(fault, "add")(add)
@@ -136,7 +137,7 @@ def add(
     try:
         fault = faults.from_json({"trouble": trouble.value, **counted, **given})
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        raise InvalidValue(str(error)) from None
     with opened(session) as local:
         session.out(str(local.add_fault(fault)))
     if isinstance(fault, HttpFault) and not _emulated():

@@ -12,8 +12,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import add, command
-from mlctl.cli.parser.flags import option, switch
+from mlctl.cli.parser.command import add, command, option, switch
 from mlctl.cli.session import Session
 from mlctl.kinds.address import Address
 from mlctl.service_errors import Permanent
@@ -31,10 +30,10 @@ _TIERS = ("dedicated", "low_priority")
 
 def register(app: typer.Typer) -> None:
     """Add these commands to those of `mlctl local`."""
-    preemption = typer.Typer(help="What takes low-priority nodes away.", no_args_is_help=True)
+    preemption = typer.Typer(help="What takes low-priority nodes away.")
     add(preemption, "set", preemption_set, _PREEMPTION, _PREEMPTION_TEXT)
     app.add_typer(preemption, name="preemption")
-    capacity = typer.Typer(help="How many nodes a region has.", no_args_is_help=True)
+    capacity = typer.Typer(help="How many nodes a region has.")
     add(capacity, "set", capacity_set, _CAPACITY, _CAPACITY_TEXT)
     app.add_typer(capacity, name="capacity")
     command(app, "preempt")(preempt)
@@ -48,7 +47,7 @@ _PREEMPTION = (
         "--eviction-rate",
         metavar="BAND",
         help="Each node, as a band of Azure's eviction rates says, in percent an hour.",
-        words=tuple(_BANDS),
+        choices=tuple(_BANDS),
     ),
     option(
         "shock",
@@ -69,7 +68,7 @@ _PREEMPTION = (
         help="With a shape below 1, nodes that have lived long live longer.",
     ),
     option("trace", "--trace", metavar="FILE", help=f"How many nodes there are: {_TRACE}."),
-    option("offset", "--offset", kind=int, metavar="N", help="Where the trace begins.", default=0),
+    option("offset", "--offset", type_=int, metavar="N", help="Where the trace begins.", default=0),
     option(
         "script",
         "--script",
@@ -84,7 +83,7 @@ _PREEMPTION_TEXT = (
     "Times of scripts and traces count from now. Dedicated nodes are never preempted."
 )
 _CAPACITY = (
-    option("nodes", "--nodes", kind=int | None, metavar="N", help="As many nodes, always."),
+    option("nodes", "--nodes", type_=int | None, metavar="N", help="As many nodes, always."),
     option(
         "outages",
         "--outages",
@@ -99,7 +98,7 @@ _CAPACITY = (
         help="As many as [[seconds, nodes from then on], ...].",
     ),
     switch("none", "--none", help="As many as anybody asks for."),
-    option("tier", "--tier", help="Of this tier; of each unless given.", words=_TIERS),
+    option("tier", "--tier", help="Of this tier; of each unless given.", choices=_TIERS),
 )
 _CAPACITY_TEXT = (
     "Set how many nodes every region has, for all its clusters together.\n\n"

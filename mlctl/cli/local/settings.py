@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
-from mlctl.cli.local.cloud import duration, opened
+from mlctl.cli.local.cloud import opened
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import add, command
-from mlctl.cli.parser.flags import option
+from mlctl.cli.parser.command import add, command, option
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
@@ -29,19 +29,19 @@ _DELAYS = {
 
 def register(app: typer.Typer) -> None:
     """Add these commands to those of `mlctl local`."""
-    delays = typer.Typer(help="How long nodes take to come and to go.", no_args_is_help=True)
+    delays = typer.Typer(help="How long nodes take to come and to go.")
     options = [option(name, f"--{name}", metavar="S", help=text) for name, text in _DELAYS.items()]
     text = "Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not said stays as it is."
     add(delays, "set", delays_set, [*options, _CV], text)
     app.add_typer(delays, name="delays")
-    settings = typer.Typer(help="How the cloud behaves, and why.", no_args_is_help=True)
+    settings = typer.Typer(help="How the cloud behaves, and why.")
     command(settings, "set")(settings_set)
     command(settings, "list")(settings_list)
     app.add_typer(settings, name="settings")
-    tenancy = typer.Typer(help="The queue that classic jobs share.", no_args_is_help=True)
+    tenancy = typer.Typer(help="The queue that classic jobs share.")
     command(tenancy, "set")(tenancy_set)
     app.add_typer(tenancy, name="tenancy")
-    workload = typer.Typer(help="How long jobs take.", no_args_is_help=True)
+    workload = typer.Typer(help="How long jobs take.")
     add(
         workload,
         "set",
@@ -54,7 +54,7 @@ def register(app: typer.Typer) -> None:
 
 
 _CV = option(
-    "cv", "--cv", kind=float | None, metavar="X", help="Their spread: coefficient of variation."
+    "cv", "--cv", type_=float | None, metavar="X", help="Their spread: coefficient of variation."
 )
 _NAME = option(
     "name",

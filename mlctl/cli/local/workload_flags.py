@@ -8,7 +8,7 @@ from typing import Any
 
 from mlctl.backends.ports.jobs import Jobs
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.flags import option
+from mlctl.cli.parser.command import option
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.service_errors import Permanent
 from mlctl.workload import DEFAULT_NAME, Workload
@@ -17,7 +17,7 @@ BATCH = (
     option(
         "files",
         "--files",
-        kind=int | None,
+        type_=int | None,
         metavar="N",
         help="Files in the input.",
         panel=SIMULATED,
@@ -25,7 +25,7 @@ BATCH = (
     option(
         "seconds_per_file",
         "--seconds-per-file",
-        kind=float | None,
+        type_=float | None,
         metavar="S",
         help="Time of each file of a mini-batch.",
         panel=SIMULATED,
@@ -33,7 +33,7 @@ BATCH = (
     option(
         "seconds_per_mini_batch",
         "--seconds-per-mini-batch",
-        kind=float | None,
+        type_=float | None,
         metavar="S",
         help="Time of each mini-batch, besides that of its files.",
         panel=SIMULATED,
@@ -41,7 +41,7 @@ BATCH = (
     option(
         "cv",
         "--cv",
-        kind=float | None,
+        type_=float | None,
         metavar="X",
         help="Spread of these times: the coefficient of variation of a log-normal factor.",
         panel=SIMULATED,
@@ -49,7 +49,7 @@ BATCH = (
     option(
         "fail_probability",
         "--fail-probability",
-        kind=float | None,
+        type_=float | None,
         metavar="P",
         help="How likely an attempt at a mini-batch is to fail.",
         panel=SIMULATED,
@@ -57,7 +57,7 @@ BATCH = (
     option(
         "trace",
         "--trace",
-        kind=Path | None,
+        type_=Path | None,
         metavar="FILE",
         help="Times of mini-batches, one after the other, instead: JSON, [seconds, ...].",
         panel=SIMULATED,
@@ -65,12 +65,12 @@ BATCH = (
 )
 TRAINING = (
     option(
-        "steps", "--steps", kind=int | None, metavar="N", help="Steps to train.", panel=SIMULATED
+        "steps", "--steps", type_=int | None, metavar="N", help="Steps to train.", panel=SIMULATED
     ),
     option(
         "seconds_per_step",
         "--seconds-per-step",
-        kind=float | None,
+        type_=float | None,
         metavar="S",
         help="Time of a step.",
         panel=SIMULATED,
@@ -78,7 +78,7 @@ TRAINING = (
     option(
         "checkpoint_every",
         "--checkpoint-every",
-        kind=int | None,
+        type_=int | None,
         metavar="N",
         help="Steps between checkpoints; 0 for none.",
         panel=SIMULATED,
@@ -86,7 +86,7 @@ TRAINING = (
     option(
         "seconds_per_checkpoint",
         "--seconds-per-checkpoint",
-        kind=float | None,
+        type_=float | None,
         metavar="S",
         help="Time to write a checkpoint.",
         panel=SIMULATED,
@@ -94,7 +94,7 @@ TRAINING = (
     option(
         "seconds_to_restore",
         "--seconds-to-restore",
-        kind=float | None,
+        type_=float | None,
         metavar="S",
         help="Time to go on from a checkpoint.",
         panel=SIMULATED,

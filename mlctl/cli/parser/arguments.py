@@ -1,7 +1,8 @@
-"""The words of a command line, read as az reads them. Pure.
+"""Reading a command line as az reads it.
 
-az takes the beginning of a long flag where only one flag begins so, several values after one flag,
-a switch with its value or without, and `@file` for the content of a file.
+az's rules are those of argparse and azure-cli-core: a long flag may be cut short where that is
+unambiguous, several values may follow one flag, a switch may have its value or not, and `@FILE`
+stands for the content of a file. decisions/0040 says why this is not done by argparse.
 """
 
 from __future__ import annotations
@@ -12,166 +13,182 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from mlctl.cli.parser.tree import BEFORE, COMPLETION, HELP, Node, Option, Takes
+from mlctl.cli.parser.tree import BEFORE_COMMAND, COMPLETION, HELP, Arity, CommandNode, Option
 from mlctl.schema.text import nearest
 
-_TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
+_BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0", "t", "f", "y", "n")
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 
 
 class UsageError(Exception):
-    """What was typed makes no sense; the message says why, and what is near."""
+    """The command line is wrong; the message says why, and what to write instead."""
+
+
+class InvalidValue(UsageError):
+    """A flag or argument cannot have the value that was given; `flag` is named if there is one."""
+
+    def __init__(self, why: str, flag: str = "") -> None:
+        super().__init__(f"Invalid value for {flag}: {why}" if flag else f"Invalid value: {why}")
 
 
 @dataclass(frozen=True, slots=True)
-class Flagged:
-    """A flag where it stands on a line, and the values after it."""
+class TypedFlag:
+    """One occurrence of a flag: the values after it, and how many flags stand before it."""
 
     option: Option
-    words: tuple[str, ...]
-    place: int
+    values: tuple[str, ...]
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A command line that was read: the command or group that it names, and what it says to it."""
+class CommandLine:
+    """A command line that was read: the command or group that it names, its flags and values."""
 
-    node: Node
-    flags: tuple[Flagged, ...]
+    command: CommandNode
+    flags: tuple[TypedFlag, ...]
     positionals: tuple[str, ...]
 
     @property
-    def helps(self) -> bool:
-        """Whether help is asked for."""
+    def wants_help(self) -> bool:
+        """Whether `--help` is given."""
         return any(one.option is HELP for one in self.flags)
 
     @property
-    def completes(self) -> bool:
-        """Whether it is about completion by the shell."""
+    def wants_completion(self) -> bool:
+        """Whether `--install-completion` or `--show-completion` is given."""
         return any(one.option in COMPLETION for one in self.flags)
-
-    def error(self, message: str) -> UsageError:
-        """What is said of a value that cannot be one."""
-        return _error(message, self.node)
 
 
 def read(
-    words: Sequence[str], root: Node, absent: Mapping[str, str] = MappingProxyType({})
-) -> Line:
-    """The line that `words` are. `absent` says why a flag that az has is not here.
+    args: Sequence[str], root: CommandNode, absent: Mapping[str, str] = MappingProxyType({})
+) -> CommandLine:
+    """The command line that `args` are. `absent` says why a flag of az does not exist here.
 
     Raises:
-        UsageError: a command or flag is unknown, a flag's beginning fits several, a value or a
+        UsageError: a command or flag is unknown, an abbreviation is ambiguous, a value or a
             required flag is missing.
     """
-    reader = _Reader(deque(words), root, absent)
-    reader.read()
-    return Line(reader.node, tuple(reader.flags), tuple(reader.positionals))
+    return _Reader(deque(args), root, absent).read()
 
 
-def with_files(words: Sequence[str], read: Callable[[str], str]) -> list[str]:
-    """The words with the content of FILE for each `@FILE` that `read` can read.
+def expand_files(args: Sequence[str], read: Callable[[str], str]) -> list[str]:
+    """The arguments with the content of FILE for each `@FILE` that `read` can read.
 
-    Origin: azure-cli-core, `_expand_file_prefixed_files`.
+    Source: azure-cli-core, `_expand_file_prefixed_files`.
     """
-    return [_content(word, read) for word in words]
+    return [_expanded(arg, read) for arg in args]
 
 
-def _content(word: str, read: Callable[[str], str]) -> str:
-    flag, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+def usage_error(message: str, command: CommandNode) -> UsageError:
+    """The error with the message and a pointer to the command's help."""
+    return UsageError(f"{message}\nTry: {' '.join(('mlctl', *command.path))} --help")
+
+
+def _expanded(arg: str, read: Callable[[str], str]) -> str:
+    flag, equals, value = arg.partition("=") if arg.startswith("--") else ("", "", arg)
     if not value.startswith("@") or value == "@":
-        return word
+        return arg
     try:
         return flag + equals + read(value[1:]).rstrip("\r\n")
     except (OSError, UnicodeDecodeError):
-        return word
+        return arg
 
 
 class _Reader:
-    """Goes through the words once, from the root of the commands to a leaf."""
+    """Goes through the arguments once, from the root of the commands to a leaf."""
 
-    def __init__(self, words: deque[str], root: Node, absent: Mapping[str, str]) -> None:
-        self.node = root
-        self.flags: list[Flagged] = []
-        self.positionals: list[str] = []
-        self._words = words
+    def __init__(self, args: deque[str], root: CommandNode, absent: Mapping[str, str]) -> None:
+        self._args = args
+        self._command = root
         self._absent = absent
-        self._before = (*root.options, *BEFORE)
+        self._before_command = (*root.options, *BEFORE_COMMAND)
 
-    def read(self) -> None:
-        while self._words:
-            word = self._words.popleft()
-            if word == "--":
-                self.positionals += self._words
+    def read(self) -> CommandLine:
+        flags: list[TypedFlag] = []
+        positionals: list[str] = []
+        while self._args:
+            arg = self._args.popleft()
+            if arg == "--":
+                positionals += self._args
                 break
-            if word.startswith("-") and word != "-":
-                self._flag(word)
-            elif self.node.nodes:
-                self.node = self._below(word)
+            if arg.startswith("-") and arg != "-":
+                option, values = self._flag(arg)
+                flags.append(TypedFlag(option, tuple(values), len(flags)))
+            elif self._command.children:
+                self._command = self._child(arg)
             else:
-                self.positionals.append(word)
-        if not self.node.nodes:
-            self.flags = [self._own(one) for one in self.flags]
-        if not any(one.option is HELP for one in self.flags):
-            self._demand()
+                positionals.append(arg)
+        if not self._command.children:
+            flags = [self._own(one) for one in flags]
+        line = CommandLine(self._command, tuple(flags), tuple(positionals))
+        if not line.wants_help:
+            self._check(line)
+        return line
 
-    def _own(self, flag: Flagged) -> Flagged:
-        """A flag that stood before the verb, as the command has it."""
-        known = flag.option in (*self.node.options, *COMPLETION)
-        return flag if known else replace(flag, option=self._find(flag.option.long))
+    @property
+    def _options(self) -> tuple[Option, ...]:
+        return self._before_command if self._command.children else self._command.options
 
-    def _below(self, word: str) -> Node:
-        found = self.node.nodes.get(word)
-        if found is None:
-            near = nearest(word, self.node.nodes)
-            known = (
-                f"Did you mean `{near}`?" if near else f"There is: {', '.join(self.node.nodes)}."
-            )
-            raise self._error(f"'{word}' is misspelled or not recognized by the system.\n{known}")
-        return found
+    def _child(self, name: str) -> CommandNode:
+        children = self._command.children
+        if name in children:
+            return children[name]
+        near = nearest(name, children)
+        known = f"Did you mean `{near}`?" if near else f"There is: {', '.join(children)}."
+        raise self._error(f"'{name}' is misspelled or not recognized by the system.\n{known}")
 
-    def _flag(self, word: str) -> None:
-        name, given = _split(word)
+    def _own(self, flag: TypedFlag) -> TypedFlag:
+        """A flag that stood before the verb, as the command declares it."""
+        if flag.option in (*self._command.options, *COMPLETION):
+            return flag
+        return replace(flag, option=self._find(flag.option.long))
+
+    def _flag(self, arg: str) -> tuple[Option, Sequence[str]]:
+        """The option that an argument names, and its values: attached, or the arguments after."""
+        name, attached = _split(arg)
         option = self._find(name)
-        values = self._after(option, given, long=word.startswith("--"))
-        self.flags.append(Flagged(option, tuple(values), len(self.flags)))
+        match option.arity:
+            case Arity.NONE if attached is not None and arg.startswith("--"):
+                message = f"argument {option.long}: ignored explicit argument '{attached}'"
+                raise self._error(message)
+            case Arity.NONE:
+                if attached is not None:
+                    self._args.appendleft(f"-{attached}")  # `-yn x` is `-y -n x`
+                return option, ()
+            case _ if attached is not None:
+                return option, (attached,)
+            case Arity.BOOLEAN:
+                follows = bool(self._args) and self._args[0].casefold() in _BOOLEANS
+                return option, (self._args.popleft() if follows else "true",)
+            case Arity.ONE if self._has_value():
+                return option, (self._args.popleft(),)
+            case Arity.MANY if self._has_value():
+                return option, tuple(self._values())
+        wanted = "one argument" if option.arity is Arity.ONE else "at least one argument"
+        raise self._error(f"argument {option.all_names}: expected {wanted}")
 
-    def _after(self, option: Option, given: str | None, *, long: bool) -> Iterator[str]:
-        """The values of a flag: `given` with it, or the words that follow."""
-        match option.takes:
-            case Takes.NOTHING if given is None:
-                pass
-            case Takes.NOTHING if long:
-                raise self._error(f"argument {option.long}: ignored explicit argument '{given}'")
-            case Takes.NOTHING:
-                self._words.appendleft(f"-{given}")  # `-yn x` is `-y -n x`
-            case _ if given is not None:
-                yield given
-            case Takes.ONE:
-                yield self._value(option)
-            case Takes.TRUTH:
-                yield self._truth()
-            case Takes.MANY:
-                values = list(self._values())
-                if not values:
-                    raise self._error(f"argument {option.spelt}: expected at least one argument")
-                yield from values
+    def _has_value(self) -> bool:
+        """Whether a value follows, by argparse's rules: `-1` and `- x` are values, `-x` is none."""
+        if not self._args:
+            return False
+        arg = self._args[0]
+        return arg[:1] != "-" or len(arg) == 1 or " " in arg or bool(_NUMBER.fullmatch(arg))
+
+    def _values(self) -> Iterator[str]:
+        while self._has_value():
+            yield self._args.popleft()
 
     def _find(self, name: str) -> Option:
-        """The option of that name, or the only one that a long name begins."""
-        options = self._before if self.node.nodes else self.node.options
-        exact = next((one for one in options if name in one.names), None)
-        if exact is not None:
-            return exact
-        begun = {
-            full: one
-            for one in options
-            for full in one.names
-            if name.startswith("--") and len(name) > 2 and full.startswith(name)  # noqa: PLR2004
-        }
-        azs = {one for one in begun.values() if one.of_az}  # `--f` is az's `--file`
-        if len(set(begun.values())) == 1 or len(azs) == 1:
-            return next(iter(azs or begun.values()))
+        """The option of that name, or the only one that a long name abbreviates."""
+        begun = dict[str, Option]()
+        for option in self._options:
+            if name in option.names:
+                return option
+            if name.startswith("--"):
+                begun |= {full: option for full in option.names if full.startswith(name)}
+        az = {one for one in begun.values() if one.is_az}  # `--f` is az's `--file`
+        if len(set(begun.values())) == 1 or len(az) == 1:
+            return next(iter(az or begun.values()))
         if begun:
             raise self._error(f"ambiguous option: {name} could match {', '.join(begun)}")
         raise self._error(self._unknown(name))
@@ -179,59 +196,31 @@ class _Reader:
     def _unknown(self, name: str) -> str:
         if name in self._absent:
             return f"{name} is not here: {self._absent[name]}"
-        options = self._before if self.node.nodes else self.node.options
-        near = nearest(
-            name, (full for one in options for full in one.names if full[1] == name[1:2])
-        )
+        names = (full for one in self._options for full in one.names if full[1] == name[1:2])
+        near = nearest(name, names)
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")
 
-    def _value(self, option: Option) -> str:
-        if not self._words or _is_flag(self._words[0]):
-            raise self._error(f"argument {option.spelt}: expected one argument")
-        return self._words.popleft()
-
-    def _values(self) -> Iterator[str]:
-        while self._words and not _is_flag(self._words[0]):
-            yield self._words.popleft()
-
-    def _truth(self) -> str:
-        follows = bool(self._words) and self._words[0].casefold() in _TRUTHS
-        return self._words.popleft() if follows else "true"
-
-    def _demand(self) -> None:
-        """What the command cannot do without, and what it cannot do with."""
-        seen = {one.option for one in self.flags}
-        missing = [one.spelt for one in self.node.options if one.required and one not in seen]
-        takes = self.node.positionals
-        missing += [
-            one.name
-            for one in takes[len(self.positionals) :]
-            if one.required and not self.node.nodes
+    def _check(self, line: CommandLine) -> None:
+        """Refuse a line that lacks what its command requires, or has values too many."""
+        given, declared = len(line.positionals), line.command.positionals
+        flags = {one.option for one in line.flags}
+        missing = [
+            one.all_names for one in line.command.options if one.required and one not in flags
         ]
+        missing += [one.name for one in declared[given:] if one.required]
         if missing:
             raise self._error(f"the following arguments are required: {', '.join(missing)}")
-        if not any(one.slot.several for one in takes) and len(self.positionals) > len(takes):
-            extra = " ".join(self.positionals[len(takes) :])
+        if given > len(declared) and not any(one.parameter.is_list for one in declared):
+            extra = " ".join(line.positionals[len(declared) :])
             raise self._error(f"unrecognized arguments: {extra}")
 
     def _error(self, message: str) -> UsageError:
-        return _error(message, self.node)
+        return usage_error(message, self._command)
 
 
-def _error(message: str, node: Node) -> UsageError:
-    return UsageError(f"{message}\nTry: {' '.join(('mlctl', *node.path))} --help")
-
-
-def _split(word: str) -> tuple[str, str | None]:
-    """`--name=x` and `-nx` to the flag and its value; None where the value is a word of its own."""
-    if word.startswith("--"):
-        name, equals, value = word.partition("=")
+def _split(arg: str) -> tuple[str, str | None]:
+    """`--name=x` and `-nx` to the flag and its value; None where no value is attached."""
+    if arg.startswith("--"):
+        name, equals, value = arg.partition("=")
         return name, value if equals else None
-    return word[:2], word[2:].removeprefix("=") or None
-
-
-def _is_flag(word: str) -> bool:
-    """Whether a word is a flag, by argparse's rules: `-1` and `- x` are values."""
-    return (
-        word.startswith("-") and len(word) > 1 and " " not in word and not _NUMBER.fullmatch(word)
-    )
+    return arg[:2], arg[2:].removeprefix("=") or None

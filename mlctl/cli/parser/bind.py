@@ -1,82 +1,70 @@
-"""A line that was read to the values of a command's parameters, by their types."""
+"""From a command line that was read to the values of its command's parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
-from mlctl.cli.parser.arguments import Flagged, Line
-from mlctl.cli.parser.tree import Slot, Takes
+from mlctl.cli.parser.arguments import CommandLine, TypedFlag, usage_error
+from mlctl.cli.parser.tree import Arity, Parameter
 
 
-def bind(line: Line) -> dict[str, Any]:
-    """Every parameter of the line's command with its value: as typed, or its default.
+def bind(line: CommandLine) -> dict[str, Any]:
+    """Every parameter of the line's command with its value: the one given, else its default.
 
-    Of a flag that several values follow, a parameter gets the flags themselves.
+    A parameter whose flag takes several values gets the occurrences of the flag.
 
     Raises:
-        UsageError: a value is none of its parameter's type.
+        UsageError: a value does not have its parameter's type.
     """
-    return {**line.node.defaults, **dict(_flags(line)), **dict(_positionals(line))}
+    return {**line.command.defaults, **dict(_flags(line)), **dict(_positionals(line))}
 
 
-def _flags(line: Line) -> Iterator[tuple[str, Any]]:
-    by_name: dict[str, list[Flagged]] = {}
+def _flags(line: CommandLine) -> Iterator[tuple[str, Any]]:
+    occurrences: dict[str, list[TypedFlag]] = {}
     for flag in line.flags:
-        by_name.setdefault(flag.option.slot.name, []).append(flag)
-    for name, flags in by_name.items():
-        slot = flags[0].option.slot
-        match flags[0].option.takes:
-            case Takes.NOTHING:
+        occurrences.setdefault(flag.option.parameter.name, []).append(flag)
+    for name, flags in occurrences.items():
+        option = flags[0].option
+        match option.arity:
+            case Arity.NONE:
                 yield name, True
-            case Takes.MANY:
+            case Arity.MANY:
                 yield name, flags
-            case Takes.ONE | Takes.TRUTH:
-                values = [_value(line, slot, flag.words[0], flag.option.spelt) for flag in flags]
-                yield name, values if slot.several else values[-1]
+            case Arity.ONE | Arity.BOOLEAN:
+                values = [
+                    _value(line, option.parameter, flag.values[0], flag.option.all_names)
+                    for flag in flags
+                ]
+                yield name, values if option.parameter.is_list else values[-1]
 
 
-def _positionals(line: Line) -> Iterator[tuple[str, Any]]:
-    given = list(line.positionals)
-    for one in line.node.positionals:
-        taken, given = (given, []) if one.slot.several else (given[:1], given[1:])
-        values = [_value(line, one.slot, word, one.name) for word in taken]
+def _positionals(line: CommandLine) -> Iterator[tuple[str, Any]]:
+    rest = list(line.positionals)
+    for one in line.command.positionals:
+        taken, rest = (rest, []) if one.parameter.is_list else (rest[:1], rest[1:])
+        values = [_value(line, one.parameter, text, one.name) for text in taken]
         if values:
-            yield one.slot.name, values if one.slot.several else values[0]
+            yield one.parameter.name, values if one.parameter.is_list else values[0]
 
 
-def _value(line: Line, slot: Slot, word: str, name: str) -> Any:
-    kind = slot.kind
-    if kind is str or kind is Path:
-        return kind(word)
-    if issubclass(kind, Enum):
-        found = next((one for one in kind if str(one.value).casefold() == word.casefold()), None)
-        if found is None:
-            allowed = ", ".join(str(one.value) for one in kind)
-            raise line.error(
-                f"'{word}' is not a valid value for '{name}'. Allowed values: {allowed}."
-            )
-        return found
-    return _number(line, slot, word, name)
-
-
-def _number(line: Line, slot: Slot, word: str, name: str) -> Any:
-    try:
-        number = slot.kind(word)
-    except ValueError:
-        wanted = "a whole number" if slot.kind is int else "a number"
-        raise line.error(
-            f"'{word}' is not a valid value for '{name}'. It takes {wanted}."
-        ) from None
-    if (slot.least is not None and number < slot.least) or (
-        slot.most is not None and number > slot.most
-    ):
-        bounds = [
-            f"at least {slot.least}" if slot.least is not None else "",
-            f"at most {slot.most}" if slot.most is not None else "",
-        ]
-        told = " and ".join(one for one in bounds if one)
-        raise line.error(f"'{word}' is not a valid value for '{name}'. It takes {told}.")
-    return number
+def _value(line: CommandLine, parameter: Parameter, text: str, name: str) -> Any:
+    """`text` as the parameter's type: text, a path, an enum in any letter case, a number."""
+    if issubclass(parameter.type, Enum):
+        for one in parameter.type:
+            if str(one.value).casefold() == text.casefold():
+                return one
+        expected = f"Allowed values: {', '.join(str(one.value) for one in parameter.type)}."
+    else:
+        try:
+            value = parameter.type(text)
+        except ValueError:
+            wanted = "a whole number" if parameter.type is int else "a number"
+            expected = f"It takes {wanted}."
+        else:
+            if parameter.allows(value):
+                return value
+            expected = f"It takes {parameter.bounds}."
+    message = f"'{text}' is not a valid value for '{name}'. {expected}"
+    raise usage_error(message, line.command)

@@ -1,198 +1,131 @@
-"""How a function becomes a command: the flags that every command takes are added here, once."""
+"""How a function becomes a command of typer's; every command takes the global flags besides."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, ClassVar, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
-from mlctl.backends.ports.backend import Options
 from mlctl.cli.exits import Exit
-from mlctl.cli.session import Flags, Session
-
-_GLOBAL = "Global Arguments"
-
-Subscription = Annotated[
-    str | None,
-    typer.Option(
-        "--subscription",
-        metavar="ID",
-        help="Name or id of the subscription.",
-        rich_help_panel=_GLOBAL,
-    ),
-]
-ResourceGroup = Annotated[
-    str | None,
-    typer.Option(
-        "--resource-group",
-        "-g",
-        metavar="NAME",
-        help="Name of the resource group.",
-        rich_help_panel=_GLOBAL,
-    ),
-]
-Workspace = Annotated[
-    str | None,
-    typer.Option(
-        "--workspace-name",
-        "-w",
-        metavar="NAME",
-        help="Name of the workspace.",
-        rich_help_panel=_GLOBAL,
-    ),
-]
-BackendName = Annotated[
-    str | None,
-    typer.Option(
-        "--backend",
-        metavar="NAME",
-        help="local (a simulated workspace) or azure.",
-        rich_help_panel=_GLOBAL,
-    ),
-]
-Auth = Annotated[
-    str | None,
-    typer.Option(
-        "--auth",
-        metavar="WAY",
-        help="Where tokens for Azure come from: default, cli, env, managed-identity,"
-        " workload-identity or browser.",
-        rich_help_panel=_GLOBAL,
-    ),
-]
-Cloud = Annotated[
-    str | None,
-    typer.Option(
-        "--cloud",
-        metavar="NAME",
-        help="AzureCloud, AzureChinaCloud or AzureUSGovernment.",
-        rich_help_panel=_GLOBAL,
-    ),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        min=1,
-        help="How long one operation on Azure may take; 1800 unless given.",
-        rich_help_panel=_GLOBAL,
-    ),
-]
-OnlyShowErrors = Annotated[
-    bool,
-    typer.Option(
-        "--only-show-errors", help="Only show errors, suppressing notes.", rich_help_panel=_GLOBAL
-    ),
-]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", help="Say more about what is done and why.", rich_help_panel=_GLOBAL),
-]
-Debug = Annotated[
-    bool,
-    typer.Option(
-        "--debug", help="Show the traceback of an internal error.", rich_help_panel=_GLOBAL
-    ),
-]
+from mlctl.cli.parser.arguments import TypedFlag
+from mlctl.cli.parser.tree import ARGUMENTS
+from mlctl.cli.session import GlobalArgs, Session
 
 Body = Callable[..., Exit | None]
+_T = TypeVar("_T")
 
 
-class Command(TyperCommand):
-    """A command: the parameters that it was made of, what help says, what it does with values."""
+def command(app: typer.Typer, name: str) -> Callable[[Body], Body]:
+    """Register a function `(session, ...) -> Exit` as the command `name` of `app`.
 
-    declared: ClassVar[tuple[inspect.Parameter, ...]] = ()
-    text: ClassVar[str] = ""
-    run: ClassVar[Callable[..., int]]
-
-
-class Group(TyperGroup):
-    """The root of the commands, with the flags that may stand before the verb."""
-
-    declared: ClassVar[tuple[inspect.Parameter, ...]] = ()
-
-
-def _globals(
-    subscription: Subscription = None,
-    resource_group: ResourceGroup = None,
-    workspace: Workspace = None,
-    backend: BackendName = None,
-    auth: Auth = None,
-    cloud: Cloud = None,
-    timeout: Timeout = None,
-    only_show_errors: OnlyShowErrors = False,
-    verbose: Verbose = False,
-    debug: Debug = False,
-) -> Flags:
-    options = Options(auth, cloud, timeout)
-    scope = (subscription, resource_group, workspace)
-    return Flags(*scope, backend, options, only_show_errors, verbose, debug)
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function with their annotations as values."""
-    hints = get_type_hints(function, include_extras=True)
-    return [
-        one.replace(annotation=hints[name])
-        for name, one in inspect.signature(function).parameters.items()
-    ]
-
-
-_SHARED = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in _parameters(_globals)]
-
-
-def command(app: typer.Typer, name: str, **options: Any) -> Callable[[Body], Body]:
-    """Register a function `(session, flags...) -> Exit` as the command `name` of `app`.
-
-    The function keeps its own signature; the command takes the global flags besides.
+    Its parameters are annotated as typer wants them; one that is a dataclass stands for its fields.
     """
 
     def register(body: Body) -> Body:
-        own = [one for one in _parameters(body) if one.name != "session"]
-        add(app, name, body, own, inspect.getdoc(body) or "", **options)
+        hints = get_type_hints(body, include_extras=True)
+        own = {one: hint for one, hint in hints.items() if one not in ("session", "return")}
+
+        def run(session: Session, **values: Any) -> Exit | None:
+            return body(session, **{one: _value(hint, one, values) for one, hint in own.items()})
+
+        parameters = [one for one in _flattened(body) if one.name != "session"]
+        add(app, name, run, parameters, inspect.getdoc(body) or "")
         return body
 
     return register
 
 
 def add(
-    app: typer.Typer,
-    name: str,
-    body: Body,
-    own: Iterable[inspect.Parameter],
-    text: str,
-    **options: Any,
+    app: typer.Typer, name: str, body: Body, own: Iterable[inspect.Parameter], text: str
 ) -> None:
     """Register `body` as a command that takes the parameters `own` and the global flags."""
 
-    def run(**given: Any) -> Exit:
-        flags = _globals(**{one.name: given.pop(one.name) for one in _SHARED})
-        return body(Session(flags), **given) or Exit.OK
+    def run(**values: Any) -> Exit:
+        global_args = fill(GlobalArgs, values)
+        own_values = {one: value for one, value in values.items() if one not in _GLOBAL_NAMES}
+        return body(Session(global_args), **own_values) or Exit.OK
 
-    declared = (*own, *_SHARED)
-    _sign(run, declared)
-    run.__doc__ = text
-    members = {"declared": declared, "text": text, "run": staticmethod(run)}
-    app.command(name, cls=type("Command", (Command,), members), **options)(run)
+    _sign(run, (*own, *_GLOBAL))
+    app.command(name, help=text)(run)
 
 
-def root(app: typer.Typer) -> None:
-    """Let the global flags stand before the verb too: `mlctl --backend azure plan`."""
+def add_global_flags(app: typer.Typer) -> None:
+    """Let the global flags stand before the command too: `mlctl --backend azure plan`."""
 
-    def callback(**_given: Any) -> None:
-        """Nothing: the flags are read with those of the command."""
+    def callback(**_values: Any) -> None:
+        """Do nothing: the flags are read with those of the command."""
 
-    _sign(callback, _SHARED)
-    made = type("Group", (Group,), {"declared": tuple(_SHARED)})
-    app.callback(cls=made)(callback)
+    _sign(callback, _GLOBAL)
+    app.callback()(callback)
+
+
+def option(
+    name: str,
+    *names: str,
+    type_: Any = str | None,
+    help: str,  # noqa: A002  # typer's word
+    metavar: str | None = None,
+    panel: str = ARGUMENTS,
+    choices: Sequence[str] = (),
+    default: Any = None,
+) -> inspect.Parameter:
+    """A parameter that is a flag; the default `...` makes it a required one.
+
+    `choices` are what completion offers.
+    """
+    complete = (lambda: list(choices)) if choices else None
+    info = typer.Option(
+        *names, help=help, metavar=metavar, rich_help_panel=panel, autocompletion=complete
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[type_, info],
+    )
+
+
+def switch(name: str, *names: str, help: str, panel: str = ARGUMENTS) -> inspect.Parameter:  # noqa: A002
+    """A parameter that is true where its flag is given."""
+    return option(name, *names, type_=bool, help=help, panel=panel, default=False)
+
+
+def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
+    """An object of the dataclass `of` with the values of its fields; others are ignored."""
+    assert is_dataclass(of)
+    return of(**{one.name: values[one.name] for one in fields(of) if one.name in values})
+
+
+def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
+    """The values of all occurrences of a flag that takes several; empty ones are left out."""
+    return [value for one in occurrences for value in one.values if value]
+
+
+def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
+    is_group = isinstance(hint, type) and is_dataclass(hint)
+    return fill(hint, values) if is_group else values[name]
+
+
+def _flattened(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """The parameters of a function; for one that is a dataclass, those of its fields."""
+    hints = get_type_hints(of, include_extras=True)
+    for name, one in inspect.signature(of).parameters.items():
+        if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
+            yield from _flattened(hints[name])
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            yield one.replace(annotation=hints[name], kind=kind)
+
+
+_GLOBAL = tuple(_flattened(GlobalArgs))
+_GLOBAL_NAMES = frozenset(one.name for one in _GLOBAL)
 
 
 def _sign(function: Callable[..., Any], parameters: Iterable[inspect.Parameter]) -> None:
-    """Give a function the signature that typer reads, for completion."""
+    """Give a function the signature that its declarations are read from, by typer too."""
     signed = list(parameters)
     function.__signature__ = inspect.Signature(signed)  # type: ignore[attr-defined]
     function.__annotations__ = {one.name: one.annotation for one in signed}

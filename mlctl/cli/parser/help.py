@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from mlctl.cli.examples import Example
-from mlctl.cli.parser.tree import ARGUMENTS, Node, Option
+from mlctl.cli.parser.tree import ARGUMENTS, CommandNode, Option
 from mlctl.render.style import Style, Styler
 
 _LAST = ("Global Policy Arguments", "Global Arguments")  # where az has them
@@ -15,7 +15,7 @@ _NARROWEST = 60
 
 
 def text(
-    node: Node,
+    node: CommandNode,
     examples: Sequence[Example],
     *,
     width: int = 100,
@@ -25,14 +25,14 @@ def text(
     """The help of a command or a group; not `whole`: without the flags that every command has."""
     width = max(width, _NARROWEST)
     parts = [_title(node, width), *_groups(node, width, whole=whole)]
-    if node.nodes:
+    if node.children:
         parts.insert(1, _section("Commands", _commands(node, width)))
     if examples:
         parts.append(_section("Examples", _examples(examples)))
     return "\n\n".join(_inked(part, color=color) for part in parts) + "\n"
 
 
-def panels(node: Node) -> dict[str, list[Option]]:
+def panels(node: CommandNode) -> dict[str, list[Option]]:
     """The flags by their group: the command's own first, those of every command last."""
     names = [ARGUMENTS, *(one.panel for one in node.options if one.panel not in _LAST), *_LAST]
     found: dict[str, list[Option]] = {name: [] for name in names}
@@ -48,7 +48,7 @@ def said(one: Option) -> str:
     return "  ".join(part for part in (one.help, allowed, default) if part)
 
 
-def _title(node: Node, width: int) -> str:
+def _title(node: CommandNode, width: int) -> str:
     first, *rest = node.text.split("\n\n")
     name = " ".join(("mlctl", *node.path))
     usage = "".join(
@@ -57,21 +57,21 @@ def _title(node: Node, width: int) -> str:
     lines = [*_hanging(f"{_INDENT}{name}{usage} : ", first, width, hang=8)]
     for paragraph in rest:
         lines += ["", *_hanging(" " * 8, paragraph, width, hang=8)]
-    return _section("Group" if node.nodes else "Command", lines)
+    return _section("Group" if node.children else "Command", lines)
 
 
-def _commands(node: Node, width: int) -> Iterator[str]:
-    longest = max(len(name) for name in node.nodes)
-    for name, below in node.nodes.items():
+def _commands(node: CommandNode, width: int) -> Iterator[str]:
+    longest = max(len(name) for name in node.children)
+    for name, below in node.children.items():
         yield from _hanging(f"{_INDENT}{name.ljust(longest)} : ", _first_sentence(below), width)
 
 
-def _first_sentence(node: Node) -> str:
+def _first_sentence(node: CommandNode) -> str:
     head, stop, _ = node.summary.partition(". ")
     return head + stop.strip()
 
 
-def _groups(node: Node, width: int, *, whole: bool) -> Iterator[str]:
+def _groups(node: CommandNode, width: int, *, whole: bool) -> Iterator[str]:
     taken = [*map(_named, node.options), *(one.name for one in node.positionals)]
     longest = max(len(name) for name in taken)
     required = any(one.required for one in node.options)

@@ -1,4 +1,7 @@
-"""The commands and their flags as plain values: arguments are read and help is written by them."""
+"""The commands and their flags as plain values, read from typer's declarations.
+
+Command lines are read, and help is written, by these values.
+"""
 
 from __future__ import annotations
 
@@ -10,39 +13,46 @@ from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
 import typer
-from typer.models import ArgumentInfo, CommandInfo, OptionInfo
-
-from mlctl.cli.parser.command import Command, Group
+from typer.models import ArgumentInfo, OptionInfo
 
 ARGUMENTS = "Arguments"
+GLOBAL = "Global Arguments"
 SIMULATED = "Simulated Cloud Arguments"  # flags that az does not have
 SWITCH = "{false, true}"  # the metavar of a flag that stands for `true` where no value follows
 SEVERAL = "..."  # the end of the metavar of a flag that several values follow
 
-
-_TRUTHS = ("false", "true")
-# What stands among az's flags and is not az's.
-_OURS = ("--dry-run", "--replace", "--if-not-exists", "--backend", "--auth", "--cloud", "--timeout")
+# Flags that are mlctl's own although they are listed among az's.
+_OWN = ("--dry-run", "--replace", "--if-not-exists", "--backend", "--auth", "--cloud", "--timeout")
 
 
-class Takes(Enum):
+class Arity(Enum):
     """What follows a flag."""
 
-    NOTHING = "nothing"
+    NONE = "nothing"
     ONE = "one value"
-    TRUTH = "true or false, or nothing"
+    BOOLEAN = "true or false, or nothing"
     MANY = "several values"
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """The parameter that a value is for: its name, its type, its bounds; `several` makes a list."""
+class Parameter:
+    """The parameter of a function that a flag or positional is for; `min` and `max` included."""
 
     name: str = ""
-    kind: Any = str
-    several: bool = False
-    least: float | None = None
-    most: float | None = None
+    type: Any = str
+    is_list: bool = False
+    min: float | None = None
+    max: float | None = None
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value is within the bounds."""
+        return (self.min is None or value >= self.min) and (self.max is None or value <= self.max)
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in words."""
+        bounds = {"at least": self.min, "at most": self.max}
+        return " and ".join(f"{word} {one}" for word, one in bounds.items() if one is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,39 +60,38 @@ class Option:
     """A flag: its names as declared, what follows it, and what help says of it."""
 
     names: tuple[str, ...]
-    takes: Takes = Takes.NOTHING
+    arity: Arity = Arity.NONE
     help: str = ""
     panel: str = ARGUMENTS
     required: bool = False
     choices: tuple[str, ...] = ()
     default: str = ""
-    slot: Slot = Slot()
+    parameter: Parameter = Parameter()
     metavar: str = ""
 
     @property
     def long(self) -> str:
-        """The name that messages use."""
+        """The first long name; the first name where there is none."""
         return next((name for name in self.names if name.startswith("--")), self.names[0])
 
     @property
-    def of_az(self) -> bool:
-        """Whether az has it too; az's scripts cut only its own flags short."""
-        return self.panel != SIMULATED and self.long not in _OURS
+    def is_az(self) -> bool:
+        """Whether az has the flag; az's scripts abbreviate only az's own."""
+        return self.panel != SIMULATED and self.long not in _OWN
 
     @property
-    def spelt(self) -> str:
-        """All names, as argparse has them in its messages."""
+    def all_names(self) -> str:
+        """All names, as argparse's messages have them."""
         return "/".join(self.names)
 
 
-_GLOBAL = "Global Arguments"
-HELP = Option(("--help", "-h"), help="Show this message and exit.", panel=_GLOBAL)
-# What commands that print data take, and az takes before the verb too.
-BEFORE = (Option(("--output", "-o"), Takes.ONE), Option(("--query",), Takes.ONE))
-# What typer adds to the root.
+HELP = Option(("--help", "-h"), help="Show this message and exit.", panel=GLOBAL)
+# Flags of commands that print data, which az takes before the command too.
+BEFORE_COMMAND = (Option(("--output", "-o"), Arity.ONE), Option(("--query",), Arity.ONE))
+# Flags that typer adds to the root.
 COMPLETION = (
-    Option(("--install-completion",), help="Install completion for this shell.", panel=_GLOBAL),
-    Option(("--show-completion",), help="Show the completion, to copy it.", panel=_GLOBAL),
+    Option(("--install-completion",), help="Install completion for this shell.", panel=GLOBAL),
+    Option(("--show-completion",), help="Show the completion, to copy it.", panel=GLOBAL),
 )
 
 
@@ -93,24 +102,24 @@ class Positional:
     name: str
     help: str
     required: bool
-    slot: Slot = Slot()
+    parameter: Parameter = Parameter()
 
 
 Run: TypeAlias = Callable[..., int]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Node:
-    """A command (`run`), or a group of them (`nodes`), and where it is: `("compute", "create")`.
+class CommandNode:
+    """A command (`run`), or a group of them (`children`), at a path: `("compute", "create")`.
 
-    `defaults` are the values of the parameters that a line says nothing of.
+    `defaults` are the values of the parameters that a command line does not give.
     """
 
     path: tuple[str, ...]
     text: str
     options: tuple[Option, ...]
     positionals: tuple[Positional, ...] = ()
-    nodes: Mapping[str, Node] = field(default_factory=dict)
+    children: Mapping[str, CommandNode] = field(default_factory=dict)
     run: Run | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
@@ -119,86 +128,86 @@ class Node:
         """The first paragraph of the text."""
         return " ".join(self.text.partition("\n\n")[0].split())
 
-    def commands(self) -> Iterator[Node]:
+    def commands(self) -> Iterator[CommandNode]:
         """The commands at and below this node, in their order."""
-        if not self.nodes:
+        if not self.children:
             yield self
-        for node in self.nodes.values():
+        for node in self.children.values():
             yield from node.commands()
 
 
-def read(app: typer.Typer, path: tuple[str, ...] = ()) -> Node:
+def read(app: typer.Typer, path: tuple[str, ...] = ()) -> CommandNode:
     """The node of a group, with all below it."""
-    made = app.registered_callback.cls if app.registered_callback else None
-    declared = made.declared if made is not None and issubclass(made, Group) else ()
-    nodes = {
-        one.name: _command(one, (*path, one.name))
-        for one in app.registered_commands
-        if one.name is not None and not one.hidden
-    }
-    for one in app.registered_groups:
-        if one.typer_instance is not None and isinstance(one.name, str):
-            nodes[one.name] = read(one.typer_instance, (*path, one.name))
-    options = (*_options(declared), *(() if path else COMPLETION), HELP)
-    return Node(path, _text(app.info.help), options, (), nodes)
+    children: dict[str, CommandNode] = {}
+    for command in app.registered_commands:
+        assert command.name is not None
+        assert command.callback is not None
+        children[command.name] = _command(
+            command.callback, command.help or "", (*path, command.name)
+        )
+    for group in app.registered_groups:
+        assert isinstance(group.name, str)
+        assert group.typer_instance is not None
+        children[group.name] = read(group.typer_instance, (*path, group.name))
+    root = app.registered_callback
+    shared = _options(_parameters(root.callback)) if root is not None and root.callback else ()
+    options = (*shared, *(() if path else COMPLETION), HELP)
+    return CommandNode(path, inspect.cleandoc(app.info.help or ""), options, (), children)
 
 
-def _command(info: CommandInfo, path: tuple[str, ...]) -> Node:
-    made = info.cls
-    assert made is not None
-    assert issubclass(made, Command)
-    declared = made.declared
-    return Node(
+def _command(run: Run, text: str, path: tuple[str, ...]) -> CommandNode:
+    parameters = _parameters(run)
+    return CommandNode(
         path,
-        _text(made.text),
-        (*_options(declared), HELP),
-        tuple(_positionals(declared)),
+        inspect.cleandoc(text),
+        (*_options(parameters), HELP),
+        tuple(_positionals(parameters)),
         {},
-        made.run,
-        {one.name: one.default for one in declared},
+        run,
+        {one.name: one.default for one in parameters},
     )
 
 
-def _text(given: Any) -> str:
-    return inspect.cleandoc(given) if isinstance(given, str) else ""
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return [*inspect.signature(function).parameters.values()]
 
 
-def _options(declared: Iterable[inspect.Parameter]) -> Iterator[Option]:
-    for one in declared:
+def _options(parameters: Iterable[inspect.Parameter]) -> Iterator[Option]:
+    for one in parameters:
         base, info = _annotation(one)
-        if isinstance(info, OptionInfo) and not info.hidden:
+        if isinstance(info, OptionInfo):
+            is_switch = info.metavar == SWITCH
             yield Option(
                 _names(one.name, info),
-                _takes(base, info),
+                _arity(base, info.metavar or ""),
                 info.help or "",
                 info.rich_help_panel or ARGUMENTS,
                 one.default is inspect.Parameter.empty,
-                _TRUTHS if info.metavar == SWITCH else _choices(base),
+                ("false", "true") if is_switch else _choices(base),
                 _default(one.default),
-                _slot(one.name, base, info),
-                "" if info.metavar == SWITCH else info.metavar or "",
+                _parameter(one.name, base, info),
+                "" if is_switch else info.metavar or "",
             )
 
 
-def _positionals(declared: Iterable[inspect.Parameter]) -> Iterator[Positional]:
-    for one in declared:
+def _positionals(parameters: Iterable[inspect.Parameter]) -> Iterator[Positional]:
+    for one in parameters:
         base, info = _annotation(one)
         if isinstance(info, ArgumentInfo):
             required = one.default is inspect.Parameter.empty
             name = info.metavar or one.name.upper()
-            yield Positional(name, info.help or "", required, _slot(one.name, base, info))
+            yield Positional(name, info.help or "", required, _parameter(one.name, base, info))
 
 
-def _slot(name: str, base: Any, info: OptionInfo | ArgumentInfo) -> Slot:
-    several = get_origin(base) is list
-    return Slot(name, get_args(base)[0] if several else base, several, info.min, info.max)
+def _parameter(name: str, base: Any, info: OptionInfo | ArgumentInfo) -> Parameter:
+    is_list = get_origin(base) is list
+    return Parameter(name, get_args(base)[0] if is_list else base, is_list, info.min, info.max)
 
 
 def _names(name: str, info: OptionInfo) -> tuple[str, ...]:
     """The names as declared; in `Annotated`, typer's first argument is one of them."""
     first = (info.default,) if isinstance(info.default, str) else ()
-    spelt = (*first, *(info.param_decls or ())) or (f"--{name.replace('_', '-')}",)
-    return tuple(part for one in spelt for part in one.split("/"))
+    return (*first, *(info.param_decls or ())) or (f"--{name.replace('_', '-')}",)
 
 
 def _annotation(one: inspect.Parameter) -> tuple[Any, Any]:
@@ -208,20 +217,17 @@ def _annotation(one: inspect.Parameter) -> tuple[Any, Any]:
     return (members[0] if NoneType in get_args(base) else base), info
 
 
-def _takes(base: Any, info: OptionInfo) -> Takes:
+def _arity(base: Any, metavar: str) -> Arity:
     if base is bool:
-        return Takes.NOTHING
-    if info.metavar == SWITCH:
-        return Takes.TRUTH
-    return Takes.MANY if (info.metavar or "").endswith(SEVERAL) else Takes.ONE
+        return Arity.NONE
+    if metavar == SWITCH:
+        return Arity.BOOLEAN
+    return Arity.MANY if metavar.endswith(SEVERAL) else Arity.ONE
 
 
 def _choices(base: Any) -> tuple[str, ...]:
-    return (
-        tuple(one.value for one in base)
-        if isinstance(base, type) and issubclass(base, Enum)
-        else ()
-    )
+    is_enum = isinstance(base, type) and issubclass(base, Enum)
+    return tuple(one.value for one in base) if is_enum else ()
 
 
 def _default(value: Any) -> str:

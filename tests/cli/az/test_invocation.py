@@ -11,16 +11,16 @@ import pytest
 
 from mlctl.cli.az import invocation
 from mlctl.cli.az.invoke import InputType
-from mlctl.cli.parser.arguments import Flagged, UsageError
+from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.tree import Option
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane.jobs.workload import DEFAULT_WORKLOAD, check
 from mlctl.workload import Workload
 
 
-def several(*words: str) -> list[Flagged]:
+def several(*words: str) -> list[TypedFlag]:
     """A flag of several values."""
-    return [Flagged(Option(("--x",)), words, 1)]
+    return [TypedFlag(Option(("--x",)), words, 1)]
 
 
 def body(**words: Any) -> Mapping[str, Any]:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.cli.az.documents import form_schema
+from mlctl.cli.az.field_paths import Filter, path, split
 from mlctl.cli.az.update import Update, UpdateError, Verb, update
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.paths import Filter, path, split
 from mlctl.kinds import KINDS
 from mlctl.pointer import Data, dotted
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from mlctl.cli.app import build
 from mlctl.cli.parser import tree
-from mlctl.cli.parser.arguments import UsageError, read, with_files
+from mlctl.cli.parser.arguments import UsageError, expand_files, read
 from mlctl.cli.parser.bind import bind
-from mlctl.cli.parser.tree import Node, Option, Takes
+from mlctl.cli.parser.tree import Arity, CommandNode, Option
 from mlctl.cli.run import run
 from mlctl.kinds import KINDS
 
@@ -27,13 +27,13 @@ def words(line: str) -> list[str]:
 def meant(typed: list[str]) -> list[str]:
     """The same, for words with spaces."""
     found = read(typed, ROOT)
-    flags = [word for one in found.flags for word in (one.option.long, *one.words)]
-    return [*found.node.path, *flags, *found.positionals]
+    flags = [word for one in found.flags for word in (one.option.long, *one.values)]
+    return [*found.command.path, *flags, *found.positionals]
 
 
 def values(line: str, flag: str) -> list[list[str]]:
     """The values of every occurrence of a flag."""
-    return [list(one.words) for one in read(line.split(), ROOT).flags if one.option.long == flag]
+    return [list(one.values) for one in read(line.split(), ROOT).flags if one.option.long == flag]
 
 
 def key_pub(path: str) -> str:
@@ -103,7 +103,7 @@ def test_several_values_may_follow_a_flag() -> None:
 def test_the_places_of_flags_keep_their_order() -> None:
     line = "compute update -n x --remove a --set b=1 --add c d"
     flags = read(line.split(), ROOT).flags
-    assert [(one.option.long, one.place) for one in flags[1:]] == [
+    assert [(one.option.long, one.position) for one in flags[1:]] == [
         *(("--remove", 1), ("--set", 2), ("--add", 3))
     ]
 
@@ -184,7 +184,7 @@ def test_a_positional_that_is_missing_or_too_much_is_refused() -> None:
 
 def test_a_file_stands_for_its_content() -> None:
     given = ["--ssh-key-value", "@key.pub", "--set=@key.pub", "@nope", "a@b", "@"]
-    assert with_files(given, key_pub) == [
+    assert expand_files(given, key_pub) == [
         *("--ssh-key-value", "ssh-rsa AAAA", "--set=ssh-rsa AAAA", "@nope", "a@b", "@")
     ]
 
@@ -193,17 +193,17 @@ COMMANDS = [node for node in ROOT.commands() if node.path[0] in KINDS]
 
 
 @given(st.sampled_from(COMMANDS), st.data())
-def test_an_unambiguous_beginning_means_the_flag(node: Node, data: st.DataObject) -> None:
+def test_an_unambiguous_beginning_means_the_flag(node: CommandNode, data: st.DataObject) -> None:
     option = data.draw(st.sampled_from([one for one in node.options if one.long.startswith("--")]))
     typed = option.long[: data.draw(st.integers(3, len(option.long)))]
     begun = {one for one in node.options for name in one.names if name.startswith(typed)}
-    azs = {one for one in begun if one.of_az}
+    azs = {one for one in begun if one.is_az}
     exact = {one for one in begun if typed in one.names}
     required = [word for one in node.options if one.required for word in (one.long, "x")]
-    after = [] if option.takes in (Takes.NOTHING, Takes.TRUTH) else ["v"]
+    after = [] if option.arity in (Arity.NONE, Arity.BOOLEAN) else ["v"]
     meant = next((one for one in (exact, begun, azs) if len(one) == 1), set())
     if meant:
-        follows = [] if {one.takes for one in meant} & {Takes.NOTHING, Takes.TRUTH} else ["v"]
+        follows = [] if {one.arity for one in meant} & {Arity.NONE, Arity.BOOLEAN} else ["v"]
         line = read([*node.path, *required, typed, *follows], ROOT)
         assert meant <= {one.option for one in line.flags}
     else:
@@ -217,20 +217,20 @@ def test_flags_that_az_has_not_are_in_nobodys_way() -> None:
 
 
 @pytest.mark.parametrize("node", COMMANDS, ids=lambda node: " ".join(node.path))
-def test_no_two_flags_of_a_command_share_a_name(node: Node) -> None:
+def test_no_two_flags_of_a_command_share_a_name(node: CommandNode) -> None:
     names = [name for one in node.options for name in one.names]
     assert len(names) == len(set(names))
 
 
 def test_options_know_what_follows_them() -> None:
-    node = ROOT.nodes["compute"].nodes["create"]
-    takes = {one.long: one.takes for one in node.options}
+    node = ROOT.children["compute"].children["create"]
+    takes = {one.long: one.arity for one in node.options}
     wanted = {
-        "--tags": Takes.MANY,
-        "--size": Takes.ONE,
-        "--no-wait": Takes.NOTHING,
-        "--enable-node-public-ip": Takes.TRUTH,
-        "--user-assigned-identities": Takes.MANY,
+        "--tags": Arity.MANY,
+        "--size": Arity.ONE,
+        "--no-wait": Arity.NONE,
+        "--enable-node-public-ip": Arity.BOOLEAN,
+        "--user-assigned-identities": Arity.MANY,
     }
     assert {name: takes[name] for name in wanted} == wanted
 
@@ -280,8 +280,8 @@ def test_what_is_not_said_has_its_default() -> None:
 
 
 @pytest.mark.parametrize("node", list(ROOT.commands()), ids=lambda node: " ".join(node.path))
-def test_every_parameter_of_a_command_has_a_flag_or_a_place(node: Node) -> None:
-    slots = [*(one.slot for one in node.options), *(one.slot for one in node.positionals)]
+def test_every_parameter_of_a_command_has_a_flag_or_a_place(node: CommandNode) -> None:
+    slots = [*(one.parameter for one in node.options), *(one.parameter for one in node.positionals)]
     assert sorted(slot.name for slot in slots if slot.name) == sorted(node.defaults)
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from mlctl import source
+from mlctl.cli import migrate_pool as to_cluster
 from mlctl.cli.exits import Exit
-from mlctl.cli.local import migrate_pool as to_cluster
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths, new_report
@@ -20,9 +20,9 @@ from mlctl.source import SourceFile
 _NAME = "<converted>"
 
 
-def register(app: typer.Typer) -> None:
+def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, "convert")(convert)
+    command(app, verb)(convert)
 
 
 def convert(

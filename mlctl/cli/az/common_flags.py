@@ -1,54 +1,16 @@
-"""How flags are declared, and those that many az-style commands take."""
+"""The flags that many az-style commands take."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import Annotated, Any
-
-import typer
 
 from mlctl.cli.output import OutputFormat
-from mlctl.cli.parser.arguments import Flagged
-from mlctl.cli.parser.tree import ARGUMENTS
+from mlctl.cli.parser.command import option, switch
+from mlctl.cli.parser.tree import ARGUMENTS, GLOBAL
 
 _INSTANCE = "ComputeInstance Arguments"
 _POLICY = "Global Policy Arguments"
-_GLOBAL = "Global Arguments"
 _UPDATE = "Generic Update Arguments"
-
-
-def option(
-    name: str,
-    *names: str,
-    kind: Any = str | None,
-    help: str,  # noqa: A002  # typer's word
-    metavar: str | None = None,
-    panel: str = ARGUMENTS,
-    words: Sequence[str] = (),
-    default: Any = None,
-) -> inspect.Parameter:
-    """A parameter that is a flag; `default` `...` makes it a required one."""
-    complete = (lambda: list(words)) if words else None
-    info = typer.Option(
-        *names, help=help, metavar=metavar, rich_help_panel=panel, autocompletion=complete
-    )
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if default is ... else default,
-        annotation=Annotated[kind, info],
-    )
-
-
-def switch(name: str, *names: str, help: str, panel: str = ARGUMENTS) -> inspect.Parameter:  # noqa: A002
-    """A parameter that is true where its flag stands."""
-    return option(name, *names, kind=bool, help=help, panel=panel, default=False)
-
-
-def words_of(typed: Sequence[Flagged]) -> list[str]:
-    """The values of a flag of several values, wherever it stands."""
-    return [word for one in typed for word in one.words if word]
 
 
 # What every az-style command takes, or every one that writes, or every one that updates.
@@ -56,12 +18,12 @@ OUTPUT = option(
     "output",
     "--output",
     "-o",
-    kind=OutputFormat | None,
+    type_=OutputFormat | None,
     help="Output format; json unless configured.",
-    panel=_GLOBAL,
+    panel=GLOBAL,
 )
 QUERY = option(
-    "query", "--query", help="JMESPath query of the output.", metavar="JMESPATH", panel=_GLOBAL
+    "query", "--query", help="JMESPath query of the output.", metavar="JMESPATH", panel=GLOBAL
 )
 POLICY = (
     switch(
@@ -94,7 +56,7 @@ def _set(panel: str = ARGUMENTS) -> inspect.Parameter:
     return option(
         "set_",
         "--set",
-        kind=list[str] | None,
+        type_=list[str] | None,
         metavar="KEY=VALUE ...",
         help="Set a field by its path: `tags.team=ds`, `settings.retry_settings.timeout=60`."
         ' A key with a dot is quoted: `tags."a.b"=x`.',
@@ -108,7 +70,7 @@ GENERIC = (
     option(
         "add",
         "--add",
-        kind=list[str] | None,
+        type_=list[str] | None,
         metavar="LIST VALUE|KEY=VALUE ...",
         help="Add to a list: the path of the list, then a value or the pairs of an object.",
         panel=_UPDATE,
@@ -116,7 +78,7 @@ GENERIC = (
     option(
         "remove",
         "--remove",
-        kind=list[str] | None,
+        type_=list[str] | None,
         metavar="PATH [INDEX] ...",
         help="Remove a field, a key or an element of a list: `tags.team`, `tags`, `LIST 0`.",
         panel=_UPDATE,

@@ -8,17 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mlctl import catalog
 from mlctl.backends.ports.metrics import USUAL, SupportsMetrics
+from mlctl.cli.az.common_flags import QUERY
+from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.local.cloud import duration, opened
-from mlctl.cli.output import Drawn, Output, OutputFormat, Query, checked, print_data
+from mlctl.cli.output import Drawn, OutputFormat, checked, print_data
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import add, command
-from mlctl.cli.parser.flags import QUERY, option, words_of
+from mlctl.cli.parser.command import add, flag_values, option
 from mlctl.cli.session import Session
 from mlctl.kinds.address import Address
-from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 _RATIO = 0.20
@@ -36,7 +34,7 @@ _METRICS = (
     option(
         "metric",
         "--metric",
-        kind=list[str] | None,
+        type_=list[str] | None,
         metavar="NAME ...",
         help="Active, Idle, Leaving, Preempted, Unusable or Total, each of Nodes or Cores; several"
         " with commas between. Preempted Nodes and Preempted Cores unless given.",
@@ -47,7 +45,7 @@ _METRICS = (
     option(
         "span", "--span", metavar="DURATION", help="How far back; to the first node unless given."
     ),
-    option("output", "--output", "-o", kind=Drawn, help="Output format.", default=Drawn.TABLE),
+    option("output", "--output", "-o", type_=Drawn, help="Output format.", default=Drawn.TABLE),
     QUERY,
 )
 _METRICS_TEXT = (
@@ -62,11 +60,6 @@ def register(app: typer.Typer) -> None:
     add(app, "metrics", metrics, _METRICS, _METRICS_TEXT)
 
 
-def register_local(app: typer.Typer) -> None:
-    """Add `usage` to the commands of the simulated cloud."""
-    command(app, "usage")(usage)
-
-
 def metrics(session: Session, **words: Any) -> Exit:
     """Print the metrics of a cluster."""
     from mlctl.render import metrics as render
@@ -75,7 +68,7 @@ def metrics(session: Session, **words: Any) -> Exit:
     cluster = words["cluster"] or words["name"]
     if cluster is None or (words["cluster"] and words["name"]):
         raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")
-    said = [one.strip() for word in words_of(words["metric"] or []) for one in word.split(",")]
+    said = [one.strip() for word in flag_values(words["metric"] or []) for one in word.split(",")]
     times = {
         name: None if words[name] is None else duration(words[name])
         for name in ("interval", "span")
@@ -94,45 +87,4 @@ def metrics(session: Session, **words: Any) -> Exit:
             print_data(session, render.rows(found), OutputFormat.TABLE, None)
         case other:
             print_data(session, render.document(found), OutputFormat(other.value), words["query"])
-    return Exit.OK
-
-
-def usage(
-    session: Session,
-    ratio: Annotated[
-        float,
-        typer.Option(
-            "--low-priority-ratio",
-            min=0,
-            max=1,
-            metavar="R",
-            help="Price of a low-priority node to that of a dedicated one (0.20: hi-ml).",
-        ),
-    ] = _RATIO,
-    output: Output = OutputFormat.TABLE,
-    query: Query = None,
-) -> Exit:
-    """List node-hours and cost by tier of every cluster, pool and job.
-
-    A job's are part of its cluster's. Prices are those of the catalog, dedicated, pay as you go; a
-    price that is not known is "unknown", never 0.
-    """
-    checked(query)
-    with opened(session) as cloud:
-        data: list[Data] = [
-            {
-                "kind": one.kind,
-                "name": one.name,
-                "tier": one.tier,
-                "node_hours": round(one.node_hours, 6),
-                "cost": "unknown" if one.cost is None else round(one.cost, 6),
-                "gone": one.gone,
-            }
-            for one in cloud.engine.used(ratio)
-        ]
-    session.note(
-        f"USD, of {catalog.PRICES_AS_OF.isoformat()}, eastus; low priority at {ratio:g} of that"
-        + (f": {_RATIO_SOURCE}" if ratio == _RATIO else "")
-    )
-    print_data(session, data, output, query)
     return Exit.OK

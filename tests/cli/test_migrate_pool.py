@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import source
-from mlctl.cli.local.migrate_pool import convert, names
+from mlctl.cli.migrate_pool import convert, names
 from tests.builders.findings import check, codes
 from tests.builders.workspace import actions, applied, cloud, declared, planned, pool
 

@@ -18,6 +18,7 @@ import typer
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.service_errors import Permanent
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
     from mlctl.emulator.requests.settings import Settings
     from mlctl.simulator.control_plane.http_faults import OperationStyle
 
-app = typer.Typer(
-    help="The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs.",
-    no_args_is_help=True,
-)
 STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
 _FASTEST = 1e9  # virtual seconds in a real one
 
@@ -85,6 +82,17 @@ Strict = Annotated[
 PageSize = Annotated[
     int, typer.Option("--page-size", min=1, max=5000, help="How many items a page of a list has.")
 ]
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the group of commands."""
+    text = (
+        "The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs."
+    )
+    group = typer.Typer(help=text)
+    command(group, "start")(start)
+    command(group, "env")(env)
+    app.add_typer(group, name=verb)
 
 
 def start(
@@ -148,14 +156,14 @@ def _need_extras(*, http: bool) -> None:
 def _need_token(session: Session, host: str, token: str | None) -> None:
     """Off loopback, others can reach it: they need to know something, and the user to know that."""
     if not host:
-        raise typer.BadParameter("name an address, as 127.0.0.1", param_hint="--host")
+        raise InvalidValue("name an address, as 127.0.0.1", flag="--host")
     if _loopback(host):
         return
     if not token:
-        raise typer.BadParameter(
+        raise InvalidValue(
             f"everybody who can reach {host} could read and change the simulated cloud, and fill"
             " this disk: set --token, or stay on 127.0.0.1",
-            param_hint="--host",
+            flag="--host",
         )
     session.say(
         f"WARNING: whoever can reach {host} and knows the token can read and change the simulated"
@@ -175,14 +183,8 @@ def _settings(
 ) -> Settings:
     from mlctl.emulator.requests.settings import Settings
 
-    flags = session.flags
-    said = {
-        "subscription": flags.subscription,
-        "resource_group": flags.resource_group,
-        "workspace": flags.workspace,
-    }
     return Settings(
-        home=session.settings.scope("local", said),
+        home=session.settings.scope("local", session.flags.scope),
         style=_style(session),
         pace=_pace(pace),
         page=page,
@@ -200,7 +202,7 @@ def _style(session: Session) -> OperationStyle:
     text = session.environment.get(STYLE_VARIABLE, OperationStyle.ASYNC.value)
     if text not in [each.value for each in OperationStyle]:
         known = ", ".join(each.value for each in OperationStyle)
-        raise typer.BadParameter(f"`{text}` is not one of {known}", param_hint=f"${STYLE_VARIABLE}")
+        raise InvalidValue(f"`{text}` is not one of {known}", flag=f"${STYLE_VARIABLE}")
     return OperationStyle(text)
 
 
@@ -212,9 +214,7 @@ def _pace(text: str) -> float | None:
     except ValueError:
         pace = 0.0
     if not 0 < pace < _FASTEST or text[:1] not in "rx":
-        raise typer.BadParameter(
-            f"`{text}` is neither virtual, real nor xN (x60)", param_hint="--time"
-        )
+        raise InvalidValue(f"`{text}` is neither virtual, real nor xN (x60)", flag="--time")
     return pace
 
 
@@ -240,7 +240,3 @@ def _words(running: Running) -> str:
         f"  workspace {scope.resource_group}/{scope.workspace}, subscription {scope.subscription}\n"
         '  in another terminal: eval "$(mlctl emulator env)"; Ctrl-C stops it'
     )
-
-
-command(app, "start")(start)
-command(app, "env")(env)

@@ -1,0 +1,22 @@
+"""The commands of `mlctl job`."""
+
+from __future__ import annotations
+
+import typer
+
+from mlctl.cli.az import jobs, stream, submit
+from mlctl.cli.parser.command import command
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Manage jobs.")
+    command(group, "show")(jobs.show)
+    command(group, "list")(jobs.list_)
+    command(group, "wait")(jobs.wait)
+    command(group, "download")(jobs.download)
+    command(group, "metrics")(jobs.metrics)
+    command(group, "cancel")(jobs.cancel)
+    submit.register(group)
+    command(group, "stream")(stream.stream)
+    app.add_typer(group, name=verb)

@@ -1,0 +1,19 @@
+"""The commands of `mlctl local`."""
+
+from __future__ import annotations
+
+import typer
+
+from mlctl.cli.local import cloud, faults, preemption, settings, usage
+from mlctl.cli.parser.command import command
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="The simulated cloud: its clock, quotas and faults.")
+    cloud.register(group)
+    settings.register(group)
+    preemption.register(group)
+    faults.register(group)
+    command(group, "usage")(usage.usage)
+    app.add_typer(group, name=verb)
