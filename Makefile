@@ -6,6 +6,7 @@ READY  := $(VENV)/.ready
 BIN    := $(VENV)/bin
 PYTHON ?=
 EXTRAS ?=
+PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
 .PHONY: help setup check lint types contracts test test-az fix docs coverage bench demo clean
@@ -56,7 +57,7 @@ contracts: $(READY)
 	$(BIN)/lint-imports --no-logo
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 # AZ=/path/to/az takes one that is there.
 AZ ?= $(VENV)/az/bin/az
