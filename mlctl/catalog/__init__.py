@@ -13,8 +13,7 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
-PRICES_AS_OF = date(2026, 6, 18)
-RETIREMENTS_AS_OF = date(2026, 4, 15)
+PRICES_AS_OF = date(2026, 6, 18)  # the retirements are of 2026-04-15
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ ENDPOINTS = 100  # per subscription and region, of all types
 DEPLOYMENTS = 500  # per subscription
 DEPLOYMENTS_PER_ENDPOINT = 20
 
-NODES_PER_CLUSTER = 100  # up to 65,000 where nodes do not communicate
-RDMA_NODES_PER_CLUSTER = 100
 JOB_DAYS = 21
 LOW_PRIORITY_JOB_DAYS = 7
 

@@ -64,11 +64,6 @@ class Graph:
             return list(self._by_name.get(target, []))
         return [target.at(None)] if target.at(None) in self.resources else []
 
-    @property
-    def external(self) -> list[Edge]:
-        """The edges that lead out of the files: only the backend knows their targets."""
-        return [edge for edge in self.edges if not self.declared(edge.target)]
-
 
 def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
     """The graph of what is declared.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import sqrt
 from statistics import fmean, stdev
 
-from mlctl.simulator.engine import cluster_commands, engine, invariants, views
+from mlctl.simulator.engine import cluster_commands, engine, views
 from mlctl.simulator.engine.commands import (
     AddCluster,
     Command,
@@ -29,6 +29,7 @@ from mlctl.simulator.engine.processes import PreemptionProcess
 from mlctl.simulator.engine.state import World
 from mlctl.simulator.engine.usage import usage
 from mlctl.simulator.engine.views import JobView, MiniBatchCounts, NodeCounts, TrainingProgress
+from tests.builders import invariants
 
 AT_ONCE = SimulationSettings(
     allocation_s=0.0, preparation_s=0.0, replacement_s=0.0, provisioning_s=0.0

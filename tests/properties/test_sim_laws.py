@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlctl.simulator.engine import engine, invariants, snapshot
+from mlctl.simulator.engine import engine, snapshot
 from mlctl.simulator.engine.commands import (
     AddCluster,
     AddPool,
@@ -30,7 +30,7 @@ from mlctl.simulator.engine.commands import (
     SubmitPoolJob,
     SubmitTraining,
 )
-from mlctl.simulator.engine.event_log import DETAILS, LoggedEvent
+from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
@@ -56,12 +56,16 @@ from mlctl.simulator.engine.processes import (
     Weibull,
 )
 from mlctl.simulator.engine.state import World
+from tests.builders import invariants
 
 NAMES = ("a", "b")
 seconds = st.sampled_from([0.0, 1.0, 30.0, 100.0, 0.1])
 rates = st.sampled_from([0.5, 5.0, 30.0])
 few = st.integers(0, 4)
 some = st.integers(1, 5)
+
+# Told only where every mini-batch is of interest: they can be millions.
+DETAILS = frozenset({"MB_START", "MB_DONE", "MB_FAIL", "MB_TIMEOUT", "MB_LOST"})
 
 
 def either(*options: st.SearchStrategy[Command]) -> st.SearchStrategy[Command]:

@@ -6,9 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Told only where every mini-batch is of interest: they can be millions.
-DETAILS = frozenset({"MB_START", "MB_DONE", "MB_FAIL", "MB_TIMEOUT", "MB_LOST"})
-
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:

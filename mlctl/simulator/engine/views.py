@@ -51,11 +51,6 @@ class NodeCounts:
     resizing: bool
     since: float
 
-    @property
-    def allocation_state(self) -> str:
-        """As the portal says it: `steady`, or `resizing (0 -> 2)`."""
-        return f"resizing ({self.current} -> {self.target})" if self.resizing else "steady"
-
 
 @dataclass(frozen=True, slots=True)
 class MiniBatchCounts:

@@ -1,4 +1,4 @@
-"""What holds after every event, whatever happens: for tests (`World.watch`), as it looks at all."""
+"""What holds after every event of the engine, whatever happens (for `World.watch`)."""
 
 from __future__ import annotations
 
