@@ -129,12 +129,13 @@ def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
     )
 
 
-_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")  # one letter and a colon is a drive
+# `azureml:NAME`, `https://...`; `file:` is local, and one letter and a colon is a drive.
+_SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def is_local(value: Data) -> bool:
     """Whether a value names something on this machine rather than a reference or a URI."""
-    return isinstance(value, str) and "\n" not in value and not _SCHEME.match(value)
+    return isinstance(value, str) and bool(value) and "\n" not in value and not _SCHEME.match(value)
 
 
 def resolve(resource: Resource, path: str) -> Path:

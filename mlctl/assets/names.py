@@ -10,11 +10,10 @@ import json
 from dataclasses import replace
 
 from mlctl import pointer, source
-from mlctl.kinds import codec
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import complete
+from mlctl.kinds.values import canonical_values, complete
 from mlctl.pointer import Data
 
 NAME = "azureml_anonymous"
@@ -47,12 +46,8 @@ def sha256(text: str) -> str:
 def _content_hash(asset: Resource, scope: Scope) -> str:
     """The same for all spellings of the same content; descriptions and tags are none."""
     values = complete(asset.values, asset.form)
-    fixed = {
-        pointer.text(one.at): codec.canonical(values[one.at], one, scope)
-        for one in asset.form.fields
-        if one.at in values and one.mutability is Mutability.REPLACE
-    }
-    return sha256(json.dumps(fixed, sort_keys=True))
+    fixed = [one for one in asset.form.fields if one.mutability is Mutability.REPLACE]
+    return sha256(json.dumps(canonical_values(values, fixed, scope), sort_keys=True))
 
 
 def _environment_hash(asset: Resource) -> str:

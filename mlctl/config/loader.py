@@ -19,7 +19,7 @@ from mlctl.kinds.address import Scope
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.resource import Resource, build
 from mlctl.pointer import Data
-from mlctl.schema.text import nearest
+from mlctl.schema.text import nearest, with_article
 from mlctl.source import UNREADABLE_RULES, Document, SourceFile
 
 UNKNOWN_KIND = Rule(
@@ -148,9 +148,8 @@ class Loader:
             return None
         if told is None:
             given = document.data.get("$schema")
-            article = "an" if meant.name[0] in "aeiou" else "a"
             why = "its `$schema` is none of Azure ML's" if given else "it has no `$schema`"
-            self.notes.append(f"{document.source.name}: read as {article} {meant.name} ({why})")
+            self.notes.append(f"{document.source.name}: read as {with_article(meant.name)} ({why})")
         return meant
 
     def _passed_over(self, found: SourceFile, document: Document) -> None:
@@ -224,7 +223,7 @@ def _other_kind(document: Document, kind: Kind, wanted: Kind) -> Diagnostic:
     name = document.source.name
     return Diagnostic(
         OTHER_KIND,
-        f"this is a {kind.name}, and the command creates a {wanted.name}",
+        f"this is {with_article(kind.name)}, and the command creates {with_article(wanted.name)}",
         document.label(("$schema",) if "$schema" in document.data else ()),
         hint=f"run: mlctl {kind.name} create -f {name}",
     )

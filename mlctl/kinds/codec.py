@@ -44,6 +44,13 @@ def canonical(value: Data, field: Field, scope: Scope) -> Data:
     return CODECS[field.codec].canonical(value, field, scope)
 
 
+def differ(one: Data, other: Data, field: Field, scope: Scope) -> bool:
+    """Whether two YAML values of the field mean different things; None is absent."""
+    if one is None or other is None:
+        return not says_nothing(other if one is None else one, field)
+    return bool(canonical(one, field, scope) != canonical(other, field, scope))
+
+
 def says_nothing(value: Data, field: Field) -> bool:
     """Whether the value means the same as leaving the field out, where the service has none."""
     match field.codec:

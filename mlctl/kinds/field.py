@@ -10,8 +10,7 @@ from functools import cached_property
 
 from mlctl import pointer
 from mlctl.pointer import Data, Pointer
-
-Schema = Mapping[str, Data]
+from mlctl.schema import Schema, dereferenced, forms
 
 
 class Mutability(Enum):
@@ -99,25 +98,13 @@ class Form:
 
 
 def read_forms(root: Schema) -> Iterator[Form]:
-    """The forms of a kind: each rung of the root's `if`/`then`/`else` ladder, or the root alone."""
-    rung = root
-    while "if" in rung:
-        yield _form(root, rung["then"], rung["if"])
-        rung = rung["else"]
-    yield _form(root, rung, None)
-
-
-def resolve(root: Schema, schema: Schema) -> Schema:
-    """`schema` with its local `$ref` taken in; what stands beside the `$ref` wins."""
-    ref = schema.get("$ref")
-    if ref is None:
-        return schema
-    target = resolve(root, pointer.get(root, pointer.parse(ref.removeprefix("#"))))
-    return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+    """The forms of a kind, by its schema."""
+    for condition, schema in forms(root):
+        yield _form(root, schema, condition)
 
 
 def _form(root: Schema, schema: Schema, condition: Schema | None) -> Form:
-    whole = resolve(root, schema)
+    whole = dereferenced(root, schema)
     found = list(_walk(root, whole, ()))
     fields = [one for one in found if isinstance(one, Field)]
     return Form(
@@ -141,7 +128,7 @@ def _walk(
     if constants:
         yield at, {pointer.parse(to): value for to, value in constants.items()}
     for name, declared in schema.get("properties", {}).items():
-        inner = resolve(root, declared)
+        inner = dereferenced(root, declared)
         if _ANNOTATED & inner.keys():
             yield _field(inner, (*at, name))
         if "x-mlctl-alias" not in inner:

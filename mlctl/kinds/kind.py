@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TypeAlias
 
 from mlctl import schema
-from mlctl.kinds.field import Form, Schema, read_forms
+from mlctl.kinds.field import Form, read_forms
 from mlctl.kinds.flags import Flag
 from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data, Pointer
+from mlctl.schema import Schema
 
 Columns: TypeAlias = Mapping[str, Pointer]
 Effective: TypeAlias = Callable[[str], Data]

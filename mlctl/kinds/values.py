@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from mlctl import pointer
 from mlctl.kinds import codec
@@ -193,13 +193,20 @@ def moving(body: Mapping[str, Data]) -> bool:
     return state(body) in ("creating", "updating", "deleting", "scaling")
 
 
+def canonical_values(
+    values: Mapping[Pointer, Data], fields: Iterable[Field], scope: Scope
+) -> dict[str, Data]:
+    """The canonical form of the values of some fields, by JSON pointer: what hashes are made of."""
+    return {
+        pointer.text(one.at): codec.canonical(values[one.at], one, scope)
+        for one in fields
+        if one.at in values
+    }
+
+
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
     form = form_of_body(kind, body, scope)
     values = decode(body, form, scope, own=False)
-    said = {
-        pointer.text(field.at): codec.canonical(values[field.at], field, scope)
-        for field in form.writable
-        if field.at in values
-    }
+    said = canonical_values(values, form.writable, scope)
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

@@ -37,9 +37,5 @@ def _difference(one: Field, before: Data, after: Data, scope: Scope) -> Iterable
             if old.get(key) != new.get(key) and not (one.additive and key not in new):
                 yield FieldChange((*one.at, key), old.get(key), new.get(key), forces)
         return
-    if before is None:
-        changed = not codec.says_nothing(after, one)
-    else:
-        changed = codec.canonical(before, one, scope) != codec.canonical(after, one, scope)
-    if changed:
+    if codec.differ(before, after, one, scope):
         yield FieldChange(one.at, before, after, forces)

@@ -11,7 +11,7 @@ from mlctl.diagnostics import Rule
 from mlctl.kinds import DOCUMENTS, JOB, Kind
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
-from mlctl.schema.text import enumerated, example, listed, nearest, typed
+from mlctl.schema.text import enumerated, example, listed, nearest, typed, with_article
 
 _WIDTH = 88
 _LARGEST = 2**31 - 1  # what fits into REST's int32 is no bound to tell people of
@@ -115,7 +115,7 @@ def _unknown(one: Kind, forms: list[Schema], at: Pointer) -> str:
     near = nearest(str(at[-1]), sorted(known))
     path = pointer.dotted((*at[:-1], near)) if near else ""
     hint = f"did you mean `{one.name}.{path}`?" if near else f"see `mlctl explain {one.name}`"
-    return f"a {one.name} has no field `{pointer.dotted(at)}`: {hint}"
+    return f"{with_article(one.name)} has no field `{pointer.dotted(at)}`: {hint}"
 
 
 def _properties(part: Schema) -> Iterator[tuple[str, Schema]]:

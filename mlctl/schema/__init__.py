@@ -1,9 +1,18 @@
-"""The schemas of the kinds, and what is wrong with a document by them; alone uses `jsonschema`."""
+"""The JSON Schemas of the kinds, and the check of a document by them."""
 
 from mlctl.schema.check import check
-from mlctl.schema.fields import forms
-from mlctl.schema.files import load, names, resolved, texts
+from mlctl.schema.files import load, names, texts
 from mlctl.schema.rules import SCHEMA_RULES
-from mlctl.schema.violation import Schema
+from mlctl.schema.structure import Schema, dereferenced, forms, resolved
 
-__all__ = ["SCHEMA_RULES", "Schema", "check", "forms", "load", "names", "resolved", "texts"]
+__all__ = [
+    "SCHEMA_RULES",
+    "Schema",
+    "check",
+    "dereferenced",
+    "forms",
+    "load",
+    "names",
+    "resolved",
+    "texts",
+]

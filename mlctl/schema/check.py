@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import compiled, fields, rules, values
-from mlctl.schema.files import resolved
+from mlctl.schema.structure import Schema, forms, resolved
 from mlctl.schema.text import enumerated
-from mlctl.schema.violation import Schema, Violation
+from mlctl.schema.violation import Violation
 from mlctl.source import Document
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema
 def _form(validator: Validator, document: Document) -> tuple[Schema, tuple[Schema, ...]]:
     """The form that the document has, and the ones that it has not."""
     root: Any = validator.schema
-    ladder = list(fields.forms(root))
+    ladder = list(forms(root))
     meant = next(
         form
         for condition, form in ladder

@@ -8,20 +8,12 @@ from mlctl import pointer
 from mlctl.diagnostics import Diagnostic
 from mlctl.pointer import Pointer
 from mlctl.schema import rules
-from mlctl.schema.files import load, names, resolved
-from mlctl.schema.text import enumerated, example, listed, nearest
-from mlctl.schema.violation import Schema, Violation
+from mlctl.schema.files import load, names
+from mlctl.schema.structure import Schema, forms, resolved
+from mlctl.schema.text import enumerated, example, listed, nearest, with_article
+from mlctl.schema.violation import Violation
 
 _FEW = 12
-
-
-def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
-    """(condition, schema) of each form: the root's `if`/`then`/`else` ladder, or the root alone."""
-    rung = root
-    while "if" in rung:
-        yield rung["if"], rung["then"]
-        rung = rung["else"]
-    yield None, rung
 
 
 def unknown(violation: Violation) -> Iterator[Diagnostic]:
@@ -134,7 +126,7 @@ def _unknown_hint(violation: Violation, key: str) -> str:
         return f"did you mean `{near}`?"
     kind = None if violation.at else _kind_with(key)
     if kind:
-        return f"a {kind} has it: is this one? then name its schema in `$schema`"
+        return f"{with_article(kind)} has it: is this one? then name its schema in `$schema`"
     few = sorted(name for name in writable if name != "$schema")
     return f"the fields here are {listed(few[:_FEW], 'and')}" + (" and more" if few[_FEW:] else "")
 

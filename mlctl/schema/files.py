@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from mlctl import pointer
 from mlctl.pointer import Data
 
 _SUFFIX = ".schema.json"
@@ -34,12 +33,6 @@ def texts() -> dict[str, str]:
     return {f"{name}{_SUFFIX}": _read(name) for name in names()}
 
 
-def resolved(schema: Mapping[str, Data]) -> Mapping[str, Data]:
-    """`schema` with its local `$ref`s taken in, siblings on top; one that leads to itself stays."""
-    taken: Mapping[str, Data] = _take_in(schema, schema, ())
-    return taken
-
-
 def _folder() -> Path:
     package = Path(__file__).parents[1] / "schemas"
     return package if package.is_dir() else Path(__file__).parents[2] / "schemas"
@@ -47,19 +40,3 @@ def _folder() -> Path:
 
 def _read(name: str) -> str:
     return (_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
-
-
-def _take_in(part: Data, root: Mapping[str, Data], above: tuple[str, ...]) -> Data:
-    if isinstance(part, list):
-        return [_take_in(one, root, above) for one in part]
-    if not isinstance(part, Mapping):
-        return part
-    ref = part.get("$ref")
-    if isinstance(ref, str) and ref.startswith("#") and ref not in above:
-        target = pointer.get(root, pointer.parse(ref[1:]))
-        part = {**target, **{key: value for key, value in part.items() if key != "$ref"}}
-        above = (*above, ref)
-    return {
-        key: value if key == "$defs" else _take_in(value, root, above)
-        for key, value in part.items()
-    }

@@ -55,6 +55,11 @@ def listed(words: Iterable[str], last: str = "or") -> str:
     return f" {last} ".join([", ".join(head), *tail]) if head else "".join(tail)
 
 
+def with_article(noun: str) -> str:
+    """`a cluster`, `an environment`."""
+    return f"{'an' if noun[:1].casefold() in 'aeiou' else 'a'} {noun}"
+
+
 def typed(types: str | list[str]) -> str:
     """What a schema's `type` asks for, in words."""
     return " or ".join(

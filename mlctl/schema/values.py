@@ -7,6 +7,7 @@ import re
 
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import rules
+from mlctl.schema.placeholders import placeholder
 from mlctl.schema.text import (
     enumerated,
     example,
@@ -17,11 +18,6 @@ from mlctl.schema.text import (
     typed,
 )
 from mlctl.schema.violation import Violation
-
-# What pipelines and templates replace: `${{ x }}`, `{{ x }}`, `$(x)`, `${x}`, `#{x}#`, `<x>`.
-_PLACEHOLDER = re.compile(
-    r"\$?\{\{[^{}]*\}\}|\$\([\w.-]+\)|\$\{[\w.-]+\}|\$[A-Z_]{2,}|#\{[\w.-]+\}#?|<[^<>]+>"
-)
 
 
 def wrong_type(violation: Violation, types: list[str]) -> Diagnostic:
@@ -35,7 +31,7 @@ def wrong_type(violation: Violation, types: list[str]) -> Diagnostic:
     return violation.diagnostic(
         rules.WRONG_TYPE,
         f"{violation.name} takes {typed(types)}, not {given}",
-        _placeholder(violation) or _type_hint(violation, types),
+        _placeholder_hint(violation) or _type_hint(violation, types),
     )
 
 
@@ -46,7 +42,9 @@ def not_allowed(violation: Violation) -> Diagnostic:
     near = nearest(violation.value, allowed)
     hint = retired or (f"did you mean `{near}`?" if near else f"write {listed(allowed)}")
     message = f"{violation.name} does not take {violation.shown}"
-    return violation.diagnostic(rules.VALUE_NOT_ALLOWED, message, _placeholder(violation) or hint)
+    return violation.diagnostic(
+        rules.VALUE_NOT_ALLOWED, message, _placeholder_hint(violation) or hint
+    )
 
 
 def out_of_bounds(violation: Violation, bound: str) -> Diagnostic:
@@ -62,13 +60,15 @@ def bad_text(violation: Violation) -> Diagnostic:
     rule = violation.schema.get("x-mlctl-name")
     if rule:
         message = f"{violation.shown} is no valid name: {_breach(violation)}"
-        return violation.diagnostic(rules.BAD_NAME, message, _placeholder(violation) or str(rule))
+        return violation.diagnostic(
+            rules.BAD_NAME, message, _placeholder_hint(violation) or str(rule)
+        )
     if "x-mlctl-reference" in violation.schema:
         return bad_reference(violation, [str(violation.schema["x-mlctl-reference"])], [])
     return violation.diagnostic(
         rules.VALUE_NOT_ALLOWED,
         f"{violation.name} does not take {violation.shown}",
-        _placeholder(violation) or violation.schema.get("description"),
+        _placeholder_hint(violation) or violation.schema.get("description"),
     )
 
 
@@ -79,8 +79,8 @@ def bad_reference(violation: Violation, grammar: list[str], patterns: list[str])
     prefixed = f"azureml:{violation.value}"
     local = "/" in violation.value or re.search(r"\.[a-z]{1,5}$", violation.value)
     inline = _inline(violation)
-    if _placeholder(violation):
-        hint = _placeholder(violation)
+    if _placeholder_hint(violation):
+        hint = _placeholder_hint(violation)
     elif local and inline:
         hint = f"for a local file write a mapping: `{violation.at[-1]}: {{{inline}: ...}}`"
     elif any(re.search(one, prefixed) for one in patterns):
@@ -99,12 +99,12 @@ def empty_list(violation: Violation) -> Diagnostic:
     return _empty(violation, f"{violation.name} is an empty list")
 
 
-def _placeholder(violation: Violation) -> str | None:
+def _placeholder_hint(violation: Violation) -> str | None:
     """What to do about a text that was to be replaced by a value, and was not."""
-    found = _PLACEHOLDER.search(violation.value) if isinstance(violation.value, str) else None
+    found = placeholder(violation.value) if isinstance(violation.value, str) else None
     if found is None or violation.secret:
         return None
-    return f"`{found[0]}` looks like a placeholder that nothing has replaced: put the value there"
+    return f"`{found}` looks like a placeholder that nothing has replaced: put the value there"
 
 
 def _inline(violation: Violation) -> str | None:

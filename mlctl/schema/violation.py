@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mlctl import pointer
 from mlctl.diagnostics import Diagnostic, Label, Rule
-from mlctl.pointer import Data, Pointer
+from mlctl.pointer import Pointer
 from mlctl.schema import text
+from mlctl.schema.structure import Schema
 from mlctl.source import Document
-
-Schema = Mapping[str, Data]
 
 
 @dataclass(frozen=True, slots=True)

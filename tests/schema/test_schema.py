@@ -94,6 +94,8 @@ def test_a_field_of_another_kind_is_answered_with_that_kind() -> None:
     found = the("batchEndpoint", ENDPOINT + "mini_batch_size: 3\n")
     assert found.hint is not None
     assert found.hint.startswith("a batch deployment has it")
+    found = the("batchEndpoint", ENDPOINT + "conda_file: conda.yml\n")
+    assert (found.hint or "").startswith("an environment has it")
 
 
 def test_a_flat_field_beside_settings_belongs_under_settings() -> None:

@@ -20,7 +20,7 @@ from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.field import Field, Mutability
+from mlctl.kinds.field import Mutability
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data
@@ -201,15 +201,9 @@ class AzureBackend:
             for field in form.fields
             if field.compared
             and field.mutability is not Mutability.READ_ONLY
-            and _differ(wanted.get(field.at), had.get(field.at), field, self.scope)
+            and codec.differ(wanted.get(field.at), had.get(field.at), field, self.scope)
         }
         return changed == {_SCALE}
-
-
-def _differ(one: Data, other: Data, field: Field, scope: Scope) -> bool:
-    if one is None or other is None:
-        return not codec.says_nothing(other if one is None else one, field)
-    return bool(codec.canonical(one, field, scope) != codec.canonical(other, field, scope))
 
 
 def _node(body: Mapping[str, Data]) -> Node:

@@ -17,6 +17,7 @@ from mlctl.cli.parser.command import add, option, switch
 from mlctl.cli.session import Session
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.flags import Flag
+from mlctl.schema.text import with_article
 
 Parameters: TypeAlias = Iterable[inspect.Parameter]
 Body: TypeAlias = Callable[[Session, Kind, Mapping[str, Any]], Exit]
@@ -279,7 +280,7 @@ def _name(kind: Kind) -> str:
 
 
 def _a(kind: Kind) -> str:
-    return f"{'an' if kind.name[0] in 'aeiou' else 'a'} {_name(kind)}"
+    return with_article(_name(kind))
 
 
 def _plural(kind: Kind) -> str:

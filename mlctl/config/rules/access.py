@@ -10,11 +10,11 @@ from mlctl.config.rules.base import (
     declared,
     finding,
     holds,
-    is_placeholder,
     lacks,
 )
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
+from mlctl.schema.placeholders import is_placeholder
 
 _COMPUTE = "learn.microsoft.com/azure/machine-learning/reference-yaml-compute-aml"
 

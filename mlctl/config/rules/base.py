@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -14,8 +13,9 @@ from mlctl.config.graph import Graph
 from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import KINDS, Address, Kind, Resource
 from mlctl.kinds.address import own_address
-from mlctl.kinds.field import Field, Form, resolve
+from mlctl.kinds.field import Field, Form
 from mlctl.kinds.values import written
+from mlctl.schema import dereferenced
 from mlctl.schema.text import nearest
 
 
@@ -96,27 +96,11 @@ def lacks(resource: Resource, *at: str) -> bool:
     return nearest(key, unknown) is None
 
 
-def is_placeholder(text: str) -> bool:
-    """Whether all of a text is to be put in its place before use: `${PASSWORD}`, `<name>`."""
-    return _PLACEHOLDER.fullmatch(text.strip()) is not None
-
-
-def has_placeholder(text: str) -> bool:
-    """Whether a part of a text is to be put in its place before use: `../${STAGE}/model`."""
-    return _PLACEHOLDER.search(text) is not None
-
-
-# Of shells, Azure DevOps (`$(x)`, `#{x}#`, `__x__`), GitHub and Jinja (`{{ x }}`), and of people.
-_PLACEHOLDER = re.compile(
-    r"\$\w+|\$\{[^}]*\}|\$\([^)]*\)|\$?\{\{.*?\}\}|#\{.*?\}#?|<[^<>]+>|__\w+?__", re.DOTALL
-)
-
-
 @cache
 def _known(kind: Kind, form: Form, above: tuple[str, ...]) -> frozenset[str]:
     schema = form.schema
     for key in above:
-        schema = resolve(kind.schema, schema.get("properties", {}).get(key, {}))
+        schema = dereferenced(kind.schema, schema.get("properties", {}).get(key, {}))
     return frozenset(schema.get("properties", {}))
 
 

@@ -11,10 +11,10 @@ from mlctl.config.rules.base import (
     count,
     declared,
     finding,
-    has_placeholder,
     lacks,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.schema.placeholders import placeholder
 from mlctl.schema.text import nearest
 
 _COMPUTE = "learn.microsoft.com/azure/machine-learning/reference-yaml-compute-aml"
@@ -121,7 +121,7 @@ def unknown_region(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC307."""
     for resource in declared(graph):
         place = resource.text("location")
-        if not place or has_placeholder(place) or _is_region(place):
+        if not place or placeholder(place) or _is_region(place):
             continue
         near = nearest(place.replace(" ", ""), catalog.regions())
         yield finding(

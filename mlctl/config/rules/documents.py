@@ -9,8 +9,8 @@ from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, everything, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Kind
-from mlctl.kinds.field import Schema, resolve
 from mlctl.pointer import Data, Pointer, dotted
+from mlctl.schema import Schema, dereferenced
 from mlctl.schema.text import listed
 
 READ_ONLY = Rule(
@@ -83,14 +83,14 @@ def _with_outputs(kind: Kind) -> frozenset[str]:
 
 
 def _has_output(root: Schema, schema: Schema) -> bool:
-    whole = resolve(root, schema)
+    whole = dereferenced(root, schema)
     inner = [*whole.get("properties", {}).values(), *([whole["items"]] if "items" in whole else [])]
     return bool(whole.get("readOnly")) or any(_has_output(root, one) for one in inner)
 
 
 def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[Pointer]:
     """Where something is written that is not the user's to write, in the document's order."""
-    whole = resolve(root, schema)
+    whole = dereferenced(root, schema)
     if whole.get("readOnly"):
         yield at
     elif isinstance(data, dict):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from mlctl.assets.local_files import is_local, resolve
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, everything, finding, has_placeholder
+from mlctl.config.rules.base import RuleContext, everything, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.kinds.field import Form
 from mlctl.pointer import Pointer, dotted
+from mlctl.schema.placeholders import placeholder
 
 _HOW = "Paths in a document are relative to the folder of its file, whatever folder mlctl runs in."
 _FIX = "Correct the path, or make the file. In a pipeline, check out or build it before this step."
@@ -45,7 +46,6 @@ _INSIDE: dict[Pointer, Pointer] = {
     ("code_configuration", "scoring_script"): ("code_configuration", "code"),
     ("build", "dockerfile_path"): ("build", "path"),
 }
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def missing_paths(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
@@ -64,10 +64,9 @@ def missing_paths(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
 def local(resource: Resource, at: Pointer) -> Path | None:
     """The path that a value stands for; None for references, URIs, texts and placeholders."""
     value = resource.values.get(at) or resource.get(*map(str, at))
-    if not isinstance(value, str) or not value or "\n" in value or has_placeholder(value):
+    if not isinstance(value, str) or not is_local(value) or placeholder(value):
         return None
-    bare = value.removeprefix("file:")
-    return None if _SCHEME.match(bare) else resource.document.folder / bare
+    return resolve(resource, value)
 
 
 def _inside(
@@ -75,7 +74,7 @@ def _inside(
 ) -> Iterator[Diagnostic]:
     for at, where in _INSIDE.items():
         name = resource.text(*map(str, at))
-        if where != folder or not name or path.suffix == ".py" or has_placeholder(name):
+        if where != folder or not name or path.suffix == ".py" or placeholder(name):
             continue
         if not facts.exists(path / name):
             yield _missing(resource, at, path / name, facts, inside=path)

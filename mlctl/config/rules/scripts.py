@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, declared, finding, has_placeholder
+from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.config.rules.paths import local
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, SourceText, Span
 from mlctl.kinds import Resource
+from mlctl.schema.placeholders import placeholder
 
 _CODE = ("code_configuration", "code")
 _SCRIPT = ("code_configuration", "scoring_script")
@@ -51,7 +52,7 @@ def broken_script(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
 def _script(deployment: Resource) -> Path | None:
     """The local file that the code is run by; None where it is no local one."""
     folder, name = local(deployment, _CODE), deployment.text(*_SCRIPT)
-    if folder is None or not name or has_placeholder(name):
+    if folder is None or not name or placeholder(name):
         return None
     return folder / name
 

@@ -12,12 +12,12 @@ from mlctl.config.rules.base import (
     RuleContext,
     declared,
     finding,
-    has_placeholder,
     is_serverless,
     word,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import JOB, Resource
+from mlctl.schema.placeholders import placeholder
 from mlctl.schema.text import nearest
 
 _RETIRED = "learn.microsoft.com/azure/virtual-machines/sizes/retirement/retired-sizes-list"
@@ -165,7 +165,7 @@ def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
             case _:
                 continue
         size = resource.text(*at)
-        if size and not has_placeholder(size):
+        if size and not placeholder(size):
             yield resource, at, size
 
 

@@ -14,6 +14,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
+from mlctl.schema.text import with_article
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state import rows
@@ -108,7 +109,8 @@ def write_container(call: Call) -> Response:
 
 def refuse(call: Call) -> Response:
     """DELETE of a container: the service deletes versions only."""
-    text = f"A {call.kind} cannot be deleted as a whole: delete its versions, or archive it."
+    what = with_article(call.kind).capitalize()
+    text = f"{what} cannot be deleted as a whole: delete its versions, or archive it."
     raise Permanent("MethodNotAllowed", text, status=405)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
+from mlctl.schema.text import with_article
 from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
@@ -55,7 +56,7 @@ def accept(
     _hold(ask, address, old, properties)
     if not any(properties.get(name) for name in _NEEDED[address.kind]):
         wanted = " or ".join(f"`{name}`" for name in _NEEDED[address.kind])
-        raise bad(f"A {address.kind} version needs {wanted}.", "UserError")
+        raise bad(f"{with_article(address.kind).capitalize()} version needs {wanted}.", "UserError")
     top["properties"] = dict(sorted(properties.items()))
     return part.stored_body(ask, address, old, top)
 

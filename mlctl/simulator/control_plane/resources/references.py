@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.kinds.address import LATEST, Address, Reference, Scope
 from mlctl.pointer import Data, Pointer
+from mlctl.schema.text import with_article
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.context import RequestContext
 from mlctl.simulator.control_plane.state.errors import bad
@@ -29,7 +30,7 @@ def resolve(ask: RequestContext, text: Data, kind: str) -> str:
     """
     references_of = _parse(text, kind)
     if references_of is None:
-        raise bad(f"`{text}` is not the id of a {kind}.", "InvalidResourceId")
+        raise bad(f"`{text}` is not the id of {with_article(kind)}.", "InvalidResourceId")
     if references_of.address is None or references_of.label not in (None, LATEST):
         return references_of.text
     other = (
