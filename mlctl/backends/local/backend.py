@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlctl import catalog as public
 from mlctl.backends.ports.backend import Live, Node, Operation, Usage
-from mlctl.catalog import Size
+from mlctl.catalog import Size, limits
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -137,13 +137,15 @@ class LocalBackend:
         """Give the file back."""
         self.handle.store.close()
 
-    def usage(self, location: str) -> builtins.list[Usage]:
+    def usage(self, location: str, families: Collection[str] = ()) -> builtins.list[Usage]:
         """Cores and computes of a region, taken and allowed; or what holds `limits.EVERYWHERE`."""
-        return [
+        known = [
             Usage(pool.name, pool.used, pool.limit)
             for pool in control.quotas(self.handle, location)
-            if pool.name != quota.ENDPOINTS
+            if pool.name not in limits.UNPUBLISHED
         ]
+        new = sorted(set(families) - {one.family for one in known} - {*quota.DEFAULTS})
+        return known + [Usage(one, 0, quota.default(one, self.handle.catalog)) for one in new]
 
     def sizes(self, location: str) -> builtins.list[Size]:  # noqa: ARG002 - all regions are alike
         """The sizes of the catalogue."""
