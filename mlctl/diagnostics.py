@@ -40,6 +40,8 @@ _HIDDEN = re.compile(
     r"(?P<value>\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s,\]}][^,\]}]*)",
     re.IGNORECASE,
 )
+_LONG = 240  # characters of a finding
+_QUOTED = re.compile(r"(`[^`]{200})[^`]+(?=`)")  # what is longer is cut
 _SHORT = 4  # characters; a shorter text is hidden where it stands, but not wherever it occurs
 _WAIVER = re.compile(r"(?:^|\s)#\s*mlctl:ignore=([\w.,-]+)")
 
@@ -54,6 +56,7 @@ class SourceText:
     name: str
     text: str
     secrets: frozenset[str] = frozenset()
+    _shown: dict[int, str] = field(default_factory=dict, repr=False)  # line -> as it was shown
 
     @cached_property
     def lines(self) -> list[str]:
@@ -68,7 +71,9 @@ class SourceText:
         """
         if line >= len(self.lines):
             return ""
-        return self.masked(_HIDDEN.sub(_hidden, self.lines[line]))
+        if line not in self._shown:
+            self._shown[line] = self.masked(_HIDDEN.sub(_hidden, self.lines[line]))
+        return self._shown[line]
 
     def masked(self, text: str) -> str:
         """`text` with the secrets of this source behind asterisks, as long as they were."""
@@ -183,8 +188,8 @@ class Report:
         self.add(*diagnostics)
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        """The findings by file, line and column, without the secrets of their sources."""
-        return map(_discreet, sorted(self._found, key=_order))
+        """The findings by file, line and column, in short and without the secrets of sources."""
+        return (_brief(_discreet(one)) for one in sorted(self._found, key=_order))
 
     def __len__(self) -> int:
         return len(self._found)
@@ -226,6 +231,14 @@ def _discreet(found: Diagnostic) -> Diagnostic:
         return found
     hint = source.masked(found.hint) if found.hint else None
     return replace(found, message=source.masked(found.message), hint=hint)
+
+
+def _brief(found: Diagnostic) -> Diagnostic:
+    """The finding with every quoted text of the user's cut to what a person reads."""
+    if len(found.message) + len(found.hint or "") <= _LONG:
+        return found
+    hint = _QUOTED.sub(r"\1…", found.hint) if found.hint else None
+    return replace(found, message=_QUOTED.sub(r"\1…", found.message), hint=hint)
 
 
 def _named(rule: Rule, names: frozenset[str]) -> bool:

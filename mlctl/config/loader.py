@@ -105,7 +105,7 @@ class Loader:
 
     def _read(self, found: SourceFile) -> list[Document]:
         if found.path == "-":
-            return source.load("<stdin>", sys.stdin.buffer.read(), self.report)
+            return source.load("<stdin>", sys.stdin.buffer.read(source.MAX_BYTES + 1), self.report)
         report = Report()
         documents = source.read(found.path, report, explicit=found.explicit)
         ours = found.explicit or any(_kind_told(one.data) for one in documents)

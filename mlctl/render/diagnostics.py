@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeAlias
 
 from mlctl.diagnostics import Diagnostic, Label, Report, Severity, Span
@@ -12,6 +13,7 @@ from mlctl.render.terminal import cells, clean, width
 
 _NEAR = 4  # lines between two labels that one snippet shows
 _FAR = 1000  # characters of a line, on either side of a label, that are looked at
+_MOST = 100  # findings of a file that are shown
 _LEAST = 20  # columns of text that a narrow terminal gets all the same
 _MORE = "…"
 
@@ -20,9 +22,23 @@ _Marked: TypeAlias = tuple[Label, Style]  # and how it is drawn
 
 
 def report(found: Report, *, color: bool = False, width: int = 100) -> str:
-    """Every finding, with blank lines between them; nothing for an empty report."""
+    """The findings, with blank lines between them; nothing for an empty report.
+
+    Of each file the first 100 are shown, errors before warnings, and how many more there are.
+    """
     layout = _Layout(color, width)
-    return "\n".join(layout.finding(one, found.severity(one)) for one in found)
+    parts: list[str] = []
+    for name, group in groupby(found, _file):
+        every = [(one, found.severity(one)) for one in group]
+        worst = sorted(every, key=lambda pair: pair[1] is not Severity.ERROR)[:_MOST]
+        parts += [layout.finding(*pair) for pair in every if len(every) <= _MOST or pair in worst]
+        if more := len(every) - len(worst):
+            parts.append(f"{clean(name)}: {_count(more, 'more finding')}, not shown\n")
+    return "\n".join(parts)
+
+
+def _file(found: Diagnostic) -> str:
+    return found.primary.span.source.name if found.primary else ""
 
 
 def summary(found: Report, files: int, *, color: bool = False) -> str:

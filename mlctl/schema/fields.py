@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from mlctl import pointer
 from mlctl.diagnostics import Diagnostic
@@ -132,11 +133,19 @@ def _unknown_hint(violation: Violation, key: str) -> str:
 
 
 def _kind_with(key: str) -> str | None:
+    return _kinds_by_key().get(key)
+
+
+@cache
+def _kinds_by_key() -> dict[str, str]:
+    """Key -> the title of the first schema that has it at its top level."""
+    found: dict[str, str] = {}
     for name in names():
         root = resolved(load(name))
-        if any(key in _known(form) for _, form in forms(root)):
-            return str(root["title"]).lower()
-    return None
+        for _, form in forms(root):
+            for key in _known(form):
+                found.setdefault(key, str(root["title"]).lower())
+    return found
 
 
 def _missing(violation: Violation, keys: list[str]) -> Diagnostic:

@@ -19,6 +19,8 @@ _TYPES = {
     "null": "nothing",
 }
 
+_LONGEST_WORD = 200  # no name of Azure's is longer; what is longer was not meant to be one
+
 _CLASSES: dict[str, type | tuple[type, ...]] = {
     "string": str,
     "integer": int,
@@ -33,19 +35,48 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` was probably meant to be; None when nothing is near.
 
     Letter case, `-` and `_` count for nothing, two letters exchanged for one mistake; one mistake
-    is forgiven for every three letters.
+    is forgiven for every three letters of the longer word. Of equally near words the first in
+    the alphabet.
     """
-    return _nearest(word, tuple(known))
+    bare = _bare(word[:_LONGEST_WORD])
+    return None if len(word) > _LONGEST_WORD else _nearest(bare, tuple(known))
 
 
 @lru_cache(maxsize=1024)  # a slip that was copied is looked up once
-def _nearest(word: str, known: tuple[str, ...]) -> str | None:
-    bare = _bare(word)
-    ranked = sorted((_distance(bare, _bare(one)), one) for one in known)
-    if not ranked:
-        return None
-    mistakes, best = ranked[0]
-    return best if mistakes <= max(1, max(len(bare), len(_bare(best))) // 3) else None
+def _nearest(bare: str, known: tuple[str, ...]) -> str | None:
+    letters, at = _letters(bare), _positions(bare)
+    best, most = None, len(bare)
+    for one, other, others in _indexed(known):
+        allowed = min(max(1, max(len(bare), len(other)) // 3), most)
+        strange = max((letters & ~others).bit_count(), (others & ~letters).bit_count())
+        if max(strange, abs(len(bare) - len(other))) > allowed:
+            continue  # each such letter is a mistake at least
+        mistakes = _distance(at, len(bare), other)
+        if mistakes <= allowed:
+            best, most = one, mistakes - 1  # only a nearer one is better
+    return best
+
+
+@lru_cache(maxsize=64)
+def _indexed(known: tuple[str, ...]) -> tuple[tuple[str, str, int], ...]:
+    """By the alphabet: each known word, itself without case and dashes, and its letters."""
+    return tuple((one, _bare(one), _letters(_bare(one))) for one in sorted(known))
+
+
+def _positions(word: str) -> dict[str, int]:
+    """Letter -> where it stands in the word, as bits."""
+    at: dict[str, int] = {}
+    for place, letter in enumerate(word):
+        at[letter] = at.get(letter, 0) | 1 << place
+    return at
+
+
+def _letters(word: str) -> int:
+    """The letters of a word as a set of bits, told apart modulo 64: enough to rule words out."""
+    found = 0
+    for letter in word:
+        found |= 1 << (ord(letter) & 63)
+    return found
 
 
 def listed(words: Iterable[str], last: str = "or") -> str:
@@ -113,15 +144,22 @@ def _bare(word: str) -> str:
     return word.replace("_", "").replace("-", "").casefold()
 
 
-def _distance(one: str, other: str) -> int:
-    """Optimal string alignment: insert, delete, replace, or exchange two neighbours."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, left in enumerate(one, 1):
-        before, above, row = row, before, [i]
-        for j, right in enumerate(other, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right))
-            if i > 1 and j > 1 and (left, one[i - 2]) == (other[j - 2], right):
-                cost = min(cost, above[j - 2] + 1)
-            row.append(cost)
-    return row[-1]
+def _distance(at: Mapping[str, int], length: int, other: str) -> int:
+    """Optimal string alignment: insert, delete, replace, or exchange two neighbours.
+
+    `at` has the positions of each letter of a word of `length` letters, as bits. Hyyrö, "A
+    bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003: a column of
+    the table at a time, its differences as bits.
+    """
+    everywhere, last = (1 << length) - 1, 1 << length >> 1
+    more, less, same, before, mistakes = everywhere, 0, 0, 0, length
+    for letter in other:
+        here = at.get(letter, 0)
+        exchanged = (~same & here) << 1 & before
+        same = (((here & more) + more) ^ more) | here | less | exchanged
+        up, down = less | (everywhere & ~(same | more)), same & more
+        mistakes += bool(up & last) - bool(down & last)
+        up, down = up << 1 | 1, down << 1
+        more, less, before = down | (everywhere & ~(same | up)), up & same, here
+        more, less = more & everywhere, less & everywhere
+    return mistakes if length else len(other)

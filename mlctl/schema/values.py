@@ -146,7 +146,7 @@ def _for_example(violation: Violation) -> str | None:
 def _unquoted_hint(violation: Violation, types: list[str]) -> str | None:
     """What to write in place of a text."""
     text = violation.value.strip()
-    if "integer" in types and re.fullmatch(r"[+-]?\d+", text):
+    if "integer" in types and re.fullmatch(r"[+-]?\d{1,20}", text):
         return f"write {int(text)} without quotes"
     if violation.schema.get("x-mlctl-codec") == "duration" and seconds(text) is not None:
         return f"write {seconds(text)}: the unit is seconds"

@@ -1,10 +1,12 @@
 """YAML text to plain data with the place of every key and value; paths to documents."""
 
+from mlctl.source.decode import MAX_BYTES
 from mlctl.source.document import Document, dump, load, plain
 from mlctl.source.files import SourceFile, discover, read
 from mlctl.source.rules import SOURCE_RULES, UNREADABLE_RULES
 
 __all__ = [
+    "MAX_BYTES",
     "SOURCE_RULES",
     "UNREADABLE_RULES",
     "Document",

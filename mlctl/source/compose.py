@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, cast
@@ -32,8 +33,10 @@ except ImportError:  # PyYAML was built without libyaml
 MAX_FILE_VALUES = 500_000  # keys count as values; a resource has about 25
 MAX_PARTS = 100_000  # documents per file, empty ones too
 MAX_VALUES = 100_000  # per document, aliases counted as what they stand for
+MAX_CHARACTERS = 8 * 1024 * 1024  # per document, aliases counted as what they stand for
 MAX_DEPTH = 100
 _BIG = 100_000  # characters
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Mark(Protocol):
@@ -64,6 +67,7 @@ class CollectionNode:
     items: list[YamlNode] = field(default_factory=list)
     end: Mark | None = None  # None while it is open
     values: int = 0  # how many values it holds, itself included
+    characters: int = 0  # of its keys and values
     height: int = 1
 
     @property
@@ -177,8 +181,10 @@ class _PlainParser(Reader, Scanner, Parser):
 
 
 def _parser(text: str) -> CParser | _PlainParser:
-    # The two disagree on tabs alone, and `az` uses the plain one; it is too slow for big texts.
-    if CParser is None or ("\t" in text and len(text) < _BIG):
+    # The two disagree on tabs and on escaped surrogates (`"\ud83d\ude00"`, as JSON writes what is
+    # not ASCII), and `az` uses the plain one; it is too slow for big texts.
+    odd = "\t" in text or _SURROGATE.search(text)
+    if CParser is None or (odd and len(text) < _BIG):
         return _PlainParser(text)
     return CParser(text)
 
@@ -189,6 +195,7 @@ class _Composer:
     anchors: dict[str, ScalarEvent | CollectionNode] = field(default_factory=dict)
     open: list[CollectionNode] = field(default_factory=list)
     values: int = 0
+    characters: int = 0
 
     def document(self) -> tuple[YamlNode, Mark]:
         """The root of the document that has just begun, and where the document ends."""
@@ -218,8 +225,9 @@ class _Composer:
         node: ScalarEvent | CollectionNode
         if isinstance(event, ScalarEvent):
             node = event
+            self.characters += len(event.value)
         elif isinstance(event, MappingStartEvent | SequenceStartEvent):
-            node = CollectionNode(event, values=1 - self.values)
+            node = CollectionNode(event, values=1 - self.values, characters=-self.characters)
         elif isinstance(event, AliasEvent):
             return self._alias(event)
         else:
@@ -239,6 +247,7 @@ class _Composer:
         branch = self.open.pop()
         branch.end = end
         branch.values += self.values
+        branch.characters += self.characters
         self._raise_to(branch.height)
 
     def _raise_to(self, height: int) -> None:
@@ -285,6 +294,11 @@ class _Composer:
                 deep = f"the aliases nest this document more than {MAX_DEPTH} levels deep"
                 raise _too_big(event, deep)
             self._raise_to(target.height)
+        self.characters += (
+            target.characters if isinstance(target, CollectionNode) else len(target.value)
+        )
+        if self.characters > MAX_CHARACTERS:
+            raise _too_big(event, f"the aliases make more than {MAX_CHARACTERS} characters")
         return AliasNode(event, target)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from yaml.events import ScalarEvent
@@ -24,6 +25,7 @@ from mlctl.source.compose import (
 
 _TEXT_KEYS = (scalars.STR, scalars.TIMESTAMP, scalars.VALUE, scalars.MERGE)
 _FITTING = ("!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHORT = 40  # characters of the user's text that a hint repeats
 
 Entry: TypeAlias = tuple[ScalarEvent, YamlNode]  # a key and its value
@@ -36,6 +38,7 @@ class Builder:
     source: SourceText
     report: Report
     line: int = 0
+    _known: dict[int, dict[str, Entry]] = field(default_factory=dict)  # of `find`, by mapping
 
     def value(self, node: YamlNode) -> Data:
         """The plain value of `node`; every use of an anchor becomes a value of its own."""
@@ -80,7 +83,9 @@ class Builder:
             if isinstance(branch, ScalarEvent):
                 return None
             if branch.is_mapping:
-                entry = self.entries(branch).get(str(step))
+                if id(branch) not in self._known:  # the root keeps it alive
+                    self._known[id(branch)] = self.entries(branch)
+                entry = self._known[id(branch)].get(str(step))
                 if entry is None:
                     return None
                 key, node = entry
@@ -109,7 +114,7 @@ class Builder:
 
     def _scalar(self, event: ScalarEvent) -> Data:
         tag = scalars.tag_of(event)
-        text: str = event.value
+        text = self._text(event)
         if tag == scalars.STR and text[:1] not in "+-.0123456789":
             return text
         try:
@@ -126,8 +131,19 @@ class Builder:
             self._trap(event, value)
         return value
 
+    def _text(self, event: ScalarEvent) -> str:
+        """The text of a scalar, with characters that were escaped as surrogate pairs made whole."""
+        text: str = event.value
+        if text.isascii() or not _SURROGATE.search(text):
+            return text
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if "\ufffd" in whole and "\ufffd" not in text:
+            message = "half of a surrogate pair is no character"
+            self._complain(rules.BAD_VALUE, message, event, "write the character itself")
+        return whole
+
     def _key(self, tag: str, key: ScalarEvent) -> str:
-        text: str = key.value
+        text = self._text(key)
         if tag in _TEXT_KEYS:
             return text
         if not tag.startswith(scalars.CORE):

@@ -13,6 +13,8 @@ from mlctl.source.rules import SYNTAX, TOO_BIG
 MAX_BYTES = 8 * 1024 * 1024
 
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_BOM = 0xFEFF
+_INNER_BOM = re.compile("^\ufeff", re.MULTILINE)  # PyYAML and libyaml read it differently
 _BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 
 
@@ -25,7 +27,7 @@ def decode(name: str, raw: bytes | str, report: Report) -> SourceText | None:
     if text is None:
         return None
     source = SourceText(name, text.removeprefix("\ufeff"))
-    odd = Reader.NON_PRINTABLE.search(source.text)
+    odd = Reader.NON_PRINTABLE.search(source.text) or _INNER_BOM.search(source.text)
     if odd:
         report.add(_odd(source, odd.start()))
         return None
@@ -63,6 +65,9 @@ def _odd(source: SourceText, at: int) -> Diagnostic:
     if code == 0:
         hint = "save the file as UTF-8; UTF-16 needs a byte order mark"
         return Diagnostic(SYNTAX, "the text holds a NUL character", label, hint)
+    if code == _BOM:
+        hint = "remove it: it was the beginning of a file that was joined to another"
+        return Diagnostic(SYNTAX, "a byte order mark stands inside the text", label, hint)
     message = f"the text holds the control character U+{code:04X}"
     return Diagnostic(SYNTAX, message, label, "remove it")
 

@@ -108,19 +108,16 @@ _CAPACITY_TEXT = (
 
 def preemption_set(session: Session, **words: Any) -> Exit:
     """Set what takes low-priority nodes away."""
-    from mlctl.simulator.control_plane import disruptions
-
     found = _preemption(words)
     if words["none"] == any(words[one.name] is not None for one in _PROCESSES):
         raise UsageError("say what takes nodes away, or --none, which goes with nothing else.")
     with opened(session) as cloud:
-        disruptions.set_preemption(cloud.handle, tuple(found))
+        cloud.engine.set_preemption(tuple(found))
     return Exit.OK
 
 
 def capacity_set(session: Session, **words: Any) -> Exit:
     """Set how many nodes there are."""
-    from mlctl.simulator.control_plane import disruptions
     from mlctl.simulator.engine.model import Tier
 
     found = _capacity(words)
@@ -130,7 +127,7 @@ def capacity_set(session: Session, **words: Any) -> Exit:
         raise UsageError(f"argument --tier: `{words['tier']}` is none of {', '.join(_TIERS)}.")
     tier = Tier(words["tier"]) if words["tier"] else None
     with opened(session) as cloud:
-        disruptions.set_capacity(cloud.handle, found[0] if found else None, tier)
+        cloud.engine.set_capacity(found[0] if found else None, tier)
     return Exit.OK
 
 
@@ -143,14 +140,10 @@ def preempt(
     every: Annotated[bool, typer.Option("--all", help="All that are up.")] = False,
 ) -> Exit:
     """Take nodes of a low-priority cluster away, now."""
-    from mlctl.simulator.control_plane import disruptions
-
     if every and nodes is not None:
         raise UsageError("--nodes and --all exclude each other.")
     with opened(session) as cloud:
-        gone = disruptions.preempt(
-            cloud.handle, Address("compute", cluster), None if every else nodes or 1
-        )
+        gone = cloud.engine.preempt(Address("compute", cluster), None if every else nodes or 1)
         session.note(f"{gone} preempted")
     return Exit.OK
 
@@ -164,11 +157,9 @@ def lock(
     remove: Annotated[bool, typer.Option("--remove", help="Take the lock away.")] = False,
 ) -> Exit:
     """Put a resource lock on clusters: they cannot scale or be deleted ("resizing (0 -> 0)")."""
-    from mlctl.simulator.control_plane import disruptions
-
     with opened(session) as cloud:
         wanted = [Address("compute", name) for name in clusters or []]
-        done = disruptions.lock(cloud.handle, wanted, locked=not remove)
+        done = cloud.engine.lock(wanted, locked=not remove)
         session.note(f"{len(done)} {'unlocked' if remove else 'locked'}")
         if len(done) < len(wanted):
             session.note("locks above the others hold them: see `mlctl local status`")

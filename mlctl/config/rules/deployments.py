@@ -235,7 +235,7 @@ def _is_mlflow(deployment: Resource, graph: Graph) -> bool:
     models = [
         graph.resources[address]
         for edge in graph.edges_of(deployment.address)
-        if edge.at == ("model",)
+        if edge.target.kind == "model"
         for address in graph.declared(edge.target)
     ]
     return bool(models) and all(

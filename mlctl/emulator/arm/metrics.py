@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from mlctl.backends.ports.metrics import Interval, Series
 from mlctl.emulator.arm import authorization
 from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests.call import Call
@@ -12,9 +13,6 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.codec import iso, seconds
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane import metrics
-from mlctl.simulator.control_plane.metrics import MetricSeries
-from mlctl.simulator.engine.metrics import Bucket
 
 _CLUSTER = re.compile(r"\s*ClusterName\s+eq\s+'((?:[^']|'')+)'\s*", re.IGNORECASE)
 _AGGREGATIONS = ("total", "average", "minimum", "maximum")
@@ -41,7 +39,7 @@ def show(call: Call) -> Response:
     names = [one for one in asked("metricnames", "Preempted Nodes").split(",") if one]
     interval = _length(asked("interval", "PT1M"), "interval")
     span = _span(asked("timespan"))
-    found = metrics.of_cluster(call.place, cluster, names, interval=interval, span=span)
+    found = call.local.metrics(cluster, names, interval=interval, span=span)
     wanted = {one.strip().casefold() for one in asked("aggregation", "Total").split(",")}
     kept = [one for one in _AGGREGATIONS if one in wanted]
     return reply(
@@ -56,7 +54,7 @@ def show(call: Call) -> Response:
     )
 
 
-def _metric(call: Call, one: MetricSeries, kept: list[str], cluster: Address) -> Data:
+def _metric(call: Call, one: Series, kept: list[str], cluster: Address) -> Data:
     name = {"value": "clustername", "localizedValue": "clustername"}
     return {
         "id": f"{call.scope.id}/providers/Microsoft.Insights/metrics/{one.name}",
@@ -67,20 +65,20 @@ def _metric(call: Call, one: MetricSeries, kept: list[str], cluster: Address) ->
         "timeseries": [
             {
                 "metadatavalues": [{"name": name, "value": cluster.name}],
-                "data": [_point(each, kept) for each in one.buckets],
+                "data": [_point(each, kept) for each in one.intervals],
             }
         ],
     }
 
 
-def _point(each: Bucket, kept: list[str]) -> Data:
+def _point(each: Interval, kept: list[str]) -> Data:
     numbers = {
         "total": each.total,
         "average": each.average,
         "minimum": each.minimum,
         "maximum": each.maximum,
     }
-    return {"timeStamp": metrics.interval_start(each), **{name: numbers[name] for name in kept}}
+    return {"timeStamp": each.start, **{name: numbers[name] for name in kept}}
 
 
 def _span(text: str) -> float:

@@ -1,4 +1,4 @@
-"""The commands of a simulated cloud; `engine.apply` carries one out completely or not at all."""
+"""What can be asked of a simulated cloud. `engine.apply` carries it out, at once or not at all."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class EngineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AddCluster:
-    """Create a cluster; its minimum of nodes is requested at once."""
+    """A new cluster; its least nodes are asked for at once."""
 
     spec: ClusterSpec
 
 
 @dataclass(frozen=True, slots=True)
 class ResizeCluster:
-    """Change the bounds or the idle time; None keeps a value.
+    """Other bounds, or another idle time; None keeps what is.
 
-    If there are more nodes than the new maximum, idle ones go first, then those of the highest
-    numbers. Mini-batches that run there return to the queue (Azure Batch's default, `requeue`).
+    Fewer nodes than there are: idle ones go first, then the last ones, and the mini-batches that
+    run on those return to the queue (as Azure Batch does by default: `requeue`).
     """
 
     name: str
@@ -46,14 +46,14 @@ class ResizeCluster:
 
 @dataclass(frozen=True, slots=True)
 class DeleteCluster:
-    """Delete a cluster: its nodes go and its jobs fail."""
+    """Nodes go, quota with them, and the jobs on the cluster fail."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SetLock:
-    """Set or remove a resource lock: a locked cluster cannot scale ("resizing (0 -> 0)")."""
+    """A resource lock: the cluster can no longer scale, and says "resizing (0 -> 0)"."""
 
     name: str
     locked: bool = True
@@ -61,28 +61,28 @@ class SetLock:
 
 @dataclass(frozen=True, slots=True)
 class SubmitBatch:
-    """Submit a batch job. Resubmitting a cancelled job is a new job under a new name."""
+    """A batch job. Resubmitting a cancelled one is a new job under a new name."""
 
     spec: BatchSpec
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitTraining:
-    """Submit a training job, to a cluster or serverless."""
+    """A training job, on a cluster or serverless."""
 
     spec: TrainingSpec
 
 
 @dataclass(frozen=True, slots=True)
 class CancelJob:
-    """Cancel a job that has not ended."""
+    """The user's own cancelling of any job that has not ended."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """Preempt these nodes of a cluster (by number) now, or all with None."""
+    """Losses by hand, now: of these nodes (by number), or of all with None."""
 
     cluster: str
     nodes: tuple[int, ...] | None = None
@@ -90,9 +90,9 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class SetPreemption:
-    """Set what preempts low-priority nodes from now on; an empty tuple: nothing.
+    """What takes low-priority nodes from now on. Times in scripts and traces count from now.
 
-    Times in scripts and traces count from now.
+    An empty tuple: nothing does.
     """
 
     processes: tuple[PreemptionProcess, ...] = ()
@@ -100,10 +100,9 @@ class SetPreemption:
 
 @dataclass(frozen=True, slots=True)
 class SetCapacity:
-    """Set how many nodes of a tier (None: of each) each region has for all its clusters together.
+    """How many nodes of a tier (None: of each) a region has, for all its clusters together.
 
-    None: no limit. Dedicated nodes are never taken away; too little capacity only makes new ones
-    wait.
+    None: no limit. Dedicated nodes are never taken away: too few only make new ones wait.
     """
 
     capacity: CapacityProcess | None = None
@@ -112,21 +111,21 @@ class SetCapacity:
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """Change the settings; delays that have begun keep their length."""
+    """Other settings from now on; what is under way keeps its time."""
 
     settings: SimulationSettings
 
 
 @dataclass(frozen=True, slots=True)
 class AddPool:
-    """Create a Batch Pool; its VMs are requested at once."""
+    """A new Batch Pool; its VMs are asked for at once."""
 
     spec: PoolSpec
 
 
 @dataclass(frozen=True, slots=True)
 class ResizePool:
-    """Change the number of VMs. Free ones go first; jobs of busy ones are queued again, first."""
+    """Another number of VMs. Free ones go first; the job of a busy one is queued again, first."""
 
     name: str
     vms: int
@@ -134,14 +133,14 @@ class ResizePool:
 
 @dataclass(frozen=True, slots=True)
 class DeletePool:
-    """Delete a pool: its VMs go and its jobs fail."""
+    """VMs go, and the jobs of the pool fail."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitPoolJob:
-    """Submit a classic job of `duration_s` on a VM of `pool`; None: to the shared queue."""
+    """A classic job that takes `duration_s` of one VM; without a pool, of the shared queue."""
 
     name: str
     duration_s: float
@@ -150,9 +149,9 @@ class SubmitPoolJob:
 
 @dataclass(frozen=True, slots=True)
 class SetSharedQueue:
-    """Set how the shared queue of classic batch processing behaves from now on."""
+    """How the shared queue of classic batch processing behaves from now on."""
 
-    settings: SharedQueueSettings
+    tenancy: SharedQueueSettings
 
 
 Command = (
