@@ -292,9 +292,10 @@ def _mismatches(step: Step, live: Live | None, scope: Scope) -> list[FieldChange
     """Where the target differs from what the step would make it."""
     if live is None or step.deletes:
         return []
-    form = form_of_body(kind_of(step.target), step.body, scope)
+    kind = kind_of(step.target)
+    form = form_of_body(kind, step.body, scope)
     # A body without a default deployment unsets it; other fields left out are the service's.
-    unset = {one.at: "" for one in form.fields if one.refers_to == "batch-deployment"}
+    unset = {kind.default_child: ""} if kind.default_child else {}
     planned = {**unset, **said(step.body, form, scope, own=False)}
     found = decode(live.body, form, scope, own=False)
     mismatches = differences(form.writable, planned, found, scope)

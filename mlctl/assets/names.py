@@ -17,15 +17,14 @@ from mlctl.kinds.values import canonical_values, complete
 from mlctl.pointer import Data
 
 NAME = "azureml_anonymous"
-_ENVIRONMENT = "CliV2AnonymousEnvironment"
 
 
 def named(asset: Resource, scope: Scope) -> Resource:
     """An anonymous asset with the name and version that follow from its content."""
     if asset.address.name and asset.address.version:
         return asset
-    if asset.kind.name == "environment" and not asset.address.name:
-        name, version = _ENVIRONMENT, _environment_hash(asset)
+    if asset.kind.anonymous_name and not asset.address.name:
+        name, version = asset.kind.anonymous_name, _environment_hash(asset)
     elif asset.uploads and not asset.address.name:  # azure-ai-ml 1.35.2: `Model.__init__`
         name, version = sha256(asset.uploads[0].digest), "1"
     else:

@@ -84,12 +84,13 @@ def build(resources: Iterable[Resource], scope: Scope | None = None) -> Graph:
 def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
     address = resource.address
     if address.up:
-        yield Edge(address, address.up, ("endpoint_name",), None)
+        yield Edge(address, address.up, (resource.kind.parent_key,), None)
     for field, named in resource.references():
         here = named.within(scope) if scope else named
         if here.address is not None and here.scope is None:
             yield Edge(address, here.address, field.at, here)
-    default = resource.text("defaults", "deployment_name")
-    if address.kind == "batch-endpoint" and default:
-        target = Address("batch-deployment", default, address.name)
-        yield Edge(address, target, ("defaults", "deployment_name"), None, deferred=True)
+    child = resource.kind.default_field
+    default = resource.text(*map(str, child.at)) if child else None
+    if child and child.refers_to and default:
+        target = Address(child.refers_to, default, address.name)
+        yield Edge(address, target, child.at, None, deferred=True)

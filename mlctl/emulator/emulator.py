@@ -6,7 +6,6 @@ from dataclasses import replace
 from threading import Lock
 
 from mlctl import catalog
-from mlctl.backends.local.backend import LOCATION
 from mlctl.emulator import routes
 from mlctl.emulator.arm import authorization, faults
 from mlctl.emulator.http.messages import Request, Response, refusal
@@ -19,7 +18,7 @@ from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
 from mlctl.simulator.control_plane.state.store import LocalStateError, Store
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
 LARGEST_BODY = 16 * 2**20
 _OWN, _MFE = "/mlctl/", "/mferp/managementfrontend/"
@@ -103,7 +102,7 @@ class Emulator:
 
     @property
     def _home(self) -> WorkspaceHandle:
-        return WorkspaceHandle(self._store, self._settings.home, LOCATION, catalog)
+        return WorkspaceHandle(self._store, self._settings.home, DEFAULT_LOCATION, catalog)
 
 
 def _internal(message: str) -> ServiceError:

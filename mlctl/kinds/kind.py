@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from mlctl import schema
-from mlctl.kinds.field import Form, read_forms
+from mlctl.kinds.field import Field, Form, read_forms
 from mlctl.kinds.flags import Flag
 from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data, Pointer
@@ -158,6 +158,23 @@ class Kind:
     def takes_time(self) -> bool:
         """Whether a write goes on after it was accepted."""
         return bool(self.delay)
+
+    @cached_property
+    def default_field(self) -> Field | None:
+        """The field of `default_child`; it refers to the kind of the children."""
+        found = (form.field(self.default_child) for form in self.forms)
+        return next((one for one in found if one is not None), None)
+
+    @cached_property
+    def references(self) -> tuple[tuple[Pointer, str], ...]:
+        """Where a body names other resources by their ids, and of which kinds these are."""
+        found = {
+            (*one.wire, "assetId") if one.codec == "asset" else one.wire: one.refers_to
+            for form in self.forms
+            for one in form.fields
+            if one.refers_to and one.codec in ("asset", "reference")
+        }
+        return tuple(found.items())
 
     def form_of(self, data: Data) -> Form:
         """The form of a document."""

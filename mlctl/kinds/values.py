@@ -11,7 +11,7 @@ from mlctl import pointer
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Absent, Field, Form, Mutability
-from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.kind import Claims, Effective, Kind
 from mlctl.pointer import Data, Pointer
 
 Values = Mapping[Pointer, Data]
@@ -37,6 +37,22 @@ def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
         if form.condition and form.holds(told):
             return form
     return kind.forms[-1]
+
+
+def claims(kind: Kind, value: Effective, location: str) -> Claims:
+    """What a resource takes of which quota; `location` is its region where `value` says none."""
+    region = str(value("location") or location).replace(" ", "").lower()
+    return kind.claims(value, region)
+
+
+def effective(values: Values, form: Form) -> Effective:
+    """What fields are by the values of a document: as written, else the default."""
+
+    def value(name: str) -> Data:
+        field = form.field((name,))
+        return values.get((name,), field.default if field else None)
+
+    return value
 
 
 def effective_in_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Effective:
@@ -210,3 +226,9 @@ def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     values = decode(body, form, scope, own=False)
     said = canonical_values(values, form.writable, scope)
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def default_child(kind: Kind, body: Mapping[str, Data]) -> str:
+    """The name of the child that a body uses by default; "" for none."""
+    field = kind.default_field
+    return str(pointer.get(body, field.wire) or "") if field else ""

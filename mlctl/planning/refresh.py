@@ -18,14 +18,13 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.catalog import limits
 from mlctl.config.graph import Graph
-from mlctl.kinds import codec, kind_of
+from mlctl.kinds import KINDS, children, codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import complete, decode, form_of_body, state
+from mlctl.kinds.upload import UploadTarget
+from mlctl.kinds.values import claims, complete, decode, effective, form_of_body, state
 from mlctl.planning.diff import differences
-
-_UNIQUE_IN_REGION = ("compute", "batch-endpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +94,15 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
 
 
 def find_users(backend: Backend) -> dict[Address, list[Address]]:
-    """The live deployments that refer to an address or, for an endpoint, belong to it."""
+    """The live children (deployments) that refer to an address or, for a parent, belong to it."""
     found: dict[Address, list[Address]] = defaultdict(list)
-    for deployment in backend.list("batch-deployment"):
-        if state(deployment.body) == "deleting":
+    beneath = (kind.name for kind in KINDS.values() if kind.parent)
+    for child in (one for kind in beneath for one in backend.list(kind)):
+        if state(child.body) == "deleting":
             continue
-        for used in (deployment.address.up, *named_by(deployment, backend.scope)):
+        for used in (child.address.up, *named_by(child, backend.scope)):
             if used is not None:
-                found[used].append(deployment.address)
+                found[used].append(child.address)
     return dict(found)
 
 
@@ -118,7 +118,7 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
         return {}
     known: dict[Address, Address] = {}
     for address, resource in graph.resources.items():
-        if address.kind == "code" and address not in live:
+        if resource.kind.content is UploadTarget.CODE and address not in live:
             there = backend.find_code(str(resource.values["hash",]))
             if there is not None:
                 known[address] = there
@@ -137,22 +137,26 @@ def _components(
         return {}
     found: dict[Address, Live] = {}
     for address, resource in graph.resources.items():
-        owner = live.get(resource.owner) if address.kind == "component" and resource.owner else None
-        used = named_by(owner, backend.scope) if owner else []
-        others = {one for one in used if one.kind == "component" and one in live} - {address}
+        owner = live.get(resource.owner) if resource.owner else None
         if (
-            others
-            and resource.uploads
-            and (there := backend.find_component(resource.uploads[0].path)) in others
+            owner is None
+            or resource.kind.content is not UploadTarget.COMPONENT
+            or not resource.uploads
         ):
-            found[address] = live[there]
+            continue
+        used = named_by(owner, backend.scope)
+        alike = {one for one in used if kind_of(one) is resource.kind and one in live}
+        if alike - {address}:
+            there = backend.find_component(resource.uploads[0].path)
+            if there in alike - {address}:
+                found[address] = live[there]
     return found
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
-    """Whether an endpoint will be replaced, and its deployments deleted with it."""
+    """Whether a parent (an endpoint) will be replaced, and its children deleted with it."""
     for address, resource in graph.resources.items():
-        if address.kind == "batch-endpoint" and address in live:
+        if children(address.kind) and address in live:
             fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]
             had = decode(live[address].body, resource.form, scope, own=False)
             if differences(fixed, complete(resource.values, resource.form), had, scope):
@@ -163,14 +167,15 @@ def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
 def _usage(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[str, list[Usage]]:
     if not isinstance(backend, SupportsUsage):
         return {}
-    regions = {
-        region(one, live.get(one.address), backend.location)
-        for one in graph.resources.values()
-        if one.address.kind == "compute"
-    }
-    if any(one.address.kind == "batch-pool" for one in graph.resources.values()):
-        regions.add(limits.EVERYWHERE)
-    return {name: backend.usage(name) for name in sorted(regions)}
+    quotas: dict[str, set[str]] = defaultdict(set)
+    for one in graph.resources.values():
+        there = live.get(one.address)
+        location = str(there.body.get("location") or "") if there else ""
+        value = effective(one.values, one.form)
+        for place, quota in claims(one.kind, value, location or backend.location):
+            if quota not in limits.UNPUBLISHED:
+                quotas[place].add(quota)
+    return {place: backend.usage(place, quotas[place]) for place in sorted(quotas)}
 
 
 def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, str]:
@@ -181,6 +186,6 @@ def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict
         there = live.get(one.address)
         wanted = region(one, there, backend.location)
         moves = there is None or region(one, None, backend.location) != there.body.get("location")
-        if one.address.kind in _UNIQUE_IN_REGION and moves:
+        if one.kind.unique_in_region and moves:
             found[one.address] = backend.taken(one.address, wanted)
     return {address: who for address, who in found.items() if who is not None}

@@ -11,17 +11,14 @@ from typing import TypeAlias
 
 from mlctl import pointer
 from mlctl.config.graph import Graph
-from mlctl.kinds import kind_of
+from mlctl.kinds import children, kind_of
 from mlctl.kinds.address import Address, Scope, version_key
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
-from mlctl.kinds.values import encode, form_of_body, moving, overlay, renewed
+from mlctl.kinds.values import default_child, encode, form_of_body, moving, overlay, renewed
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.planning.refresh import named_by
 from mlctl.pointer import Data, Pointer
-
-_DEFAULT: Pointer = ("properties", "defaults", "deploymentName")
-_DEFAULT_IN_YAML: Pointer = ("defaults", "deployment_name")
 
 
 class StepRole(Enum):
@@ -121,7 +118,7 @@ class _Builder:
         puts = change.action not in (Action.NO_OP, Action.DELETE) or _unfinished(change)
         if change.action.deletes:
             self._delete(change)
-        if change.address.kind == "batch-endpoint":
+        if kind_of(change.address).default_field is not None:
             self._put_endpoint(change)
         elif change.resource is not None and puts:
             body = _body(change, change.resource, self._plan.scope)
@@ -189,7 +186,7 @@ class _Builder:
         wanted, was = _defaults(change)
         pending = self._pending(change, wanted)
         early = (was if self._stays(change, was) else "") if pending else wanted
-        changed = {one.at for one in change.fields} - {_DEFAULT_IN_YAML}
+        changed = {one.at for one in change.fields} - {kind_of(change.address).default_child}
         role = None
         if change.action in (Action.CREATE, Action.REPLACE) or changed:
             role = _role(change)
@@ -204,21 +201,19 @@ class _Builder:
             self._set_default(change, wanted)
 
     def _set_default(self, change: Change, wanted: str) -> None:
-        deployment = Address("batch-deployment", wanted, change.address.name)
         body = self._endpoint(change, wanted)
         step = Step(0, change.address, StepRole.SET_DEFAULT, change.address, body)
-        needs = {(_Stage.PUT, change.address), (_Stage.PUT, deployment)}
+        needs = {(_Stage.PUT, change.address), (_Stage.PUT, _child(change, wanted))}
         self._steps[_Stage.SET_DEFAULT, change.address] = step, needs
 
     def _pending(self, change: Change, name: str) -> bool:
         """Whether this plan creates the deployment of that name."""
-        made = self._by_name.get(Address("batch-deployment", name, change.address.name))
+        made = self._by_name.get(_child(change, name))
         return bool(name) and made is not None and made.action.creates
 
     def _stays(self, change: Change, name: str) -> bool:
         """Whether the deployment of that name is not deleted, not even to be replaced."""
-        gone = Address("batch-deployment", name, change.address.name) in self._deleted
-        return bool(name) and not gone
+        return bool(name) and _child(change, name) not in self._deleted
 
     def _endpoint(self, change: Change, default: str) -> dict[str, Data]:
         """The body of an endpoint with that default deployment, or with none."""
@@ -228,9 +223,11 @@ class _Builder:
             live = change.live.body if change.live else {}
             form = form_of_body(kind_of(change.address), live, self._plan.scope)
             body = overlay(live, {}, form, self._plan.scope)
-        pointer.drop(body, _DEFAULT)
-        if default:
-            pointer.put(body, _DEFAULT, default)
+        field = kind_of(change.address).default_field
+        if field is not None:
+            pointer.drop(body, field.wire)
+            if default:
+                pointer.put(body, field.wire, default)
         return body
 
 
@@ -250,8 +247,15 @@ def _known_as(change: Change) -> Address:
 
 def _defaults(change: Change) -> tuple[str, str]:
     """The wanted and the live default deployment of an endpoint; "" for none."""
-    live = pointer.get(change.live.body, _DEFAULT) if change.live else None
-    return str(change.values.get(_DEFAULT_IN_YAML, live) or ""), str(live or "")
+    kind = kind_of(change.address)
+    live = default_child(kind, change.live.body) if change.live else ""
+    return str(change.values.get(kind.default_child, live) or ""), live
+
+
+def _child(change: Change, name: str) -> Address:
+    """The address of a deployment of an endpoint."""
+    (kind,) = children(change.address.kind)
+    return Address(kind.name, name, change.address.name)
 
 
 def _same(one: str, other: str) -> bool:

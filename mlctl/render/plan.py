@@ -9,7 +9,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
-from mlctl.kinds.values import decode, form_of_body
+from mlctl.kinds.values import decode, default_child, form_of_body
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import diagnostics, plan_text
@@ -40,11 +40,6 @@ _WILL = {
     Action.REPLACE: "must be replaced",
     Action.DELETE: "will be destroyed",
     Action.NO_OP: "will not change",
-}
-# What goes with a resource that is destroyed, in place of which a new one may stand afterwards.
-_LOST = {
-    "compute": "its nodes are given back, and the jobs that run on them are lost",
-    "batch-endpoint": "its deployments go with it; the jobs that it runs are lost",
 }
 
 
@@ -145,8 +140,8 @@ class _View:
             yield f"because it goes with {change.because}; no file declares it"
         elif action is Action.DELETE and change.reason is ActionReason.PARENT_DELETED:
             yield f"because {change.address} is not in the files"
-        if action in (Action.REPLACE, Action.DELETE) and change.address.kind in _LOST:
-            yield _LOST[change.address.kind]
+        if action in (Action.REPLACE, Action.DELETE) and kind_of(change.address).lost:
+            yield kind_of(change.address).lost
         if action is Action.REPLACE and self._is_default(change):
             yield f"{change.address.up} has no default deployment until it is back"
 
@@ -154,7 +149,7 @@ class _View:
         above = self._changes.get(change.address.up) if change.address.up else None
         if above is None or above.live is None or above.action is Action.REPLACE:
             return False
-        default = plan_text.default_deployment(above.live.body)
+        default = default_child(kind_of(above.address), above.live.body)
         return default.casefold() == change.address.name.casefold()
 
     def _tree(self, change: Change) -> DiffBranch:
@@ -193,10 +188,10 @@ class _View:
             yield f"from {one.note}"
         if one.after is not None and plan_text.is_default(change, one):
             yield "default"
-        if one.at == ("defaults", "deployment_name"):
-            target = self._changes.get(
-                Address("batch-deployment", str(one.after), change.address.name)
-            )
+        child = kind_of(change.address).default_field
+        if child is not None and child.refers_to and one.at == child.at:
+            named = Address(child.refers_to, str(one.after), change.address.name)
+            target = self._changes.get(named)
             if target is not None and target.action in (Action.CREATE, Action.REPLACE):
                 yield "set once that deployment is there"
         label = change.label_of(one) if self._verbose else None

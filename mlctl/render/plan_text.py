@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from mlctl import pointer
 from mlctl.assets.local_files import is_local
 from mlctl.kinds.address import Address, Reference
 from mlctl.planning.model import Action, Change, FieldChange
@@ -68,11 +67,6 @@ def outdates(change: Change) -> bool:
         and resource.address.version is None
         and change.address.version != "1"
     )
-
-
-def default_deployment(endpoint: Mapping[str, Data]) -> str:
-    """The name of the default deployment in the body of an endpoint; empty for none."""
-    return str(pointer.get(endpoint, ("properties", "defaults", "deploymentName")) or "")
 
 
 def content(change: Change) -> str | None:

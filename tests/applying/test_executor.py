@@ -16,6 +16,7 @@ from mlctl.backends.ports.backend import Live, Operation
 from mlctl.kinds.address import Address
 from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.service_errors import NotFound, Permanent, Transient
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.state.settings import CloudSettings, ImmutablePolicy
 from tests.builders.workspace import (
@@ -45,7 +46,7 @@ def troubled(
 ) -> LocalBackend:
     """An empty workspace that has trouble with its first call of a kind."""
     backend = cloud()
-    backend.add_fault(CallFault(trouble, verb, target, **how))
+    control.add_fault(backend.handle, CallFault(trouble, verb, target, **how))
     return backend
 
 
@@ -87,7 +88,7 @@ def test_delays_double_up_to_the_longest_and_end() -> None:
 def test_waiting_lets_the_backends_own_time_pass() -> None:
     backend = troubled(FaultKind.THROTTLE, seconds=1000)
     carried_out(planned(backend, compute()).work, backend)
-    assert backend.status().now >= 1000
+    assert control.status(backend.handle).now >= 1000
 
 
 def test_a_write_that_is_refused_too_often_fails_with_the_last_refusal() -> None:
@@ -118,7 +119,7 @@ def test_a_lost_answer_is_settled_by_reading_and_not_by_writing_twice(resource: 
 def test_a_lost_answer_to_a_delete_is_settled_too() -> None:
     backend = cloud()
     applied(backend, compute())
-    backend.add_fault(CallFault(FaultKind.DROP, "delete", "compute"))
+    control.add_fault(backend.handle, CallFault(FaultKind.DROP, "delete", "compute"))
     events = carried_out(planned(backend, compute(), destroying=True).work, backend)
     assert (story(events)[-1], bodies(backend)) == ("done", {})
 
@@ -126,7 +127,9 @@ def test_a_lost_answer_to_a_delete_is_settled_too() -> None:
 def test_a_failing_read_is_asked_again_too() -> None:
     backend = cloud()
     work = planned(backend, compute()).work
-    backend.add_fault(CallFault(FaultKind.THROTTLE, "get", "compute", times=2, seconds=0))
+    control.add_fault(
+        backend.handle, CallFault(FaultKind.THROTTLE, "get", "compute", times=2, seconds=0)
+    )
     assert story(carried_out(work, backend)) == ["started", "retrying", "retrying", "done"]
 
 
@@ -222,13 +225,13 @@ def test_node_counts_and_times_do_not_make_a_plan_stale() -> None:
     backend = cloud()
     applied(backend, compute())
     work = planned(backend, compute(max_instances=5)).work
-    backend.advance(86_400)
+    backend.wait(86_400)
     assert writes(carried_out(work, backend)) == ["update compute/cpu-cluster"]
 
 
 def test_a_change_that_the_service_took_and_ignored_is_told() -> None:
     backend = cloud()
-    backend.configure(CloudSettings(immutable=ImmutablePolicy.IGNORE))
+    control.configure(backend.handle, CloudSettings(immutable=ImmutablePolicy.IGNORE))
     applied(backend, compute())
     made = planned(backend, compute(size="Standard_D4s_v3"))
     (*_, put) = made.work.steps
@@ -242,7 +245,7 @@ def test_a_change_that_the_service_took_and_ignored_is_told() -> None:
 
 def test_a_replacement_really_replaces_where_changes_are_ignored() -> None:
     backend = cloud()
-    backend.configure(CloudSettings(immutable=ImmutablePolicy.IGNORE))
+    control.configure(backend.handle, CloudSettings(immutable=ImmutablePolicy.IGNORE))
     applied(backend, compute())
     applied(backend, compute(size="Standard_D4s_v3"))
     assert "STANDARD_D4S_V3" in str(bodies(backend)["compute/cpu-cluster"])
@@ -268,10 +271,12 @@ def test_a_default_deployment_is_really_made_anew_and_is_the_default_again() -> 
 def test_a_replacement_waits_until_the_old_one_is_gone() -> None:
     backend = cloud()
     applied(backend, compute())
-    before = backend.status().now
+    before = control.status(backend.handle).now
     events = applied(backend, compute(size="Standard_D4s_v3"))
     assert writes(events) == ["delete compute/cpu-cluster", "create compute/cpu-cluster"]
-    assert backend.status().now >= before + 120  # a minute to delete and one to create
+    assert (
+        control.status(backend.handle).now >= before + 120
+    )  # a minute to delete and one to create
 
 
 def test_a_write_waits_for_what_somebody_else_has_begun() -> None:

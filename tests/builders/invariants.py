@@ -1,4 +1,4 @@
-"""What holds after every event of the engine, whatever happens (for `World.watch`)."""
+"""Invariants that hold after every event; tests set `verify` as `World.observer`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _BILLED = (*nodes.UP_STATES, NodeState.UNUSABLE, NodeState.LEAVING)
 
 
 def verify(world: World) -> None:
-    """Return where the state is sound.
+    """Check all invariants.
 
     Raises:
-        AssertionError: it is not; the text says what is wrong, and when.
+        AssertionError: one is violated; the text says which, and when.
     """
     for fault in violations(world):
         raise AssertionError(f"at {world.now} s: {fault}")
 
 
 def violations(world: World) -> Iterator[str]:
-    """Everything that is wrong with the state."""
+    """Every violated invariant, as a sentence."""
     for cluster in world.clusters.values():
         yield from _cluster_violations(world, cluster)
-    for place in world.capacities.values():
-        yield from _capacity_violations(world, place)
+    for regional in world.capacities.values():
+        yield from _capacity_violations(world, regional)
     for job in world.jobs.values():
         if isinstance(job, BatchJob) and job.ended is None:
             yield from _batch_violations(world, job)
@@ -36,14 +36,18 @@ def violations(world: World) -> Iterator[str]:
 
 def _cluster_violations(world: World, cluster: Cluster) -> Iterator[str]:
     name, spec = cluster.spec.name, cluster.spec
-    shelved = {number: node for shelf in cluster.nodes_by_state for number, node in shelf.items()}
-    if shelved != cluster.nodes or sum(map(len, cluster.nodes_by_state)) != len(cluster.nodes):
+    listed = {
+        number: node
+        for nodes_there in cluster.nodes_by_state
+        for number, node in nodes_there.items()
+    }
+    if listed != cluster.nodes or sum(map(len, cluster.nodes_by_state)) != len(cluster.nodes):
         yield f"{name}: the states do not sum to the nodes"
     if any(
         cluster.nodes_by_state[node.state].get(number) is not node
-        for number, node in shelved.items()
+        for number, node in listed.items()
     ):
-        yield f"{name}: a node is on the wrong shelf"
+        yield f"{name}: a node is listed under the wrong state"
     if len(cluster.nodes) > spec.max_instances and not cluster.locked:
         yield f"{name}: {len(cluster.nodes)} nodes, more than {spec.max_instances}"
     if {*cluster.nodes, *cluster.free_numbers} != set(
@@ -69,16 +73,16 @@ def _billing_violations(world: World, cluster: Cluster) -> Iterator[str]:
         yield f"{cluster.spec.name}: billed {owed} s, lived {lived} s"
 
 
-def _capacity_violations(world: World, place: RegionCapacity) -> Iterator[str]:
-    near = list(preemption.clusters(world, place))
-    held = sum(node.has_capacity for cluster in near for node in cluster.nodes.values())
-    if held != place.used:
-        yield f"{place.region}: {held} nodes hold capacity, {place.used} are counted"
-    if place.limit is not None and place.waiting and place.used < place.limit:
-        yield f"{place.region}: nodes wait for capacity that is there"
-    excess = place.limit is not None and place.used > place.limit
-    if excess and place.tier is Tier.LOW_PRIORITY and any(preemption.up(near)):
-        yield f"{place.region}: {place.used} nodes are up, there are {place.limit}"
+def _capacity_violations(world: World, regional: RegionCapacity) -> Iterator[str]:
+    affected = list(preemption.clusters_of(world, regional))
+    held = sum(node.has_capacity for cluster in affected for node in cluster.nodes.values())
+    if held != regional.used:
+        yield f"{regional.region}: {held} nodes hold capacity, {regional.used} are counted"
+    if regional.limit is not None and regional.waiting and regional.used < regional.limit:
+        yield f"{regional.region}: nodes wait for capacity that is there"
+    excess = regional.limit is not None and regional.used > regional.limit
+    if excess and regional.tier is Tier.LOW_PRIORITY and any(preemption.up_nodes(affected)):
+        yield f"{regional.region}: {regional.used} nodes are up, there are {regional.limit}"
 
 
 def _batch_violations(world: World, job: BatchJob) -> Iterator[str]:

@@ -10,6 +10,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, ActionReason
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.workspace import (
     SCOPE,
@@ -286,7 +287,7 @@ def test_what_is_being_deleted_counts_as_gone() -> None:
 
 def test_what_failed_is_put_again_although_all_its_values_are_right() -> None:
     backend = standing(compute())
-    backend.add_fault(CallFault(FaultKind.FAIL_OPERATION, "put", "compute"))
+    control.add_fault(backend.handle, CallFault(FaultKind.FAIL_OPERATION, "put", "compute"))
     with pytest.raises(Exception, match="fault"):
         backend.put(compute().address, body(backend, compute().address)).wait()
     assert fields(planned(backend, compute()).plan) == {

@@ -15,6 +15,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Operation
 from mlctl.kinds.address import Address
 from mlctl.planning.steps import Step, StepRole, Work
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.workspace import SCOPE, Watched, bodies, carried_out, cloud
 
@@ -90,7 +91,7 @@ class Witness(Watched):
 def tried(work: Work, trouble: list[CallFault], stop_after: int, parallelism: int) -> Tried:
     backend = cloud()
     for fault in trouble:
-        backend.add_fault(fault)
+        control.add_fault(backend.handle, fault)
     witness = Witness(backend, cloud=backend, stop_after=stop_after)
     retry = RetryOptions(attempts=3, base=0)
     events = carried_out(work, witness, parallelism=parallelism, stop=witness.stop, retry=retry)
@@ -173,7 +174,7 @@ def test_trouble_costs_writes_and_never_doubles_or_loses_any(
     # what failed after it was accepted is there, and takes another plan
     refused = [one for one in trouble if one.trouble is not FaultKind.FAIL_OPERATION]
     backend = tried(work, refused, stop_after, parallelism).witness.cloud
-    backend.clear_faults()
+    control.clear_faults(backend.handle)
     events = carried_out(work, backend)
     assert {event.state for event in events if event.state in FINAL} == {StepState.DONE}
     assert set(bodies(backend)) == {str(step.target) for step in work.steps}

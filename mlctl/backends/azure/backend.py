@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 
+from mlctl import pointer
 from mlctl.backends.azure import capacity, metrics
 from mlctl.backends.azure.arm import Arm, LongRunning
 from mlctl.backends.azure.capacity import Neighbours, region
@@ -26,8 +27,6 @@ from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
-_SCALE = ("properties", "properties", "scaleSettings")
-_TRACKED = ("compute", "batch-endpoint", "batch-deployment")  # ARM wants to know their region
 _GONE = 2.0  # seconds between two looks at what is being deleted
 
 
@@ -87,19 +86,21 @@ class AzureBackend:
     def put(self, address: Address, body: Mapping[str, Data]) -> LongRunning:
         """Create or overwrite.
 
-        A cluster that differs in nothing but its scale from what was read last is patched: a PUT
-        would take away the password of its administrator, which no GET tells.
+        What differs from what was read last in nothing but what a PATCH may name is patched where
+        a PUT would lose something (`Kind.patched`).
 
         Raises:
             ServiceError: refused at once.
         """
         _refuse_retired([address.kind])
-        if self._rescales(address, body):
-            scale = body["properties"]["properties"]["scaleSettings"]
-            patch = {"properties": {"properties": {"scaleSettings": scale}}}
+        kind = kind_of(address)
+        if kind.patched and self._is_patch(address, body):
+            patch: dict[str, Data] = {}
+            for at in kind.patchable:
+                pointer.put(patch, at, pointer.get(body, at))
             return self.arm.begin("PATCH", path(address, self.scope), patch)
         sent = dict(body)
-        if address.kind in _TRACKED and not sent.get("location"):
+        if kind.tracked and not sent.get("location"):
             sent["location"] = self.location
         return self.arm.begin("PUT", path(address, self.scope), sent)
 
@@ -110,8 +111,7 @@ class AzureBackend:
             NotFound: there is nothing to delete.
         """
         _refuse_retired([address.kind])
-        query = {"underlyingResourceAction": "Delete"} if address.kind == "compute" else {}
-        at = path(address, self.scope)
+        query, at = kind_of(address).delete_query, path(address, self.scope)
         return Deleting(self.arm, at, self.arm.begin("DELETE", at, **query))
 
     def wait(self, seconds: float) -> None:
@@ -127,7 +127,11 @@ class AzureBackend:
         """The jobs of the workspace."""
         return AzureJobs(self.arm, self.scope, self.cloud)
 
-    def usage(self, location: str) -> builtins.list[Usage]:
+    def usage(
+        self,
+        location: str,
+        families: Collection[str] = (),  # noqa: ARG002 - Azure lists those that it has
+    ) -> builtins.list[Usage]:
         """Cores and clusters of a region, taken and allowed."""
         return capacity.usage(self.arm, self.scope, location)
 
@@ -189,21 +193,24 @@ class AzureBackend:
         """
         return self._uploader.upload(address, body, upload)
 
-    def _rescales(self, address: Address, body: Mapping[str, Data]) -> bool:
-        """Whether a cluster differs from what was read last in its scale, and in nothing else."""
+    def _is_patch(self, address: Address, body: Mapping[str, Data]) -> bool:
+        """Whether it differs from what was read last in what a PATCH may name, and only in that."""
         live = self._seen.get(address)
-        if address.kind != "compute" or live is None:
+        if live is None:
             return False
         form = form_of_body(kind_of(address), body, self.scope)
         wanted, had = (decode(one, form, self.scope) for one in (body, live.body))
         changed = {
-            field.wire[: len(_SCALE)]
+            field.wire
             for field in form.fields
             if field.compared
             and field.mutability is not Mutability.READ_ONLY
             and codec.differ(wanted.get(field.at), had.get(field.at), field, self.scope)
         }
-        return changed == {_SCALE}
+        patchable = kind_of(address).patchable
+        return bool(changed) and all(
+            any(wire[: len(at)] == at for at in patchable) for wire in changed
+        )
 
 
 def _node(body: Mapping[str, Data]) -> Node:

@@ -17,7 +17,6 @@ from mlctl.service_errors import NotFound, Permanent
 
 FEW = 2  # so many of a kind are asked one by one; of one endpoint's deployments, only one
 _ALL = {"listViewType": "All"}  # archived ones too
-_CLUSTER = "AmlCompute"
 
 Body = Mapping[str, Data]
 Answer = dict[Address, Live]
@@ -143,10 +142,12 @@ def _versioned(kind: str) -> bool:
 
 
 def _is(kind: str, body: Body) -> bool:
-    """Computes are of many types; a cluster is one."""
-    if kind != "compute":
+    """Whether a body is of the kind: computes are of many types, and a cluster is one."""
+    live_type = ALL[kind].live_type
+    if live_type is None:
         return True
-    return str(get(body, ("properties", "computeType"))).casefold() == _CLUSTER.casefold()
+    at, wanted = live_type
+    return str(get(body, at)).casefold() == wanted.casefold()
 
 
 def _live(kind: str, body: Body) -> Live:

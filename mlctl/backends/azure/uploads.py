@@ -19,7 +19,7 @@ from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import Arm, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reads import path, workspace
-from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds.address import Address, Reference, Scope, kind_of
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -97,7 +97,7 @@ class Uploader:
         secret = self._secret(store, properties)
         signed = _container(f"{account}/{container}", secret, self._arm)
         self._send(signed, upload, PurePosixPath(upload.folder), address)
-        if address.kind == "environment":  # image builders want a URL of a folder
+        if kind_of(address).content_by_url:
             return f"{account}/{container}/{upload.folder}/{Path(upload.path).name}/"
         scope = self._scope
         return (

@@ -1,4 +1,4 @@
-"""What runs in the local backend: jobs, the nodes of clusters, and what they meet with."""
+"""Jobs of the local backend, and the nodes and metrics of its clusters."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
 from mlctl.backends.ports.metrics import Interval, Series
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane import billing, disruptions
 from mlctl.simulator.control_plane import metrics as measured
 from mlctl.simulator.control_plane import nodes as cluster_nodes
-from mlctl.simulator.control_plane.billing import UsageRow
 from mlctl.simulator.control_plane.jobs import (
     artifacts,
     batch_jobs,
@@ -30,8 +28,6 @@ from mlctl.simulator.control_plane.jobs.training_jobs import TrainingRequest
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.metrics import Bucket
-from mlctl.simulator.engine.model import Parameter, SharedQueueSettings, Tier
-from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 from mlctl.workload import Workload
 
 
@@ -74,7 +70,7 @@ def _interval(one: Bucket) -> Interval:
 class LocalJobs:
     """The jobs of a workspace of a simulated cloud."""
 
-    place: WorkspaceHandle
+    handle: WorkspaceHandle
 
     @property
     def simulated(self) -> bool:
@@ -96,7 +92,7 @@ class LocalJobs:
             ServiceError: refused.
         """
         return self._job(
-            batch_jobs.invoke(self.place, Invocation(endpoint, deployment, body, load, workload))
+            batch_jobs.invoke(self.handle, Invocation(endpoint, deployment, body, load, workload))
         )
 
     def create(
@@ -109,7 +105,7 @@ class LocalJobs:
             ServiceError: refused.
         """
         asked = TrainingRequest(name, body["properties"], load, workload)
-        return self._job(training_jobs.create(self.place, asked))
+        return self._job(training_jobs.create(self.handle, asked))
 
     def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
         """Submit a classic job to a Batch Pool, or to the shared queue where none is named.
@@ -118,7 +114,7 @@ class LocalJobs:
             NotFound: there is no such pool.
             ServiceError: refused.
         """
-        return self._job(pool_jobs.submit(self.place, pool, seconds, name))
+        return self._job(pool_jobs.submit(self.handle, pool, seconds, name))
 
     def show(self, name: str) -> Job:
         """A job.
@@ -126,7 +122,7 @@ class LocalJobs:
         Raises:
             NotFound: there is none of that name.
         """
-        return self._job(records.get_job(self.place, name))
+        return self._job(records.get_job(self.handle, name))
 
     def list(
         self, endpoint: str | None = None, deployment: str | None = None
@@ -136,7 +132,7 @@ class LocalJobs:
         Raises:
             NotFound: there is no such endpoint or deployment.
         """
-        return [self._job(each) for each in records.list_jobs(self.place, endpoint, deployment)]
+        return [self._job(each) for each in records.list_jobs(self.handle, endpoint, deployment)]
 
     def cancel(self, name: str) -> Job:
         """Cancel a job.
@@ -145,7 +141,7 @@ class LocalJobs:
             NotFound: there is none of that name.
             ServiceError: it has ended already.
         """
-        return self._job(records.cancel(self.place, name))
+        return self._job(records.cancel(self.handle, name))
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
         """Let virtual time pass until a job has ended, but no longer than `seconds`.
@@ -155,7 +151,7 @@ class LocalJobs:
         Raises:
             NotFound: there is no such job.
         """
-        for each in job_events.follow(self.place, name, seconds, detail=detail):
+        for each in job_events.follow(self.handle, name, seconds, detail=detail):
             events = tuple(map(_happening, each.events))
             counts = cluster_nodes.node_state_counts(each.nodes) if each.nodes else {}
             yield Progress(each.now, self._job(each.known), counts, events)
@@ -167,7 +163,7 @@ class LocalJobs:
             NotFound: there is no such job.
             ServiceError: it is no training job.
         """
-        return [Point(*each) for each in job_events.metrics(self.place, name)]
+        return [Point(*each) for each in job_events.metrics(self.handle, name)]
 
     def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
         """What a job leaves behind.
@@ -175,7 +171,7 @@ class LocalJobs:
         Raises:
             NotFound: there is no such job.
         """
-        yield from artifacts.files_of(records.get_job(self.place, name))
+        yield from artifacts.files_of(records.get_job(self.handle, name))
 
     def story(self, name: str) -> Iterator[str]:
         """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
@@ -183,90 +179,10 @@ class LocalJobs:
         Raises:
             NotFound: there is no such job.
         """
-        yield from job_events.event_lines(self.place, name)
+        yield from job_events.event_lines(self.handle, name)
 
     def _job(self, known: JobRecord) -> Job:
-        return Job(known.row.name, known.body(self.place.scope))
-
-
-@dataclass(frozen=True, slots=True)
-class LocalEngine:
-    """What nodes and jobs of a simulated cloud meet with. Everything counts from now on."""
-
-    place: WorkspaceHandle
-
-    def parameters(self) -> list[Parameter]:
-        """Every setting, with where its value comes from."""
-        return disruptions.parameters(self.place)
-
-    def configure(self, changes: Mapping[str, object]) -> None:
-        """Change settings by their names.
-
-        Raises:
-            ServiceError: a value makes no sense.
-        """
-        disruptions.configure(self.place, changes)
-
-    def set_preemption(self, processes: tuple[PreemptionProcess, ...]) -> None:
-        """What takes low-priority nodes; nothing where there are no processes.
-
-        Raises:
-            ServiceError: a process makes no sense.
-        """
-        disruptions.set_preemption(self.place, processes)
-
-    def set_capacity(self, capacity: CapacityProcess | None, tier: Tier | None) -> None:
-        """How many nodes a region has (of a tier, or of each).
-
-        Raises:
-            ServiceError: it makes no sense.
-        """
-        disruptions.set_capacity(self.place, capacity, tier)
-
-    def preempt(self, cluster: Address, count: int | None) -> int:
-        """Take some nodes of a cluster, or all, by hand; how many went.
-
-        Raises:
-            NotFound: there is no such cluster.
-            ServiceError: its nodes are dedicated, or it has not so many.
-        """
-        return disruptions.preempt(self.place, cluster, count)
-
-    def lock(self, clusters: Sequence[Address], *, locked: bool) -> list[Address]:
-        """Put a resource lock on clusters (all, where none is named), or take it away; which.
-
-        Raises:
-            NotFound: there is no such cluster.
-        """
-        return disruptions.lock(self.place, clusters, locked=locked)
-
-    def set_tenancy(self, slots: int, arrivals: float, mean_s: float) -> None:
-        """How the queue behaves that classic jobs without a pool share with other people's.
-
-        Raises:
-            ServiceError: it makes no sense.
-        """
-        pool_jobs.set_tenancy(self.place, SharedQueueSettings(slots, arrivals, mean_s))
-
-    def used(self, ratio: float) -> list[UsageRow]:
-        """Node-hours and cost of everything; `ratio`: of a low-priority price to a dedicated one.
-
-        Raises:
-            ServiceError: the ratio makes no sense.
-        """
-        return billing.of_workspace(self.place, ratio)
-
-    def workloads(self) -> dict[str, Workload]:
-        """Every workload by its name."""
-        return disruptions.workloads(self.place)
-
-    def set_workload(self, name: str, load: Workload) -> Workload:
-        """Say how long jobs take that name this workload; over what it said before.
-
-        Raises:
-            ServiceError: it makes no sense.
-        """
-        return disruptions.set_workload(self.place, name, load)
+        return Job(known.row.name, known.body(self.handle.scope))
 
 
 def _happening(event: LoggedEvent) -> Happening:

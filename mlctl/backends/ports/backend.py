@@ -123,8 +123,11 @@ class Usage:
 class SupportsUsage(Protocol):
     """Knows quotas."""
 
-    def usage(self, location: str) -> list[Usage]:
-        """What is used and allowed in a region."""
+    def usage(self, location: str, families: Collection[str] = ()) -> list[Usage]:
+        """What is used and allowed in a region; of `families` too, where it can tell unasked ones.
+
+        A VM family of which nothing is known is left out.
+        """
 
 
 @runtime_checkable

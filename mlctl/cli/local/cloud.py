@@ -20,6 +20,7 @@ from mlctl.cli.session import Session
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import control
 
 Location = Annotated[
     str | None,
@@ -59,7 +60,7 @@ def opened(session: Session) -> Iterator[LocalBackend]:
 def status(session: Session, output: Output = OutputFormat.JSON, query: Query = None) -> Exit:
     """Show the clock, the workspaces, what is running, the faults and the locks."""
     with opened(session) as local:
-        now = local.status()
+        now = control.status(local.handle)
         data: Data = {
             "state": str(now.path),
             "time": now.moment,
@@ -94,8 +95,8 @@ def advance(
     """Let virtual time pass; nothing sleeps."""
     length = duration(time)
     with opened(session) as local:
-        local.advance(length)
-        moment = local.status().moment
+        local.wait(length)
+        moment = control.status(local.handle).moment
         session.note(f"it is {moment} now")
         print_data(session, {"time": moment}, output, query)
     return Exit.OK
@@ -112,7 +113,7 @@ def reset(
     with opened(session) as local:
         if not yes and not session.confirmed("Delete every workspace of the simulated cloud?"):
             return Exit.ERROR
-        local.reset(seed)
+        control.reset(local.handle, str(seed))
     return Exit.OK
 
 
@@ -163,9 +164,11 @@ def quota_list(
 ) -> Exit:
     """List the quotas of a region: those in use or set, and those that people run into."""
     with opened(session) as local:
+        own = control.quotas(local.handle, location or local.location)
+        everywhere = control.quotas(local.handle, EVERYWHERE)
         data = [
             {"quota": one.name, "used": one.used, "limit": one.limit}
-            for one in (*local.pools(location), *local.pools(EVERYWHERE))
+            for one in (*own, *everywhere)
             if one.used or one.is_set or not one.name.startswith("standard")
         ]
         print_data(session, data, output, query)

@@ -14,7 +14,7 @@ from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
-from mlctl.simulator.control_plane import faults
+from mlctl.simulator.control_plane import control, faults
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def add(
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     with opened(session) as local:
-        session.out(str(local.add_fault(fault)))
+        session.out(str(control.add_fault(local.handle, fault)))
     if isinstance(fault, HttpFault) and not _emulated():
         session.note(
             "it strikes requests to the emulator only, and none was started in this folder:"
@@ -151,7 +151,7 @@ def add(
 def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
     """List the faults, and how many calls each has seen."""
     with opened(session) as local:
-        data = [each.plain() for each in local.faults()]
+        data = [each.plain() for each in control.status(local.handle).faults]
         print_data(session, data, output, query)
     return Exit.OK
 
@@ -165,7 +165,7 @@ def clear(
 ) -> Exit:
     """Remove faults, those of the cloud and of the wire alike."""
     with opened(session) as local:
-        session.note(f"{local.clear_faults(numbers or ())} removed")
+        session.note(f"{control.clear_faults(local.handle, numbers or ())} removed")
     return Exit.OK
 
 

@@ -108,16 +108,19 @@ _CAPACITY_TEXT = (
 
 def preemption_set(session: Session, **words: Any) -> Exit:
     """Set what takes low-priority nodes away."""
+    from mlctl.simulator.control_plane import disruptions
+
     found = _preemption(words)
     if words["none"] == any(words[one.name] is not None for one in _PROCESSES):
         raise UsageError("say what takes nodes away, or --none, which goes with nothing else.")
     with opened(session) as cloud:
-        cloud.engine.set_preemption(tuple(found))
+        disruptions.set_preemption(cloud.handle, tuple(found))
     return Exit.OK
 
 
 def capacity_set(session: Session, **words: Any) -> Exit:
     """Set how many nodes there are."""
+    from mlctl.simulator.control_plane import disruptions
     from mlctl.simulator.engine.model import Tier
 
     found = _capacity(words)
@@ -127,7 +130,7 @@ def capacity_set(session: Session, **words: Any) -> Exit:
         raise UsageError(f"argument --tier: `{words['tier']}` is none of {', '.join(_TIERS)}.")
     tier = Tier(words["tier"]) if words["tier"] else None
     with opened(session) as cloud:
-        cloud.engine.set_capacity(found[0] if found else None, tier)
+        disruptions.set_capacity(cloud.handle, found[0] if found else None, tier)
     return Exit.OK
 
 
@@ -140,10 +143,14 @@ def preempt(
     every: Annotated[bool, typer.Option("--all", help="All that are up.")] = False,
 ) -> Exit:
     """Take nodes of a low-priority cluster away, now."""
+    from mlctl.simulator.control_plane import disruptions
+
     if every and nodes is not None:
         raise UsageError("--nodes and --all exclude each other.")
     with opened(session) as cloud:
-        gone = cloud.engine.preempt(Address("compute", cluster), None if every else nodes or 1)
+        gone = disruptions.preempt(
+            cloud.handle, Address("compute", cluster), None if every else nodes or 1
+        )
         session.note(f"{gone} preempted")
     return Exit.OK
 
@@ -157,9 +164,11 @@ def lock(
     remove: Annotated[bool, typer.Option("--remove", help="Take the lock away.")] = False,
 ) -> Exit:
     """Put a resource lock on clusters: they cannot scale or be deleted ("resizing (0 -> 0)")."""
+    from mlctl.simulator.control_plane import disruptions
+
     with opened(session) as cloud:
         wanted = [Address("compute", name) for name in clusters or []]
-        done = cloud.engine.lock(wanted, locked=not remove)
+        done = disruptions.lock(cloud.handle, wanted, locked=not remove)
         session.note(f"{len(done)} {'unlocked' if remove else 'locked'}")
         if len(done) < len(wanted):
             session.note("locks above the others hold them: see `mlctl local status`")

@@ -73,6 +73,8 @@ _WORKLOAD_TEXT = (
 
 def delays_set(session: Session, **words: Any) -> Exit:
     """Set how long nodes take to come, and to go."""
+    from mlctl.simulator.control_plane import disruptions
+
     given: dict[str, object] = {
         f"{name}_s": duration(words[name]) for name in _DELAYS if words[name] is not None
     }
@@ -81,7 +83,7 @@ def delays_set(session: Session, **words: Any) -> Exit:
     if not given:
         raise UsageError(f"say which: {', '.join(f'--{name}' for name in _DELAYS)} or --cv.")
     with opened(session) as cloud:
-        cloud.engine.configure(given)
+        disruptions.configure(cloud.handle, given)
     return Exit.OK
 
 
@@ -92,9 +94,11 @@ def settings_set(
     ],
 ) -> Exit:
     """Set how the simulated cloud behaves where no resource says so."""
+    from mlctl.simulator.control_plane import disruptions
+
     given: dict[str, object] = dict(_pair(one) for one in pairs)
     with opened(session) as cloud:
-        cloud.engine.configure(given)
+        disruptions.configure(cloud.handle, given)
     return Exit.OK
 
 
@@ -106,6 +110,8 @@ def settings_list(
     S is stated by Microsoft's or hi-ml's pages on the subject, D by other documentation of Azure, A
     is an assumption.
     """
+    from mlctl.simulator.control_plane import disruptions
+
     with opened(session) as cloud:
         data: list[Data] = [
             {
@@ -114,7 +120,7 @@ def settings_list(
                 "source": one.source,
                 "meaning": one.why,
             }
-            for one in cloud.engine.parameters()
+            for one in disruptions.parameters(cloud.handle)
         ]
         print_data(session, data, output, query)
     return Exit.OK
@@ -137,19 +143,24 @@ def tenancy_set(
 
     No figure of it was ever published: all of them are assumptions.
     """
+    from mlctl.simulator.control_plane.jobs import pool_jobs
+    from mlctl.simulator.engine.model import SharedQueueSettings
+
     length = duration(mean)
     with opened(session) as cloud:
-        cloud.engine.set_tenancy(slots, arrivals, length)
+        pool_jobs.set_tenancy(cloud.handle, SharedQueueSettings(slots, arrivals, length))
     return Exit.OK
 
 
 def workload_set(session: Session, **words: Any) -> Exit:
     """Say how long jobs take."""
+    from mlctl.simulator.control_plane import disruptions
+
     load = workload_flags.load(words)
     if all(value is None for value in asdict(load).values()):
         raise UsageError("say something of the work: --seconds-per-file, --steps, ...")
     with opened(session) as cloud:
-        cloud.engine.set_workload(words["name"], load)
+        disruptions.set_workload(cloud.handle, words["name"], load)
     return Exit.OK
 
 
@@ -157,13 +168,15 @@ def workload_list(
     session: Session, output: Output = OutputFormat.JSON, query: Query = None
 ) -> Exit:
     """List the workloads: how much there is to do in jobs that name them, and how long it takes."""
+    from mlctl.simulator.control_plane import disruptions
+
     with opened(session) as cloud:
         data: list[Data] = [
             {
                 "name": name,
                 **{key: value for key, value in asdict(one).items() if value is not None},
             }
-            for name, one in cloud.engine.workloads().items()
+            for name, one in disruptions.workloads(cloud.handle).items()
         ]
         print_data(session, data, output, query)
     return Exit.OK

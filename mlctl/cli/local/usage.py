@@ -37,6 +37,8 @@ def usage(
     A job's are part of its cluster's. Prices are those of the catalog, dedicated, pay as you go; a
     price that is not known is "unknown", never 0.
     """
+    from mlctl.simulator.control_plane import billing
+
     checked(query)
     with opened(session) as cloud:
         data: list[Data] = [
@@ -48,7 +50,7 @@ def usage(
                 "cost": "unknown" if one.cost is None else round(one.cost, 6),
                 "gone": one.gone,
             }
-            for one in cloud.engine.used(ratio)
+            for one in billing.of_workspace(cloud.handle, ratio)
         ]
     session.note(
         f"USD, of {catalog.PRICES_AS_OF.isoformat()}, eastus; low priority at {ratio:g} of that"

@@ -38,12 +38,10 @@ RuleCheck: TypeAlias = Callable[[Graph, RuleContext], Iterator[Diagnostic]]
 
 
 def declared(graph: Graph, kind: str | None = None) -> Iterator[Resource]:
-    """The declared resources (of one kind), those that repeat an address too."""
-    for resource in graph.resources.values():
-        if kind is None or resource.address.kind == kind:
-            yield resource
-    for _, resource in graph.repeated:
-        if resource.owner is None and (kind is None or resource.address.kind == kind):
+    """The declared resources (of the kind of that name), those that repeat an address too."""
+    repeated = (one for _, one in graph.repeated if one.owner is None)
+    for resource in (*graph.resources.values(), *repeated):
+        if kind in (None, resource.kind.name):
             yield resource
 
 

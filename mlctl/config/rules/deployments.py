@@ -235,7 +235,7 @@ def _is_mlflow(deployment: Resource, graph: Graph) -> bool:
     models = [
         graph.resources[address]
         for edge in graph.edges_of(deployment.address)
-        if edge.target.kind == "model"
+        if edge.at == ("model",)
         for address in graph.declared(edge.target)
     ]
     return bool(models) and all(

@@ -16,7 +16,7 @@ from mlctl.config.rules.base import (
     word,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds import JOB, Resource
+from mlctl.kinds import JOB, Resource, kind_of
 from mlctl.schema.text import listed, nearest
 
 _JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
@@ -213,7 +213,7 @@ def _on_clusters(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
 
 def _cluster(graph: Graph, job: Resource) -> Resource | None:
     for edge in graph.edges_of(job.address):
-        if edge.target.kind == "compute":
+        if kind_of(edge.target).has_nodes:
             return graph.resources.get(edge.target)
     return None
 

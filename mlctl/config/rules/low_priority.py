@@ -97,7 +97,7 @@ def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
             continue
         for edge in graph.edges_of(deployment.address):
             cluster = graph.resources.get(edge.target)
-            if edge.target.kind == "compute" and cluster is not None:
+            if cluster is not None and cluster.kind.has_nodes:
                 yield deployment, cluster
 
 

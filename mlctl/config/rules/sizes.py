@@ -16,7 +16,7 @@ from mlctl.config.rules.base import (
     word,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds import JOB, Resource
+from mlctl.kinds import Resource
 from mlctl.schema.placeholders import placeholder
 from mlctl.schema.text import nearest
 
@@ -81,13 +81,9 @@ _MODERN = re.compile(
     rf"|standard_(?:b|dc|fx|hb|l|m|nd){_CORES}{_MORE}_v2"
     rf"|standard_(?:dc|fx|hc|m|np){_CORES}|standard_ng{_CORES}{_MORE}_v1"
 )
-_OF_CLUSTER: tuple[str, ...] = ("size",)
-_OF_JOB: tuple[str, ...] = ("resources", "instance_type")
 # Where the tier stands, its word for nodes that can be taken away, and what to write for others.
-_TIERS: dict[tuple[str, ...], tuple[tuple[str, ...], str, str]] = {
-    _OF_CLUSTER: (("tier",), "low_priority", "tier: dedicated"),
-    _OF_JOB: (("queue_settings", "job_tier"), "spot", "job_tier: standard"),
-}
+_CLUSTER_TIER = ("tier",), "low_priority", "tier: dedicated"
+_JOB_TIER = ("queue_settings", "job_tier"), "spot", "job_tier: standard"
 _DEDICATED_ONLY = re.compile(r"standard_(?:b\d+(?:ls|ms|s)|.+_promo)")
 
 
@@ -104,7 +100,7 @@ def retired_size(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
             resource.label(at),
             f"`{size}` {'retired' if gone else 'retires'} on {end.date.isoformat()}",
             f"use {_instead(end.successor)}"
-            + ("; a new size replaces the cluster" if at == _OF_CLUSTER else ""),
+            + ("; a new size replaces the cluster" if resource.kind.has_nodes else ""),
         )
 
 
@@ -126,7 +122,7 @@ def unknown_size(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
 def not_low_priority(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     """MLC318."""
     for resource, at, size in _sizes(graph):
-        tier, spare, lasting = _TIERS[at]
+        tier, spare, lasting = _CLUSTER_TIER if resource.kind.has_nodes else _JOB_TIER
         if word(resource, *tier) == spare and _is_dedicated_only(size):
             yield finding(
                 NOT_LOW_PRIORITY,
@@ -157,13 +153,9 @@ def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
     Only those that are written: silence means the service's default, whatever it is then.
     """
     for resource in declared(graph):
-        match resource.address.kind:
-            case "compute":
-                at = _OF_CLUSTER
-            case JOB.name if is_serverless(resource):
-                at = _OF_JOB
-            case _:
-                continue
+        at = tuple(map(str, resource.kind.vm_size))
+        if not at or (resource.kind.runs and not is_serverless(resource)):
+            continue
         size = resource.text(*at)
         if size and not placeholder(size):
             yield resource, at, size

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 from mlctl import catalog
-from mlctl.backends.local.backend import LOCATION
 from mlctl.emulator.http.messages import LOST, HttpError, Request, Response, reply
 from mlctl.emulator.requests.call import Call
 from mlctl.service_errors import Permanent
@@ -20,7 +19,7 @@ from mlctl.simulator.control_plane.http_faults import (
     RetryAfter,
 )
 from mlctl.simulator.control_plane.state.store import Store
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
 
 def meet(store: Store, request: Request) -> Sequence[HttpFault]:
@@ -86,7 +85,7 @@ def clear(call: Call) -> Response:
 
 
 def _place(call: Call) -> WorkspaceHandle:
-    return WorkspaceHandle(call.store, call.settings.home, LOCATION, catalog)
+    return WorkspaceHandle(call.store, call.settings.home, DEFAULT_LOCATION, catalog)
 
 
 def _retry(fault: HttpFault, now: float) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from mlctl.backends.ports.metrics import Interval, Series
 from mlctl.emulator.arm import authorization
 from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests.call import Call
@@ -13,6 +12,9 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.codec import iso, seconds
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import metrics
+from mlctl.simulator.control_plane.metrics import MetricSeries
+from mlctl.simulator.engine.metrics import Bucket
 
 _CLUSTER = re.compile(r"\s*ClusterName\s+eq\s+'((?:[^']|'')+)'\s*", re.IGNORECASE)
 _AGGREGATIONS = ("total", "average", "minimum", "maximum")
@@ -39,7 +41,7 @@ def show(call: Call) -> Response:
     names = [one for one in asked("metricnames", "Preempted Nodes").split(",") if one]
     interval = _length(asked("interval", "PT1M"), "interval")
     span = _span(asked("timespan"))
-    found = call.local.metrics(cluster, names, interval=interval, span=span)
+    found = metrics.of_cluster(call.place, cluster, names, interval=interval, span=span)
     wanted = {one.strip().casefold() for one in asked("aggregation", "Total").split(",")}
     kept = [one for one in _AGGREGATIONS if one in wanted]
     return reply(
@@ -54,7 +56,7 @@ def show(call: Call) -> Response:
     )
 
 
-def _metric(call: Call, one: Series, kept: list[str], cluster: Address) -> Data:
+def _metric(call: Call, one: MetricSeries, kept: list[str], cluster: Address) -> Data:
     name = {"value": "clustername", "localizedValue": "clustername"}
     return {
         "id": f"{call.scope.id}/providers/Microsoft.Insights/metrics/{one.name}",
@@ -65,20 +67,20 @@ def _metric(call: Call, one: Series, kept: list[str], cluster: Address) -> Data:
         "timeseries": [
             {
                 "metadatavalues": [{"name": name, "value": cluster.name}],
-                "data": [_point(each, kept) for each in one.intervals],
+                "data": [_point(each, kept) for each in one.buckets],
             }
         ],
     }
 
 
-def _point(each: Interval, kept: list[str]) -> Data:
+def _point(each: Bucket, kept: list[str]) -> Data:
     numbers = {
         "total": each.total,
         "average": each.average,
         "minimum": each.minimum,
         "maximum": each.maximum,
     }
-    return {"timeStamp": each.start, **{name: numbers[name] for name in kept}}
+    return {"timeStamp": metrics.interval_start(each), **{name: numbers[name] for name in kept}}
 
 
 def _span(text: str) -> float:

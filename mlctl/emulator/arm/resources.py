@@ -12,6 +12,7 @@ from mlctl.emulator.requests import listing, views
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import nodes as cluster_nodes
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
@@ -96,7 +97,7 @@ def nodes(call: Call) -> Response:
             "nodeState": node.state,
             "runId": node.job,
         }
-        for node in call.local.nodes(call.address)
+        for node in cluster_nodes.list_nodes(call.place, call.address)
     ]
     return reply({"nodes": found})
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl import catalog
-from mlctl.backends.local.backend import LOCATION
 from mlctl.emulator.http.messages import Response, reply
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call, same
@@ -17,6 +16,7 @@ from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
+from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION
 
 TENANT = str(uuid5(NAMESPACE_URL, "mlctl/tenant"))
 # The versions that azure-ai-ml 1.35.2 asks for; any other is answered as well.
@@ -82,7 +82,7 @@ def make(call: Call) -> Response:
     """
     names = call.names
     asked = Scope(names["subscription"], names["group"], names["workspace"])
-    location = part.region_name(call.data.get("location") or LOCATION)
+    location = part.region_name(call.data.get("location") or DEFAULT_LOCATION)
     if location not in catalog.regions():
         text = f"The provided location '{location}' is not available."
         raise Permanent("LocationNotAvailableForResourceType", text, target="location")
@@ -136,7 +136,7 @@ def group(call: Call) -> Response:
         text = f"Resource group '{call.names['group']}' could not be found."
         raise NotFound("ResourceGroupNotFound", text)
     names = call.names
-    unused = Workspace(Scope(names["subscription"], names["group"], ""), LOCATION)
+    unused = Workspace(Scope(names["subscription"], names["group"], ""), DEFAULT_LOCATION)
     return reply(_group(found or unused))
 
 
@@ -161,7 +161,7 @@ def _all(call: Call) -> Iterator[Workspace]:
     with call.store.look() as db:
         found = [Workspace(scope, location) for scope, location, _ in rows.workspaces(db)]
     if not any(same(each.scope, home) for each in found):
-        yield Workspace(home, LOCATION)
+        yield Workspace(home, DEFAULT_LOCATION)
     yield from found
 
 

@@ -9,7 +9,6 @@ from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl import catalog
-from mlctl.backends.local.backend import LOCATION, LocalBackend
 from mlctl.emulator.http import bodies
 from mlctl.emulator.http.messages import Request, missing
 from mlctl.emulator.requests.blob_store import Shelf
@@ -22,7 +21,7 @@ from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE, WorkspaceState
 from mlctl.simulator.control_plane.state.store import Store
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Call:
         home = self.settings.home
         at_home = same(asked, home)
         with self.store.look() as db:
-            world = rows.workspace_state(db, home if at_home else asked, LOCATION)
+            world = rows.workspace_state(db, home if at_home else asked, DEFAULT_LOCATION)
         if self.settings.strict and world.workspace == NO_WORKSPACE and not at_home:
             raise missing(
                 f"{PROVIDER}/workspaces/{asked.workspace}",
@@ -66,11 +65,6 @@ class Call:
     def place(self) -> WorkspaceHandle:
         """Where the cloud's verbs work."""
         return WorkspaceHandle(self.store, self.world.scope, self.world.location, catalog)
-
-    @property
-    def local(self) -> LocalBackend:
-        """The workspace as a backend, for what it knows beside its resources."""
-        return LocalBackend(self.store, self.scope, location=self.world.location)
 
     @property
     def address(self) -> Address:

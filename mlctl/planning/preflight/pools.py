@@ -8,6 +8,7 @@ from mlctl import pointer
 from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds.address import kind_of
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Change
 from mlctl.planning.refresh import LiveState
@@ -24,9 +25,7 @@ POOL_LIMIT = Rule(
     "Azure Batch service for Machine Learning jobs",
 )
 
-POOLS = (limits.EVERYWHERE, "batch_pools")
-_VMS = (limits.EVERYWHERE, "vms_per_pool")
-_AT = ("vm_count",)
+POOLS = (limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA)
 
 
 def too_many(change: Change, resource: Resource, limit: Usage, more: int) -> Diagnostic:
@@ -43,19 +42,19 @@ def too_many(change: Change, resource: Resource, limit: Usage, more: int) -> Dia
 
 def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """Pools that would have more VMs than the account allows, and than they have now."""
-    region, name = _VMS
-    known = (one.limit for one in live_state.usage.get(region, ()) if one.family == name)
-    most = next(known, None)
+    usage = live_state.usage.get(limits.EVERYWHERE, ())
+    most = next((one.limit for one in usage if one.family == limits.VMS_PER_POOL_QUOTA), None)
     for change in changes:
-        wanted = change.values.get(_AT) if change.address.kind == "batch-pool" else None
-        if most is None or not isinstance(wanted, int) or change.resource is None:
+        at = kind_of(change.address).capped.get(limits.VMS_PER_POOL_QUOTA)
+        wanted = change.values.get(at) if at else None
+        if at is None or most is None or not isinstance(wanted, int) or change.resource is None:
             continue
         if wanted > max(most, _live_vms(change)):
             yield Diagnostic(
                 POOL_LIMIT,
                 f"the VMs of a Batch Pool are limited to {most} in this account, and this one"
                 f" asks for {wanted}",
-                change.resource.label(_AT),
+                change.resource.label(at),
                 hint=f"write {most} or fewer, or have the limit raised",
                 address=str(change.address),
             )

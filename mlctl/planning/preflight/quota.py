@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from mlctl import catalog
 from mlctl.backends.ports.backend import Usage
+from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
+from mlctl.kinds.kind import Claims, Quota
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import decode
+from mlctl.kinds.values import claims, decode, effective
 from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import pools
 from mlctl.planning.refresh import LiveState
-from mlctl.pointer import Data, Pointer
 
 QUOTA = Rule(
     "MLC405",
@@ -30,8 +29,6 @@ QUOTA = Rule(
     "Lower `max_instances`, delete clusters that nobody uses, or ask for more quota.",
     "Manage and increase quotas; Create an Azure Machine Learning compute cluster, section Delete",
 )
-
-_QuotaId: TypeAlias = tuple[str, str]  # the region, and the name that `Usage` has for it
 
 
 def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
@@ -65,15 +62,13 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
     return {address: freed for address, freed in found.items() if freed}
 
 
-def _over(
-    change: Change, resource: Resource, quota: _QuotaId, limit: Usage, more: int
-) -> Diagnostic:
+def _over(change: Change, resource: Resource, quota: Quota, limit: Usage, more: int) -> Diagnostic:
     region, family = quota
-    counted = family == "computes"
+    counted = family == limits.COMPUTES_QUOTA
     what = {
-        "computes": "computes",
-        "total": "dedicated cores",
-        "low_priority": "low-priority cores",
+        limits.COMPUTES_QUOTA: "computes",
+        limits.DEDICATED_QUOTA: "dedicated cores",
+        limits.LOW_PRIORITY_QUOTA: "low-priority cores",
     }.get(family, f"{family} cores")
     asked = (
         f"{limit.used} are taken and this plan asks for {more} more"
@@ -90,7 +85,7 @@ def _over(
     )
 
 
-def _limit(quota: _QuotaId, live_state: LiveState) -> Usage | None:
+def _limit(quota: Quota, live_state: LiveState) -> Usage | None:
     region, family = quota
     return next((one for one in live_state.usage.get(region, ()) if one.family == family), None)
 
@@ -108,45 +103,30 @@ class _Share:
     asks: bool
 
 
-def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[_QuotaId, list[_Share]]:
-    """What the changes take of each quota."""
-    found: dict[_QuotaId, list[_Share]] = defaultdict(list)
+def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[Quota, list[_Share]]:
+    """What the changes take of each quota whose usage is published."""
+    found: dict[Quota, list[_Share]] = defaultdict(list)
     for change in changes:
-        if change.action is not Action.NO_OP and change.address.kind in ("compute", "batch-pool"):
-            had, wanted = _claims(change, live_state)
-            for quota in sorted(had.keys() | wanted.keys()):
-                more = wanted.get(quota, 0) - had.get(quota, 0)
-                created = change.action.creates and wanted.get(quota, 0) > 0
-                if more or created:
-                    found[quota].append(_Share(change, more, more > 0 or created))
+        if change.action is Action.NO_OP:
+            continue
+        had, wanted = claimed(change, live_state)
+        for quota in sorted(had.keys() | wanted.keys()):
+            more = wanted.get(quota, 0) - had.get(quota, 0)
+            created = change.action.creates and wanted.get(quota, 0) > 0
+            if (more or created) and quota[1] not in limits.UNPUBLISHED:
+                found[quota].append(_Share(change, more, more > 0 or created))
     return found
 
 
-def _claims(
-    change: Change, live_state: LiveState
-) -> tuple[dict[_QuotaId, int], dict[_QuotaId, int]]:
+def claimed(change: Change, live_state: LiveState) -> tuple[Claims, Claims]:
     """What a resource holds of the quotas, and what it would hold after the change."""
-    live = change.live or live_state.deleting.get(change.address)
-    if change.address.kind == "batch-pool":
-        return (
-            {pools.POOLS: 1} if live else {},
-            {pools.POOLS: 1} if change.action is not Action.DELETE else {},
-        )
-    form = kind_of(change.address).forms[0]
+    kind, live = kind_of(change.address), change.live or live_state.deleting.get(change.address)
+    if live is None and change.action is Action.DELETE:
+        return {}, {}
+    form = change.resource.form if change.resource else kind.forms[-1]
     had = decode(live.body, form, live_state.scope, own=False) if live else {}
-    held = _cores(had, live_state.location) if live else {}
+    held = claims(kind, effective(had, form), live_state.location) if live else {}
     if change.action is Action.DELETE:
         return held, {}
-    kept = had if change.live else {}
-    return held, _cores({**kept, **change.values}, live_state.location)
-
-
-def _cores(values: Mapping[Pointer, Data], location: str) -> dict[_QuotaId, int]:
-    """Cores by quota: one number for low priority, family and total for dedicated; one compute."""
-    region = str(values.get(("location",), location)).replace(" ", "").lower()
-    known, nodes = catalog.find_size(str(values.get(("size",)))), values.get(("max_instances",))
-    cores = known.vcpus * nodes if known and isinstance(nodes, int) else 0
-    if str(values.get(("tier",))).replace("_", "").casefold() == "lowpriority":
-        return {(region, "computes"): 1, (region, "low_priority"): cores}
-    family = {(region, known.family): cores} if known else {}
-    return {(region, "computes"): 1, (region, "total"): cores, **family}
+    wanted = {**(had if change.live else {}), **change.values}
+    return held, claims(kind, effective(wanted, form), live_state.location)

@@ -1,17 +1,18 @@
-"""The data plane of the simulated cloud: nodes, jobs, preemption and bills, event by event.
+"""The event engine of the simulated cloud: nodes, jobs, preemption and billing, event by event.
 
-Pure: a `state.World` holds everything, time and chance are arguments, and the state is plain data.
+The engine is pure. `state.World` holds the whole state as plain data; virtual time and the random
+seed are arguments; nothing is read from a clock, a file or a database.
 
     world = state.World("seed")                              a new cloud at second 0
-    engine.apply(world, commands.AddCluster(spec))           what people ask, or `EngineError`
+    engine.apply(world, commands.AddCluster(spec))           a command, or `EngineError`
     for event in engine.advance(world, to): ...              time passes; `event.line()` is the log
     for event in engine.wait(world, "job", limit): ...       until the job has ended
-    views.job(world, "job"), views.counts(world, "cluster")  what can be seen of it
-    usage.usage(world), metrics.points(events, "cluster")    what it cost, what the portal shows
-    snapshot.dump(world), snapshot.load(data)                  between two commands of a person
+    views.job(world, "job"), views.counts(world, "cluster")  read-only views
+    usage.usage(world), metrics.node_counts(events, "cluster")  costs, Azure Monitor's metrics
+    snapshot.dump(world), snapshot.load(data)                the state as JSON data, and back
 
-`cluster_commands.carry_out`, `engine.run` and `engine.finish` do the same without telling, much
-faster. Every command is in `commands`, what it specifies in `model` and `processes`, and every
-setting with its source in `model.parameters`. What comes from files is read by `traces`. Rules (R7,
-T5, B1) are told with their sources in `docs/simulated-cloud.md`.
+`cluster_commands.carry_out`, `engine.run` and `engine.finish` do the same without a log, which is
+much faster. Commands are in `commands`, what they specify in `model` and `processes`; `traces`
+reads files. `model.parameters` lists every setting with its source. Rules such as R7, T5 and B1 are
+in `docs/simulated-cloud.md`, with their sources.
 """

@@ -1,4 +1,4 @@
-"""Carrying out commands about the cloud itself, and about the classic service."""
+"""Carries out commands about the cloud itself, Batch Pools and the shared queue."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ABANDONED = "the pool was deleted"
 
 
 def carry_out(world: World, command: Command) -> None:
-    """Do what the command asks."""
+    """Carry out a command that `cluster_commands` does not know."""
     match command:
         case SetPreemption(processes):
             world.preemption = tuple(map(_sorted_by_time, processes))
@@ -53,8 +53,8 @@ def carry_out(world: World, command: Command) -> None:
             _delete_pool(world, world.pools[name])
         case SubmitPoolJob():
             _submit(world, command)
-        case SetSharedQueue(tenancy):
-            world.shared_queue.settings, world.shared_queue.epoch = tenancy, world.new_epoch()
+        case SetSharedQueue(settings):
+            world.shared_queue.settings, world.shared_queue.epoch = settings, world.new_epoch()
             batch_pool.schedule_arrival(world)
             batch_pool.start_shared_queue(world)
         case _:
@@ -80,21 +80,21 @@ def _set_capacity(world: World, command: SetCapacity) -> None:
 
 
 def _apply_processes(world: World, tiers: set[Tier]) -> None:
-    """Let every market of these tiers take what has been set; too much that is up goes at once."""
-    for place in list(world.capacities.values()):
-        if place.tier in tiers:
-            region_capacity.apply_processes(world, place)
-            if place.tier is Tier.LOW_PRIORITY:
-                near = list(preemption.clusters(world, place))
-                preemption.enforce(world, place, near)
-                for cluster in near:
+    """Apply the current processes to all regions of these tiers, and preempt excess nodes."""
+    for regional in list(world.capacities.values()):
+        if regional.tier in tiers:
+            region_capacity.apply_processes(world, regional)
+            if regional.tier is Tier.LOW_PRIORITY:
+                affected = list(preemption.clusters_of(world, regional))
+                preemption.enforce(world, regional, affected)
+                for cluster in affected:
                     autoscaling.reconcile(world, cluster)
 
 
 def _schedule_losses(world: World) -> None:
-    """What is up may be lost in another way from now on."""
-    for place in world.capacities.values():
-        for cluster, node in preemption.up(preemption.clusters(world, place)):
+    """Schedule the loss of every node that is up by the processes that are set now."""
+    for regional in world.capacities.values():
+        for cluster, node in preemption.up_nodes(preemption.clusters_of(world, regional)):
             nodes.schedule_loss(world, cluster, node)
 
 
@@ -104,15 +104,15 @@ def _add_pool(world: World, spec: PoolSpec) -> None:
     batch_pool.resize(world, world.pools[spec.name], spec.vms)
 
 
-def _delete_pool(world: World, doomed: Pool) -> None:
-    name = doomed.spec.name
+def _delete_pool(world: World, pool: Pool) -> None:
+    name = pool.spec.name
     log_event(world, "DELETE", pool=name)
-    doomed.queue.clear()  # so that no other job starts in the place of one that ends
+    pool.queue.clear()  # so that no other job starts in the place of one that ends
     for job in world.jobs.values():
         if isinstance(job, PoolJob) and job.pool == name and job.ended is None:
             batch_pool.end(world, job, JobStatus.FAILED, _ABANDONED)
-    batch_pool.resize(world, doomed, 0)
-    bill = Bill("pool", name, Tier.DEDICATED, doomed.billed_s, doomed.spec.price)
+    batch_pool.resize(world, pool, 0)
+    bill = Bill("pool", name, Tier.DEDICATED, pool.billed_s, pool.spec.price)
     world.bills.append(bill)
     del world.pools[name]
 

@@ -1,8 +1,8 @@
-"""Autoscaling: after every event, idle nodes get work, and the cluster as many nodes as it needs.
+"""Autoscaling: assigns idle nodes to jobs and scales each cluster to what its jobs need.
 
-"Scales up automatically when a job is submitted"; "Idle time before scaling the cluster down to
-the minimum node count"; "queuing the failed tasks to the cluster". Jobs are served in the order in
-which they were submitted.
+"Scales up automatically when a job is submitted"; "Idle time before scaling the cluster down to the
+minimum node count"; "queuing the failed tasks to the cluster". Jobs are served in the order of
+their submission.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REMOVAL_ORDER = (
 
 
 def reconcile(world: World, cluster: Cluster) -> None:
-    """Draw the conclusions from whatever has just happened to the cluster."""
+    """Assign idle nodes and scale the cluster, after any event that concerns it."""
     if cluster.spec.ephemeral and not cluster.jobs:
         delete_cluster(world, cluster)
         return
@@ -48,9 +48,9 @@ def reconcile(world: World, cluster: Cluster) -> None:
 
 
 def assign(world: World, cluster: Cluster, node: Node) -> None:
-    """`follow` where nothing but a node has come: no other number of nodes is sought.
+    """Like `reconcile`, after a node has come: the number of wanted nodes is unchanged.
 
-    A node that is ready is usable for the job that it was brought up for, from before its first
+    A ready node is usable for the job that it was requested for, even before that job's first
     mini-batch there.
     """
     if node.state is _IDLE:
@@ -62,7 +62,7 @@ def assign(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def update_state(world: World, cluster: Cluster) -> None:
-    """Start the timers of nodes that stay idle, and keep the allocation state."""
+    """Start idle timers of idle nodes, and update the allocation state."""
     if cluster.nodes_by_state[_IDLE]:
         _start_idle_timers(world, cluster)
     resizing = is_resizing(world, cluster)
@@ -72,7 +72,7 @@ def update_state(world: World, cluster: Cluster) -> None:
 
 
 def is_resizing(world: World, cluster: Cluster) -> bool:
-    """`allocationState`: nodes are coming, going or to be replaced, or cannot."""
+    """Whether `allocationState` is `Resizing`: nodes come or go, or a lock prevents that."""
     allocating, _, _, _, _, leaving, preempted = cluster.nodes_by_state
     if allocating or leaving or preempted:
         return True
@@ -80,27 +80,27 @@ def is_resizing(world: World, cluster: Cluster) -> bool:
 
 
 def target_nodes(world: World, cluster: Cluster) -> int:
-    """R2, R14: the nodes that the jobs seek, within the cluster's bounds."""
-    spec, seek = cluster.spec, 0
+    """R2, R14: the number of nodes that the jobs can use, within the cluster's bounds."""
+    spec, wanted = cluster.spec, 0
     for name in cluster.jobs:
         job = world.jobs[name]
         if isinstance(job, BatchJob):
-            seek += batch.wanted_nodes(job)
+            wanted += batch.wanted_nodes(job)
         elif isinstance(job, TrainingJob):
-            seek += job.spec.instance_count
-    return max(spec.min_instances, min(seek, spec.max_instances))
+            wanted += job.spec.instance_count
+    return max(spec.min_instances, min(wanted, spec.max_instances))
 
 
 def current_nodes(cluster: Cluster) -> int:
-    """The nodes that are there or coming back; neither going nor of no use."""
-    shelves = cluster.nodes_by_state
-    return len(cluster.nodes) - len(shelves[_LEAVING]) - len(shelves[_UNUSABLE])
+    """The number of nodes that exist or are coming, without leaving and unusable ones."""
+    by_state = cluster.nodes_by_state
+    return len(cluster.nodes) - len(by_state[_LEAVING]) - len(by_state[_UNUSABLE])
 
 
 def _assign_idle(world: World, cluster: Cluster) -> None:
-    """Give idle nodes to jobs, first come, first served."""
+    """Assign idle nodes to jobs, first in first out."""
     idle = cluster.nodes_by_state[_IDLE]
-    reserved = False  # by a job that waits for several nodes at once; those behind it wait too
+    reserved = False  # idle nodes are kept for a training job that waits for more of them
     for name in cluster.jobs:
         job = world.jobs[name]
         if isinstance(job, BatchJob):
@@ -113,7 +113,7 @@ def _assign_idle(world: World, cluster: Cluster) -> None:
 
 
 def _start_training(world: World, cluster: Cluster, job: TrainingJob) -> bool:
-    """Start a training job, if all the nodes that it needs are idle."""
+    """Start a training job if as many nodes are idle as it needs; whether it started."""
     idle = cluster.nodes_by_state[_IDLE]
     need = training.wanted_nodes(job, cluster.spec.max_instances)
     if len(idle) < need:
@@ -126,7 +126,7 @@ def _start_training(world: World, cluster: Cluster, job: TrainingJob) -> bool:
 
 
 def _assign_to_batch(world: World, cluster: Cluster, job: BatchJob) -> None:
-    """Let idle nodes work for a job, by their numbers, as long as it is hungry."""
+    """Assign idle nodes to a batch job, by number, as long as it can use more."""
     idle = cluster.nodes_by_state[_IDLE]
     for number in sorted(idle):
         if batch.can_use_idle_node(job):
@@ -136,7 +136,7 @@ def _assign_to_batch(world: World, cluster: Cluster, job: BatchJob) -> None:
 
 
 def _dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
-    """An idle node changes hands and begins to run."""
+    """Start a job on an idle node; the node is no longer usable for the job that it had."""
     if node.job not in ("", job):
         owner = world.jobs[node.job]
         if isinstance(owner, BatchJob):
@@ -146,31 +146,31 @@ def _dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
 
 
 def _scale(world: World, cluster: Cluster) -> None:
-    """Ask for the nodes that are missing, and for lost ones again; let go of what is too much."""
-    wanted, there = target_nodes(world, cluster), current_nodes(cluster)
-    if there > wanted:
-        there -= _scale_down(world, cluster, there - wanted)
+    """Scale the cluster to its target, and request capacity for preempted nodes again."""
+    wanted, current = target_nodes(world, cluster), current_nodes(cluster)
+    if current > wanted:
+        current -= _scale_down(world, cluster, current - wanted)
     if cluster.to_request and world.settings.replace:
         _request_capacity(world, cluster)
-    if there < wanted:
+    if current < wanted:
         room = cluster.spec.max_instances - len(cluster.nodes)
         payer = cluster.jobs[-1] if cluster.jobs else ""
-        for _ in range(min(wanted - there, room)):
+        for _ in range(min(wanted - current, room)):
             nodes.add(world, cluster, payer)
 
 
 def _request_capacity(world: World, cluster: Cluster) -> None:
-    """R4: ask for capacity for the nodes that were lost, and after a lock for those to come."""
-    place = world.capacities[cluster.capacity_key]
+    """R4: request capacity for preempted nodes and, after a lock, for allocating ones."""
+    regional = world.capacities[cluster.capacity_key]
     for number in cluster.to_request:
         node = cluster.nodes.get(number)
         if node is not None and node.state in (_PREEMPTED, _ALLOCATING) and not node.has_capacity:
-            capacity.request(world, place, cluster, node)
+            capacity.request(world, regional, cluster, node)
     cluster.to_request.clear()
 
 
 def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
-    """NOT_WANTED: lost nodes, then those still to come, then those idle for long; how many."""
+    """Remove up to `excess` preempted, allocating, and timed-out idle nodes; how many."""
     gone = 0
     for state in (_PREEMPTED, _ALLOCATING):
         if cluster.nodes_by_state[state]:
@@ -182,14 +182,14 @@ def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
     while gone < excess and idle:
         node = next(iter(idle.values()))
         if node.since + cluster.spec.idle_s >= world.now:
-            break  # its time is not over, or its time-out is about to say so
+            break  # not timed out; at exactly that time its own event handles it
         give_back(world, cluster, node)
         gone += 1
     return gone
 
 
 def enforce_maximum(world: World, cluster: Cluster) -> None:
-    """Bring a cluster within a new maximum at once: what is of least use goes first."""
+    """Remove nodes above a new maximum at once, in the order of `_REMOVAL_ORDER`."""
     for state in _REMOVAL_ORDER:
         last_first = sorted(cluster.nodes_by_state[state].values(), key=lambda node: -node.number)
         for node in last_first[: max(len(cluster.nodes) - cluster.spec.max_instances, 0)]:
@@ -198,7 +198,7 @@ def enforce_maximum(world: World, cluster: Cluster) -> None:
 
 
 def delete_cluster(world: World, cluster: Cluster) -> None:
-    """Give every node back; the cluster is no more, its bill stays."""
+    """Remove all nodes and the cluster; its usage stays in `World.bills`."""
     for number in sorted(cluster.nodes):
         nodes.remove(world, cluster, cluster.nodes[number], "LEFT")
     spec = cluster.spec
@@ -207,7 +207,7 @@ def delete_cluster(world: World, cluster: Cluster) -> None:
 
 
 def idle_timeout(world: World, cluster: Cluster, node: Node) -> None:
-    """IDLE_TIMEOUT: the node goes, or is kept for the cluster's sake; then no job pays for it."""
+    """IDLE_TIMEOUT: give the node back, or keep it for the cluster's minimum, billed to no job."""
     if node.since + cluster.spec.idle_s > world.now:
         return  # a timer from before the cluster's idle time was changed
     if current_nodes(cluster) > target_nodes(world, cluster) and not cluster.locked:
@@ -217,13 +217,13 @@ def idle_timeout(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def give_back(world: World, cluster: Cluster, node: Node) -> None:
-    """Give back a node that nothing runs on."""
+    """Give back a node that runs nothing."""
     preemption.detach_from_job(world, cluster, node)
     nodes.leave(world, cluster, node)
 
 
 def _start_idle_timers(world: World, cluster: Cluster) -> None:
-    """Start the idle timers of the nodes that have just become idle."""
+    """Start the idle timers of nodes that have become idle since the last call."""
     for node in reversed(cluster.nodes_by_state[_IDLE].values()):
         if node.timer_epoch == node.epoch:
             break

@@ -1,7 +1,7 @@
-"""Batch jobs: mini-batches in a queue, and attempts at them on the slots of nodes.
+"""Batch jobs: a queue of mini-batches, and attempts at them on the slots of nodes.
 
-`cruise` is where a simulation spends its time: it ends mini-batches whose end is known and begins
-the next ones that nobody has touched, until something else comes first. `step` does any other.
+A simulation spends its time in `fast_forward`, which completes attempts that succeed and starts new
+mini-batches in their place without an event for each. `step` handles any other end of an attempt.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ from mlctl.simulator.engine.state import (
     log_event,
 )
 
-_LOGGED_AT_ONCE = 512  # so that a log of millions is never in memory
-EventKey = tuple[float, int, int]  # the key of the event that comes next elsewhere
+_LOGGED_AT_ONCE = 512  # mini-batches; bounds the log in memory
+EventKey = tuple[float, int, int]  # (time, priority, number) of an event
 
 
 def restore(world: World, job: BatchJob) -> None:
-    """Put what is under way in order again, after a state was read back."""
+    """Rebuild the derived fields of a job after its state was read back."""
     job.attempts_by_end = deque(sorted(job.attempts_by_slot.values()))
     schedule_next(world, job)
 
 
 def wanted_nodes(job: BatchJob) -> int:
-    """R2: the nodes that the job seeks, for the mini-batches that are not over."""
+    """R2: the number of nodes that the remaining mini-batches can use."""
     left = job.total - job.done - job.failed
     slots = job.spec.concurrency
     return min(job.spec.instance_count, (left + slots - 1) // slots)
 
 
 def can_use_idle_node(job: BatchJob) -> bool:
-    """The job has mini-batches that wait, and may have a node more for them."""
+    """Whether mini-batches wait and the job may run on one more node."""
     if job.running_nodes >= job.spec.instance_count:
         return False
     return job.next_new < job.total or bool(job.head or job.tail)
 
 
 def can_use_node(job: BatchJob) -> bool:
-    """The job is still on, and can use more nodes than it has."""
+    """Whether the job has not ended and may have one more node."""
     return job.ended is None and job.usable_nodes < job.spec.instance_count
 
 
 def add_usable_node(world: World, job: BatchJob, node: Node) -> None:
-    """A node is one of those that the job can use, whether it has work for it or not."""
+    """Count a node as usable for the job, whether or not there is a mini-batch for it."""
     node.job = job.name
     job.usable_nodes += 1
-    job.epoch = world.new_epoch()  # whatever R7 was waiting for has come
+    job.epoch = world.new_epoch()  # voids a cancellation that R7 scheduled
 
 
 def start_on_node(world: World, job: BatchJob, node: Node) -> None:
-    """An idle node begins to work for the job, on all its slots."""
+    """Start mini-batches of the job on all slots of an idle node."""
     if node.job != job.name:
         add_usable_node(world, job, node)
     if job.status is JobStatus.QUEUED:
@@ -75,7 +75,7 @@ def start_on_node(world: World, job: BatchJob, node: Node) -> None:
 
 
 def fill_idle_slots(world: World, job: BatchJob) -> None:
-    """Begin mini-batches that have come back on the spare slots of working nodes."""
+    """Start mini-batches that returned to the queue on idle slots of running nodes."""
     sampling.sample_job(world.seed, job)
     for slot in sorted(job.idle_slots):
         if not (job.head or job.tail):
@@ -86,7 +86,7 @@ def fill_idle_slots(world: World, job: BatchJob) -> None:
 
 
 def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
-    """Begin the mini-batch whose turn it is on a free slot; False where there is none."""
+    """Start the next mini-batch on an idle slot; False if there is none."""
     batch = _next_mini_batch(job)
     if batch is None:
         job.idle_slots[slot] = None
@@ -96,7 +96,7 @@ def _fill_slot(world: World, job: BatchJob, slot: int) -> bool:
 
 
 def _next_mini_batch(job: BatchJob) -> int | None:
-    """The mini-batch whose turn it is."""
+    """Take the next mini-batch from the queue."""
     if job.head:
         return job.head.popleft()
     if job.next_new < job.total:
@@ -123,7 +123,7 @@ def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
 
 
 def schedule_next(world: World, job: BatchJob) -> None:
-    """See to it that the world looks at the job when its next attempt ends."""
+    """Schedule an event for the job's next end of an attempt, if none is scheduled that early."""
     if job.attempts_by_end and (
         job.scheduled is None or job.attempts_by_end[0][:3] < job.scheduled
     ):
@@ -132,10 +132,11 @@ def schedule_next(world: World, job: BatchJob) -> None:
 
 
 def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
-    """End attempts that succeed, and begin untouched mini-batches in their place.
+    """Complete attempts that succeed, and start new mini-batches in their place.
 
-    Returns before the first attempt that ends after `until`, fails, or has no successor, and where
-    the job may begin to need fewer nodes. Jobs with mini-batches that time out are not for it.
+    Returns before the first attempt that ends after `until`, fails, or has no successor, and before
+    the job may need fewer nodes. Does nothing for jobs that have retries at the head of the queue,
+    or mini-batches that time out.
     """
     flight, slots, times, failing = (
         job.attempts_by_end,
@@ -144,7 +145,7 @@ def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
         job.attempts_to_fail,
     )
     fresh, last, end = job.next_new, _fast_forward_end(job), until[0]
-    ahead = world.number + 1 - fresh  # of the number of the next event
+    ahead = world.number + 1 - fresh  # event number minus mini-batch number
     detail, stale = world.detail, len(flight) > len(slots)
     if detail:
         last = min(last, fresh + _LOGGED_AT_ONCE)
@@ -153,7 +154,7 @@ def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
         attempt = flight.popleft()
         at, _, _, batch, slot = attempt
         if stale and slots.get(slot) is not attempt:
-            continue  # it died with its node
+            continue  # its node was lost
         if batch in failing or (at >= end and attempt >= until):
             flight.appendleft(attempt)
             break
@@ -177,15 +178,15 @@ def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
 
 
 def _fast_forward_end(job: BatchJob) -> int:
-    """How far untouched mini-batches may be begun before the job may seek fewer nodes."""
+    """The number of mini-batches that may be started before the job may need fewer nodes."""
     if job.head or job.has_timeouts:
         return job.next_new
-    enough = (job.spec.instance_count - 1) * job.spec.concurrency  # for one node fewer
-    return min(job.total, job.total + len(job.attempts_by_slot) + len(job.tail) - enough - 1)
+    slots = (job.spec.instance_count - 1) * job.spec.concurrency  # with one node fewer
+    return min(job.total, job.total + len(job.attempts_by_slot) + len(job.tail) - slots - 1)
 
 
 def step(world: World, cluster: Cluster, job: BatchJob, until: EventKey) -> bool:
-    """End one attempt of the job before `until`, whatever it needs; False where there is none."""
+    """End the job's next attempt, if it ends before `until`; False if there is none."""
     while job.attempts_by_end and job.attempts_by_end[0] < until:
         attempt = job.attempts_by_end.popleft()
         at, late, _, batch, slot = attempt
@@ -205,7 +206,7 @@ def step(world: World, cluster: Cluster, job: BatchJob, until: EventKey) -> bool
 
 
 def _refill_slot(world: World, cluster: Cluster, job: BatchJob, slot: int) -> None:
-    """A slot takes the mini-batch that is next; where none is left its node may be idle."""
+    """Start the next mini-batch on a slot; if there is none, its node may become idle."""
     if _fill_slot(world, job, slot):
         return
     number = slot // job.spec.concurrency

@@ -1,4 +1,4 @@
-"""Batch Pool and the shared queue beside it: the classic service.
+"""The classic service: Batch Pools, and the shared queue for jobs without a pool.
 
 "If the pool has available resources, the job starts running immediately. If the pool does not have
 free resources, your job is queued until a resource is available." Without a pool, jobs go to "a
@@ -15,17 +15,17 @@ from mlctl.simulator.engine.state import EventKind, Pool, Vm, World, log_event, 
 
 
 def resize(world: World, pool: Pool, vms: int) -> None:
-    """Ask for VMs, or delete some: those still to come, then free ones, then the last ones."""
+    """Request VMs, or delete some: those not provisioned first, then free ones, then busy ones."""
     for _ in range(vms - len(pool.vms)):
         pool.last_number += 1
         vm = Vm(pool.last_number, world.new_epoch())
         pool.vms[vm.number] = vm
         at = world.now + world.settings.provisioning_s
         schedule(world, at, EventKind.VM_UP, pool.spec.name, vm.number, vm.epoch)
-    doomed = sorted(
+    removed_first = sorted(
         pool.vms.values(), key=lambda vm: (vm.billed_until is not None, vm.job != "", -vm.number)
     )
-    for vm in doomed[: max(len(pool.vms) - vms, 0)]:
+    for vm in removed_first[: max(len(pool.vms) - vms, 0)]:
         _delete(world, pool, vm)
 
 
@@ -33,21 +33,21 @@ def _delete(world: World, pool: Pool, vm: Vm) -> None:
     billing.stop_vm(world, pool, vm)
     del pool.vms[vm.number]
     job = world.jobs.get(vm.job)
-    if isinstance(job, PoolJob):  # queued again, as Azure Batch does by default: `requeue`
+    if isinstance(job, PoolJob):  # Azure Batch's default: `requeue`
         job.status, job.epoch = JobStatus.QUEUED, world.new_epoch()
         pool.queue.appendleft(job.name)
     log_event(world, "VM_DELETED", pool=pool.spec.name, vm=vm.number)
 
 
 def provisioned(world: World, pool: Pool, vm: Vm) -> None:
-    """B1: billing starts when a VM has finished provisioning."""
+    """B1: a VM is provisioned, and billed from now on."""
     vm.billed_until = vm.billed_from = world.now
     log_event(world, "VM_UP", pool=pool.spec.name, vm=vm.number)
     start_queued(world, pool)
 
 
 def start_queued(world: World, pool: Pool) -> None:
-    """B3: start jobs on free VMs, first in first out."""
+    """B3: start queued jobs on free VMs, first in first out."""
     for vm in pool.vms.values():
         if pool.queue and vm.billed_until is not None and not vm.job:
             job = world.jobs[pool.queue.popleft()]
@@ -66,7 +66,7 @@ def _run(world: World, job: PoolJob) -> None:
 
 
 def end(world: World, job: PoolJob, status: JobStatus, reason: str = "") -> None:
-    """Give a job its last status; its VM or its share of the shared queue is free."""
+    """Set a job's final status, and free its VM or its slot of the shared queue."""
     running = job.status is JobStatus.RUNNING
     job.status, job.reason, job.ended = status, reason, world.now
     job.epoch = world.new_epoch()
@@ -87,7 +87,7 @@ def end(world: World, job: PoolJob, status: JobStatus, reason: str = "") -> None
 
 
 def submit(world: World, job: PoolJob) -> None:
-    """Queue a job, where it may start at once."""
+    """Queue a job; it starts at once if there is a free VM or slot."""
     pool = world.pools.get(job.pool)
     if pool is not None:
         pool.queue.append(job.name)
@@ -98,11 +98,11 @@ def submit(world: World, job: PoolJob) -> None:
 
 
 def start_shared_queue(world: World) -> None:
-    """Start what waits in the shared queue, ours and others', within its limit."""
-    commons = world.shared_queue
-    while commons.queue and commons.running < commons.settings.slots:
-        name, seconds = commons.queue.popleft()
-        commons.running += 1
+    """Start jobs of all users from the shared queue, as many as it has slots."""
+    shared = world.shared_queue
+    while shared.queue and shared.running < shared.settings.slots:
+        name, seconds = shared.queue.popleft()
+        shared.running += 1
         job = world.jobs.get(name)
         if isinstance(job, PoolJob):
             _run(world, job)
@@ -111,26 +111,26 @@ def start_shared_queue(world: World) -> None:
 
 
 def tenant_done(world: World) -> None:
-    """Somebody else's job is over."""
+    """A job of another user has ended."""
     world.shared_queue.running -= 1
     start_shared_queue(world)
 
 
 def schedule_arrival(world: World) -> None:
-    """Draw when somebody else's next job arrives."""
-    commons = world.shared_queue
-    if commons.settings.arrivals > 0:
-        gap = rng.uniform(f"{world.seed}/arrival/{commons.arrival_count}")
-        at = world.now + processes.exponential(commons.settings.arrivals, gap)
-        schedule(world, at, EventKind.OTHER_JOB_ARRIVAL, "", epoch=commons.epoch)
+    """Sample when the next job of another user arrives."""
+    shared = world.shared_queue
+    if shared.settings.arrivals > 0:
+        gap = rng.uniform(f"{world.seed}/arrival/{shared.arrival_count}")
+        at = world.now + processes.exponential(shared.settings.arrivals, gap)
+        schedule(world, at, EventKind.OTHER_JOB_ARRIVAL, "", epoch=shared.epoch)
 
 
 def tenant_arrived(world: World) -> None:
-    """Somebody else's job queues."""
-    commons = world.shared_queue
-    length = rng.uniform(f"{world.seed}/tenant/{commons.arrival_count}")
-    per_hour = 3600.0 / commons.settings.mean_s
-    commons.queue.append(("", processes.exponential(per_hour, length)))
-    commons.arrival_count += 1
+    """Queue a job of another user, and schedule the next one."""
+    shared = world.shared_queue
+    length = rng.uniform(f"{world.seed}/tenant/{shared.arrival_count}")
+    per_hour = 3600.0 / shared.settings.mean_s
+    shared.queue.append(("", processes.exponential(per_hour, length)))
+    shared.arrival_count += 1
     schedule_arrival(world)
     start_shared_queue(world)

@@ -1,4 +1,4 @@
-"""What is billed, to whom: node-seconds between two moments of a node's or VM's life."""
+"""What is billed, and to whom: node-seconds in the life of a node or VM."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ from math import floor
 
 from mlctl.simulator.engine.state import Cluster, Node, Pool, Vm, World
 
-_ROUNDING_S = 1e-9  # so that 59.999999999 s are a minute
+_ROUNDING_S = 1e-9  # so that 59.999999999 s count as a minute
 
 
 def start(world: World, node: Node) -> None:
-    """A node bills from now on."""
+    """Bill a node from now on."""
     if node.billed_until is None:
         node.billed_until = node.billed_from = world.now
 
 
 def bill_until_now(world: World, cluster: Cluster, node: Node) -> None:
-    """Bill a node up to now."""
+    """Book a node's time up to now."""
     if node.billed_until is not None:
         _add(world, cluster, node, world.now - node.billed_until)
         node.billed_until = world.now
 
 
 def stop(world: World, cluster: Cluster, node: Node) -> None:
-    """Bill a node up to now, in whole units and no less than the least, and no further."""
+    """Book a node's time up to now, rounded up to the minimum and down to whole units, and stop."""
     if node.billed_until is not None:
         bill_until_now(world, cluster, node)
         _add(world, cluster, node, _rounding(world, world.now - node.billed_from))
         node.billed_until = None
 
 
-def set_payer(world: World, cluster: Cluster, node: Node, account: str) -> None:
-    """Let somebody else (empty: nobody but the cluster) pay for a node from now on."""
-    if node.payer != account:
+def set_payer(world: World, cluster: Cluster, node: Node, payer: str) -> None:
+    """Bill a node to a job from now on; an empty name bills it to the cluster only."""
+    if node.payer != payer:
         bill_until_now(world, cluster, node)
-        node.payer = account
+        node.payer = payer
 
 
 def stop_vm(world: World, pool: Pool, vm: Vm) -> None:
-    """Bill a pool's VM: from provisioned to deleted (rule B1), whatever ran on it."""
+    """Book the time of a pool's VM, from provisioned to deleted (rule B1), busy or not."""
     if vm.billed_until is not None:
         elapsed = world.now - vm.billed_from
         pool.billed_s += elapsed + _rounding(world, elapsed)

@@ -1,4 +1,4 @@
-"""The capacity of a region and tier: who has a share, who waits for one, and how much there is."""
+"""The capacity of a region and tier: how many nodes there are, who uses them and who waits."""
 
 from __future__ import annotations
 
@@ -28,106 +28,106 @@ from mlctl.simulator.engine.state import (
 
 
 def region_capacity(world: World, region: str, tier: Tier) -> RegionCapacity:
-    """The market of a region and tier, opened where it was not."""
+    """The capacity of a region and tier; created on first use."""
     name = key_of(region, tier)
-    market = world.capacities.get(name)
-    if market is None:
-        market = world.capacities[name] = RegionCapacity(region, tier)
-        apply_processes(world, market)
-    return market
+    regional = world.capacities.get(name)
+    if regional is None:
+        regional = world.capacities[name] = RegionCapacity(region, tier)
+        apply_processes(world, regional)
+    return regional
 
 
 def key_of(region: str, tier: Tier) -> str:
-    """What a market is called."""
+    """The key of a region and tier in `World.capacities`."""
     return f"{region}/{tier.value}"
 
 
-def apply_processes(world: World, market: RegionCapacity) -> None:
-    """Take the world's processes as they were last set; those that were set before go on."""
-    before = market.processes
-    market.processes = []
-    capacity = world.capacity.get(market.tier)
+def apply_processes(world: World, regional: RegionCapacity) -> None:
+    """Apply the capacity and preemption processes that are set now; those set before continue."""
+    before = regional.processes
+    regional.processes = []
+    capacity = world.capacity.get(regional.tier)
     if capacity is not None:
-        _add(world, market, before, capacity, world.capacity_since[market.tier])
-    if market.tier is Tier.LOW_PRIORITY:
+        _add(world, regional, before, capacity, world.capacity_since[regional.tier])
+    if regional.tier is Tier.LOW_PRIORITY:
         for process in world.preemption:
-            _add(world, market, before, process, world.preemption_since)
-    _limit(market)
-    grant_waiting(world, market)
+            _add(world, regional, before, process, world.preemption_since)
+    _limit(regional)
+    grant_waiting(world, regional)
 
 
 def _add(
     world: World,
-    market: RegionCapacity,
+    regional: RegionCapacity,
     before: list[ActiveProcess],
     process: PreemptionProcess | CapacityProcess,
     since: float,
 ) -> None:
-    """Go on with a source that is there from `before`, under its new place; or open a new one."""
-    for source in before:
-        if source.process == process and source.since == since:
-            before.remove(source)
-            source.epoch = world.new_epoch()
+    """Activate a process: continue its run from `before` if it is in there, else start it anew."""
+    for active in before:
+        if active.process == process and active.since == since:
+            before.remove(active)
+            active.epoch = world.new_epoch()
             break
     else:
-        market.last_serial += 1
-        source = ActiveProcess(process, market.last_serial, since, world.new_epoch())
-        source.limit = _limit_at(source, 0)
-        source.due = _next(world, market, source)
-        while source.due is not None and _is_past(source, world.now):
-            advance_process(world, market, source)
-    market.processes.append(source)
-    schedule_process(world, market, len(market.processes) - 1)
+        regional.last_serial += 1
+        active = ActiveProcess(process, regional.last_serial, since, world.new_epoch())
+        active.limit = _limit_at(active, 0)
+        active.due = _next_due(world, regional, active)
+        while active.due is not None and _is_past(active, world.now):
+            advance_process(world, regional, active)
+    regional.processes.append(active)
+    schedule_process(world, regional, len(regional.processes) - 1)
 
 
-def _is_past(source: ActiveProcess, now: float) -> bool:
-    """Limits hold from their moment on; a loss that is due now is still to come."""
-    return source.due is not None and (
-        source.due < now or (source.due == now and isinstance(source.process, CapacitySteps))
+def _is_past(active: ActiveProcess, now: float) -> bool:
+    """Whether a change is over at `now`: a limit holds from its second on, a loss is still due."""
+    return active.due is not None and (
+        active.due < now or (active.due == now and isinstance(active.process, CapacitySteps))
     )
 
 
-def schedule_process(world: World, market: RegionCapacity, index: int) -> None:
-    """Schedule the next turn of a source."""
-    source = market.processes[index]
-    if source.due is not None:
-        name = key_of(market.region, market.tier)
-        schedule(world, source.due, EventKind.PROCESS_DUE, name, index, source.epoch)
+def schedule_process(world: World, regional: RegionCapacity, index: int) -> None:
+    """Schedule the next change of the process at `index`, if it has one."""
+    active = regional.processes[index]
+    if active.due is not None:
+        name = key_of(regional.region, regional.tier)
+        schedule(world, active.due, EventKind.PROCESS_DUE, name, index, active.epoch)
 
 
-def advance_process(world: World, market: RegionCapacity, source: ActiveProcess) -> None:
-    """Let a source's moment pass: on to its next tick, with the limit that holds from then on."""
-    source.tick = _tick_after(source)
-    source.limit = _limit_at(source, source.tick)
-    source.due = _next(world, market, source)
+def advance_process(world: World, regional: RegionCapacity, active: ActiveProcess) -> None:
+    """Move a process on to its next change and the limit that holds from there."""
+    active.tick = _tick_after(active)
+    active.limit = _limit_at(active, active.tick)
+    active.due = _next_due(world, regional, active)
 
 
-def _limit(market: RegionCapacity) -> None:
-    limits = [source.limit for source in market.processes if source.limit is not None]
-    market.limit = min(limits, default=None)
+def _limit(regional: RegionCapacity) -> None:
+    limits = [active.limit for active in regional.processes if active.limit is not None]
+    regional.limit = min(limits, default=None)
 
 
-def update_limit(world: World, market: RegionCapacity) -> None:
-    """Draw the conclusion from a source that moved on: waiting nodes may get their share."""
-    _limit(market)
-    grant_waiting(world, market)
+def update_limit(world: World, regional: RegionCapacity) -> None:
+    """Recompute the limit, the smallest of all processes, and grant capacity to waiting nodes."""
+    _limit(regional)
+    grant_waiting(world, regional)
 
 
-def _tick_after(source: ActiveProcess) -> int:
-    """The next tick that matters: of a trace, where it changes."""
-    match source.process:
+def _tick_after(active: ActiveProcess) -> int:
+    """The next tick at which the process changes anything; a trace skips equal values."""
+    match active.process:
         case Trace(_, nodes, offset):
-            here = nodes[(offset + source.tick) % len(nodes)]
+            here = nodes[(offset + active.tick) % len(nodes)]
             for ahead in range(1, len(nodes)):
-                if nodes[(offset + source.tick + ahead) % len(nodes)] != here:
-                    return source.tick + ahead
-            return source.tick
+                if nodes[(offset + active.tick + ahead) % len(nodes)] != here:
+                    return active.tick + ahead
+            return active.tick
         case _:
-            return source.tick + 1
+            return active.tick + 1
 
 
-def _limit_at(source: ActiveProcess, tick: int) -> int | None:
-    match source.process:
+def _limit_at(active: ActiveProcess, tick: int) -> int | None:
+    match active.process:
         case Constant(nodes):
             return nodes
         case Trace(_, nodes, offset):
@@ -140,79 +140,80 @@ def _limit_at(source: ActiveProcess, tick: int) -> int | None:
             return None
 
 
-def _next(world: World, market: RegionCapacity, source: ActiveProcess) -> float | None:
-    """When the source's next turn comes; None when it has none."""
-    before = source.since if source.due is None else source.due
-    key = f"{world.seed}/source/{key_of(market.region, market.tier)}/{source.serial}/{source.tick}"
-    match source.process:
+def _next_due(world: World, regional: RegionCapacity, active: ActiveProcess) -> float | None:
+    """The time of the process's next change; None if it has none."""
+    before = active.since if active.due is None else active.due
+    where = key_of(regional.region, regional.tier)
+    key = f"{world.seed}/source/{where}/{active.serial}/{active.tick}"
+    match active.process:
         case Trace(gap):
-            after = _tick_after(source)
-            return source.since + after * gap if after > source.tick else None
+            after = _tick_after(active)
+            return active.since + after * gap if after > active.tick else None
         case CapacitySteps(steps):
-            return source.since + steps[source.tick][0] if source.tick < len(steps) else None
+            return active.since + steps[active.tick][0] if active.tick < len(steps) else None
         case LossScript(losses):
-            return source.since + losses[source.tick][0] if source.tick < len(losses) else None
+            return active.since + losses[active.tick][0] if active.tick < len(losses) else None
         case Shock(rate):
             return before + exponential(rate, rng.uniform(key))
         case OnOff(rate, mean):
-            often = HOUR / mean if source.tick % 2 else rate
+            often = HOUR / mean if active.tick % 2 else rate
             return before + exponential(often, rng.uniform(key))
         case _:
             return None
 
 
-def request(world: World, market: RegionCapacity, cluster: Cluster, node: Node) -> None:
-    """Ask for capacity for a node that is allocating or preempted; it may have to wait."""
-    if market.limit is None or market.used < market.limit:
-        _grant(world, market, cluster, node)
+def request(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
+    """Request capacity for an allocating or preempted node; it waits if there is none."""
+    if regional.limit is None or regional.used < regional.limit:
+        _grant(world, regional, cluster, node)
     else:
-        market.waiting[cluster.spec.name, node.number] = None
+        regional.waiting[cluster.spec.name, node.number] = None
 
 
-def release(world: World, market: RegionCapacity, cluster: Cluster, node: Node) -> None:
-    """Give a node's share back, or its place among those who wait."""
+def release(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
+    """Return a node's capacity, or remove the node from the waiting list."""
     if node.has_capacity:
         node.has_capacity = False
-        market.used -= 1
-        if market.waiting:
-            grant_waiting(world, market)
+        regional.used -= 1
+        if regional.waiting:
+            grant_waiting(world, regional)
     else:
-        market.waiting.pop((cluster.spec.name, node.number), None)
+        regional.waiting.pop((cluster.spec.name, node.number), None)
 
 
-def revoke(world: World, market: RegionCapacity, cluster: Cluster, node: Node) -> None:
-    """Take back the share of a node that is not up yet: it waits again."""
+def revoke(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
+    """Take capacity back from a node that is not up yet; the node waits again."""
     node.has_capacity = False
     node.epoch = world.new_epoch()
-    market.used -= 1
+    regional.used -= 1
     if cluster.locked:
         cluster.to_request.append(node.number)
     else:
-        market.waiting[cluster.spec.name, node.number] = None
+        regional.waiting[cluster.spec.name, node.number] = None
     if node.state is NodeState.PREEMPTED:
         schedule_restore_expiry(world, cluster, node)
 
 
 def schedule_restore_expiry(world: World, cluster: Cluster, node: Node) -> None:
-    """Plan when the platform gives up to bring a preempted node back."""
+    """Schedule the moment when the platform stops trying to restore a preempted node."""
     if world.settings.replace:
         at = max(world.now, node.since + world.settings.restore_window_h * HOUR)
         name = cluster.spec.name
         schedule(world, at, EventKind.RESTORE_EXPIRED, name, node.number, node.epoch)
 
 
-def grant_waiting(world: World, market: RegionCapacity) -> None:
-    """Give what there is to those who wait, first come, first served."""
-    while market.waiting and (market.limit is None or market.used < market.limit):
-        name, number = first = next(iter(market.waiting))
-        del market.waiting[first]
+def grant_waiting(world: World, regional: RegionCapacity) -> None:
+    """Grant free capacity to waiting nodes, first in first out."""
+    while regional.waiting and (regional.limit is None or regional.used < regional.limit):
+        name, number = first = next(iter(regional.waiting))
+        del regional.waiting[first]
         cluster = world.clusters[name]
-        _grant(world, market, cluster, cluster.nodes[number])
+        _grant(world, regional, cluster, cluster.nodes[number])
 
 
-def _grant(world: World, market: RegionCapacity, cluster: Cluster, node: Node) -> None:
+def _grant(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
     node.has_capacity = True
-    market.used += 1
+    regional.used += 1
     settings = world.settings
     back = node.state is NodeState.PREEMPTED
     mean = settings.allocation_s
@@ -224,7 +225,7 @@ def _grant(world: World, market: RegionCapacity, cluster: Cluster, node: Node) -
 
 
 def delay(world: World, cluster: Cluster, node: Node, mean: float, purpose: str) -> float:
-    """How long something takes for a node this time."""
+    """A sampled delay in seconds, of this mean, for one allocation of a node."""
     if world.settings.delay_cv == 0:
         return mean
     time = cluster.allocations.get(node.number, 0)

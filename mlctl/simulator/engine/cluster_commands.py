@@ -1,4 +1,4 @@
-"""Carrying out commands about clusters and jobs; `refuse` has let them pass."""
+"""Carries out commands about clusters and jobs, after `validation.check_command` accepted them."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _BY_USER = "cancelled by the user"
 
 
 def carry_out(world: World, command: Command) -> None:
-    """Do what the command asks.
+    """Carry out a command without logging it.
 
     Raises:
-        EngineError: the cloud does not take it; nothing has changed.
+        EngineError: the command is not valid now; nothing has changed.
     """
     check_command(world, command)
     match command:
@@ -72,8 +72,8 @@ def _create_cluster(world: World, spec: ClusterSpec) -> Cluster:
     time = world.name_uses[spec.name] = world.name_uses.get(spec.name, 0) + 1
     tag = spec.name if time == 1 else f"{spec.name}#{time}"
     capacity.region_capacity(world, spec.region, spec.tier)
-    place = capacity.key_of(spec.region, spec.tier)
-    cluster = world.clusters[spec.name] = Cluster(spec, tag, place, world.now)
+    regional = capacity.key_of(spec.region, spec.tier)
+    cluster = world.clusters[spec.name] = Cluster(spec, tag, regional, world.now)
     log_event(world, "CLUSTER", cluster=spec.name, min=spec.min_instances, max=spec.max_instances)
     return cluster
 
@@ -90,7 +90,7 @@ def _resize(world: World, command: ResizeCluster) -> None:
     )
     log_event(world, "RESIZE", cluster=new.name, min=new.min_instances, max=new.max_instances)
     for node in cluster.nodes_by_state[NodeState.IDLE].values():
-        node.timer_epoch = 0  # another idle time, another timer
+        node.timer_epoch = 0  # a new timer, with the new idle time
     if not cluster.locked:
         autoscaling.enforce_maximum(world, cluster)
     autoscaling.reconcile(world, cluster)
@@ -114,14 +114,18 @@ def _end(world: World, job: AnyJob, status: JobStatus, reason: str) -> None:
 
 
 def _lock(world: World, cluster: Cluster, *, locked: bool) -> None:
-    """Who waits for capacity no longer does, or does again; what has it comes."""
+    """Lock or unlock a cluster.
+
+    While it is locked, nodes that wait for capacity stop waiting; nodes that have capacity still
+    come.
+    """
     cluster.locked = locked
     log_event(world, "LOCK" if locked else "UNLOCK", cluster=cluster.spec.name)
-    place = world.capacities[cluster.capacity_key]
+    regional = world.capacities[cluster.capacity_key]
     if locked:
         for number in sorted(cluster.nodes):
-            if (cluster.spec.name, number) in place.waiting:
-                del place.waiting[cluster.spec.name, number]
+            if (cluster.spec.name, number) in regional.waiting:
+                del regional.waiting[cluster.spec.name, number]
                 cluster.to_request.append(number)
     autoscaling.reconcile(world, cluster)
 

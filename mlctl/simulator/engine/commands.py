@@ -1,4 +1,4 @@
-"""What can be asked of a simulated cloud. `engine.apply` carries it out, at once or not at all."""
+"""The commands of a simulated cloud; `engine.apply` carries one out completely or not at all."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class EngineError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AddCluster:
-    """A new cluster; its least nodes are asked for at once."""
+    """Create a cluster; its minimum of nodes is requested at once."""
 
     spec: ClusterSpec
 
 
 @dataclass(frozen=True, slots=True)
 class ResizeCluster:
-    """Other bounds, or another idle time; None keeps what is.
+    """Change the bounds or the idle time; None keeps a value.
 
-    Fewer nodes than there are: idle ones go first, then the last ones, and the mini-batches that
-    run on those return to the queue (as Azure Batch does by default: `requeue`).
+    If there are more nodes than the new maximum, idle ones go first, then those of the highest
+    numbers. Mini-batches that run there return to the queue (Azure Batch's default, `requeue`).
     """
 
     name: str
@@ -46,14 +46,14 @@ class ResizeCluster:
 
 @dataclass(frozen=True, slots=True)
 class DeleteCluster:
-    """Nodes go, quota with them, and the jobs on the cluster fail."""
+    """Delete a cluster: its nodes go and its jobs fail."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SetLock:
-    """A resource lock: the cluster can no longer scale, and says "resizing (0 -> 0)"."""
+    """Set or remove a resource lock: a locked cluster cannot scale ("resizing (0 -> 0)")."""
 
     name: str
     locked: bool = True
@@ -61,28 +61,28 @@ class SetLock:
 
 @dataclass(frozen=True, slots=True)
 class SubmitBatch:
-    """A batch job. Resubmitting a cancelled one is a new job under a new name."""
+    """Submit a batch job. Resubmitting a cancelled job is a new job under a new name."""
 
     spec: BatchSpec
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitTraining:
-    """A training job, on a cluster or serverless."""
+    """Submit a training job, to a cluster or serverless."""
 
     spec: TrainingSpec
 
 
 @dataclass(frozen=True, slots=True)
 class CancelJob:
-    """The user's own cancelling of any job that has not ended."""
+    """Cancel a job that has not ended."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """Losses by hand, now: of these nodes (by number), or of all with None."""
+    """Preempt these nodes of a cluster (by number) now, or all with None."""
 
     cluster: str
     nodes: tuple[int, ...] | None = None
@@ -90,9 +90,9 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class SetPreemption:
-    """What takes low-priority nodes from now on. Times in scripts and traces count from now.
+    """Set what preempts low-priority nodes from now on; an empty tuple: nothing.
 
-    An empty tuple: nothing does.
+    Times in scripts and traces count from now.
     """
 
     processes: tuple[PreemptionProcess, ...] = ()
@@ -100,9 +100,10 @@ class SetPreemption:
 
 @dataclass(frozen=True, slots=True)
 class SetCapacity:
-    """How many nodes of a tier (None: of each) a region has, for all its clusters together.
+    """Set how many nodes of a tier (None: of each) each region has for all its clusters together.
 
-    None: no limit. Dedicated nodes are never taken away: too few only make new ones wait.
+    None: no limit. Dedicated nodes are never taken away; too little capacity only makes new ones
+    wait.
     """
 
     capacity: CapacityProcess | None = None
@@ -111,21 +112,21 @@ class SetCapacity:
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """Other settings from now on; what is under way keeps its time."""
+    """Change the settings; delays that have begun keep their length."""
 
     settings: SimulationSettings
 
 
 @dataclass(frozen=True, slots=True)
 class AddPool:
-    """A new Batch Pool; its VMs are asked for at once."""
+    """Create a Batch Pool; its VMs are requested at once."""
 
     spec: PoolSpec
 
 
 @dataclass(frozen=True, slots=True)
 class ResizePool:
-    """Another number of VMs. Free ones go first; the job of a busy one is queued again, first."""
+    """Change the number of VMs. Free ones go first; jobs of busy ones are queued again, first."""
 
     name: str
     vms: int
@@ -133,14 +134,14 @@ class ResizePool:
 
 @dataclass(frozen=True, slots=True)
 class DeletePool:
-    """VMs go, and the jobs of the pool fail."""
+    """Delete a pool: its VMs go and its jobs fail."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitPoolJob:
-    """A classic job that takes `duration_s` of one VM; without a pool, of the shared queue."""
+    """Submit a classic job of `duration_s` on a VM of `pool`; None: to the shared queue."""
 
     name: str
     duration_s: float
@@ -149,9 +150,9 @@ class SubmitPoolJob:
 
 @dataclass(frozen=True, slots=True)
 class SetSharedQueue:
-    """How the shared queue of classic batch processing behaves from now on."""
+    """Set how the shared queue of classic batch processing behaves from now on."""
 
-    tenancy: SharedQueueSettings
+    settings: SharedQueueSettings
 
 
 Command = (

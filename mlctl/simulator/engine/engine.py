@@ -1,7 +1,7 @@
-"""The event loop: what is due happens, in one order, and the clusters follow.
+"""The event loop: handles scheduled events in a fixed order, and reconciles clusters after each.
 
-State and inputs give state and events: no clock, no chance and no input that is not an argument. To
-go on to one moment and then to another is the same as to go to the other at once.
+The result depends on the state and the arguments alone. Advancing to one moment and then to another
+gives the same result as advancing to the second at once.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from mlctl.simulator.engine.jobs import (
 )
 from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
-_AFTER_ALL = 9  # after every priority
+_AFTER_ALL = 9  # larger than every priority
 
 
 def apply(world: World, command: Command, *, detail: bool = True) -> list[LoggedEvent]:
-    """Carry out a command now; what happened by that.
+    """Carry out a command now; the events of that.
 
-    What follows from it, though at once, comes with time: `advance` to the same moment tells it.
-    `orders.carry_out` does the same without telling.
+    Later effects, even those due at once, are events of `advance` to the same moment.
+    `cluster_commands.carry_out` does the same without a log.
 
     Raises:
-        EngineError: the cloud does not take it, and nothing has changed.
+        EngineError: the command is not valid now; nothing has changed.
     """
     happened: list[LoggedEvent] = []
     world.log, world.detail = happened, detail
@@ -53,10 +53,10 @@ def apply(world: World, command: Command, *, detail: bool = True) -> list[Logged
 
 
 def advance(world: World, to: float, *, detail: bool = True) -> Iterator[LoggedEvent]:
-    """Let time pass up to and including the second `to`, and tell what happens as it does.
+    """Advance time to the second `to`, inclusive, and yield the events on the way.
 
-    Exhaust it: the state moves as it is read. Without `detail` no mini-batch is told of, which is
-    faster and shorter; all else is the same.
+    The iterator must be exhausted: the state changes as it is read. Without `detail` there are no
+    events of mini-batches, which is faster; all else is the same.
 
     Raises:
         ValueError: `to` has passed already.
@@ -67,10 +67,10 @@ def advance(world: World, to: float, *, detail: bool = True) -> Iterator[LoggedE
 
 
 def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterator[LoggedEvent]:
-    """Let time pass until the job has ended, but no further than to the second `limit`.
+    """Advance time until the job has ended, or to the second `limit`, and yield the events.
 
-    The clock then stands where the job ended, or at `limit` if it has not. Where nothing can happen
-    any more by itself it stays where it is: a job on a locked cluster never ends.
+    Afterwards the clock shows when the job ended, or `limit`. If no event is scheduled it stays
+    where it is: a job on a locked cluster never ends.
 
     Raises:
         EngineError: there is no such job.
@@ -84,7 +84,7 @@ def wait(world: World, job: str, limit: float, *, detail: bool = True) -> Iterat
 
 
 def run(world: World, to: float) -> None:
-    """`advance` without telling: the fastest way to a moment.
+    """Like `advance`, without a log: the fastest way.
 
     Raises:
         ValueError: `to` has passed already.
@@ -96,7 +96,7 @@ def run(world: World, to: float) -> None:
 
 
 def finish(world: World, job: str, limit: float) -> bool:
-    """`wait` without telling; whether the job has ended.
+    """Like `wait`, without a log; whether the job has ended.
 
     Raises:
         EngineError: there is no such job.
@@ -126,7 +126,7 @@ def job_of(world: World, name: str) -> AnyJob:
 
 
 def next_event_time(world: World) -> float | None:
-    """When something may happen next; None where nothing ever will by itself."""
+    """The time of the next scheduled event; None if none is scheduled."""
     return world.queue[0][0] if world.queue else None
 
 
@@ -153,17 +153,17 @@ def _logged_events(
 
 
 def _handle(world: World, event: ScheduledEvent, to: float) -> None:
-    """Let one event happen, where it has not been overtaken."""
+    """Handle one event, unless it is void."""
     at, _, _, kind, name, detail, epoch = event
     if kind is EventKind.MINI_BATCH_END:
         _handle_mini_batches(world, event, to)
     elif kind <= EventKind.RECYCLED:
         _handle_node_event(world, event)
     elif kind is EventKind.PROCESS_DUE:
-        place = world.capacities[name]
-        if detail < len(place.processes) and place.processes[detail].epoch == epoch:
+        regional = world.capacities[name]
+        if detail < len(regional.processes) and regional.processes[detail].epoch == epoch:
             world.now = at
-            for cluster in preemption.process_due(world, place, detail):
+            for cluster in preemption.process_due(world, regional, detail):
                 autoscaling.reconcile(world, cluster)
     elif kind <= EventKind.DEADLINE:
         _handle_job_event(world, event)
@@ -174,12 +174,12 @@ def _handle(world: World, event: ScheduledEvent, to: float) -> None:
 
 
 def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None:
-    """Mini-batches of a job end, one after the other, until something else comes first."""
+    """End attempts of a job, one after the other, until another event comes first."""
     job = world.jobs[event[4]]
     if not isinstance(job, BatchJob) or job.scheduled != event[:3]:
         return
     while world.queue and world.queue[0] == event:
-        heappop(world.queue)  # announced twice: an earlier attempt came between
+        heappop(world.queue)  # scheduled twice: an earlier attempt was added between
     sampling.sample_job(world.seed, job)
     cluster = world.clusters[job.spec.cluster]
     while True:
@@ -192,7 +192,7 @@ def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None
         autoscaling.reconcile(world, cluster)
         if world.log is not None or world.observer is not None:
             break
-    job.scheduled = None  # until here, so that nobody announces what is at hand
+    job.scheduled = None  # only now, so that nothing above schedules the event again
     batch.schedule_next(world, job)
 
 

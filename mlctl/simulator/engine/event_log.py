@@ -1,4 +1,4 @@
-"""The event log: one JSON line per event, the same bytes for the same seed."""
+"""The event log: one JSON line per event, byte-identical for the same seed and commands."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """Something that happened at the second `at`; the facts depend on the event."""
+    """An event at the second `at`; the keys of `facts` depend on the event."""
 
     at: float
     event: str
     facts: Mapping[str, object]
 
     def line(self) -> str:
-        """The event as JSON, without the end of the line."""
+        """The event as one line of JSON, without a line break."""
         return _encode({"t": self.at, "event": self.event, **self.facts})
 
 

@@ -1,4 +1,4 @@
-"""The state of jobs: plain data. What moves it is in `batch`, `training` and `pool`."""
+"""The state of jobs, as plain data; `batch`, `retry`, `training` and `batch_pool` change it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from enum import Enum
 
 from mlctl.simulator.engine.model import BatchSpec, Tier, TrainingSpec
 
-# (time, priority, number, mini-batch, slot): how an attempt will end, known when it begins.
+# (time, priority, number, mini-batch, slot): the end of an attempt, known at its start.
 Attempt = tuple[float, int, int, int, int]
 
 
 class JobStatus(Enum):
-    """A job's status in Azure's words."""
+    """A job's status, in Azure's words."""
 
     QUEUED = "Queued"
     RUNNING = "Running"
@@ -23,14 +23,17 @@ class JobStatus(Enum):
 
     @property
     def ended(self) -> bool:
-        """Nothing more will happen to the job."""
+        """Whether the status is final."""
         return self not in (JobStatus.QUEUED, JobStatus.RUNNING)
 
 
 @dataclass(slots=True)
 class Job:
-    """What every job has. Times are None until they come; tier, cores and price are those of the
-    cluster when it was submitted."""
+    """What every job has. Times are None until they are known.
+
+    `tier`, `cores` and `price` are those of the cluster at the time of submission. `lost_node_s`
+    are node-seconds of work that a preemption discarded.
+    """
 
     name: str
     submitted: float
@@ -48,12 +51,13 @@ class Job:
 
 @dataclass(slots=True)
 class BatchJob(Job):
-    """A batch job. Of its mini-batches only those that something happened to are written down:
-    those from `fresh` on nobody has touched, `head` and `tail` are the queue around them.
+    """A batch job. Mini-batches that never started are only counted: all from `next_new` on.
 
-    `work` has the attempt of every busy slot; `flight` has them in the order of their ends, and
-    still those that died with their node. A node's slots are numbered from its own number times
-    the concurrency on.
+    `head` and `tail` queue mini-batches to be retried, before and after those. `attempts_by_slot`
+    has the running attempt of each busy slot. `attempts_by_end` has the same attempts in the order
+    of their ends, and also attempts that ended with their node, which are skipped. The slots of
+    node n are numbered from n * concurrency on. `failed_attempts` and `lost_attempts` count per
+    mini-batch that is not over. Derived fields are not stored; they are computed again.
     """
 
     spec: BatchSpec = field(kw_only=True)
@@ -80,12 +84,12 @@ class BatchJob(Job):
 
     @property
     def cluster_name(self) -> str:
-        """Where the job runs."""
+        """The cluster that the job runs on."""
         return self.spec.cluster
 
 
 class TrainingPhase(Enum):
-    """What a training job is at."""
+    """What a training job is doing."""
 
     WAITING = "waiting"
     RESTORE = "restore"
@@ -95,7 +99,7 @@ class TrainingPhase(Enum):
 
 @dataclass(slots=True)
 class StepRange:
-    """Steps `first` to `last` of a training job, logged one by one from `began` on."""
+    """The steps `first` to `last` of a training job, logged one by one since the second `began`."""
 
     first: int
     last: int
@@ -104,10 +108,10 @@ class StepRange:
 
 @dataclass(slots=True)
 class TrainingJob(Job):
-    """A training job. `step` is done in this run, `saved` is in the last complete checkpoint.
+    """A training job. `step` is the last step of this run, `saved` that of the last checkpoint.
 
-    `metrics` is what AzureML keeps: every run appends to it, so steps repeat. `partial` are the
-    checkpoints that a preemption cut off.
+    `metrics` are the logged steps: every run appends, so steps repeat. `partial_checkpoints` are
+    those that a preemption cut off. `unsaved_since` is the time since when work would be lost.
     """
 
     spec: TrainingSpec = field(kw_only=True)
@@ -126,14 +130,14 @@ class TrainingJob(Job):
 
     @property
     def cluster_name(self) -> str:
-        """Where the job runs: serverless, on a cluster of its own."""
+        """The cluster that the job runs on; a serverless job has its own."""
         own = self.spec.serverless
         return self.spec.cluster if own is None else own.name
 
 
 @dataclass(slots=True)
 class PoolJob(Job):
-    """A job of the classic service, on a pool's VM or in the shared queue (`pool` empty)."""
+    """A job of the classic service, on a VM of `pool`, or in the shared queue if that is empty."""
 
     duration_s: float = field(kw_only=True)
     pool: str = field(kw_only=True)

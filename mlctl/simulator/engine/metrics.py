@@ -1,7 +1,7 @@
-"""What Azure Monitor shows of a cluster, folded from the event log.
+"""Azure Monitor's metrics of a cluster, computed from the event log.
 
-The names and what they count are those of Microsoft.MachineLearningServices/workspaces in the
-supported-metrics reference. Preparing nodes are in none of them.
+Names and meanings are those of Microsoft.MachineLearningServices/workspaces in Azure Monitor's
+reference of supported metrics. None of them counts preparing nodes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from math import ceil, inf
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.state import NodeState
 
-MINUTE = 60.0  # how often the service measures
+MINUTE = 60.0  # seconds; the interval at which Azure Monitor samples
 
 _ENTERS = {
     "SCALE_UP": NodeState.ALLOCATING,
@@ -32,7 +32,7 @@ _GOES = frozenset({"LEFT", "RECYCLED", "NOT_WANTED", "RESTORE_EXPIRED"})
 
 
 class Metric(Enum):
-    """What is counted; of each there are nodes and cores."""
+    """What is counted; each metric exists in nodes and in cores."""
 
     ACTIVE = "Active"
     IDLE = "Idle"
@@ -54,23 +54,24 @@ _COUNTED[Metric.TOTAL] = tuple(state for states in _COUNTED.values() for state i
 
 @dataclass(frozen=True, slots=True)
 class NodeCountSample:
-    """From `at` on a cluster has so many nodes in each state, and has lost so many so far."""
+    """A cluster's nodes by state from the second `at` on, and how many it has lost so far."""
 
     at: float
     nodes: tuple[int, ...]
     preempted: int
 
     def value(self, metric: Metric) -> int:
-        """The nodes that a metric counts."""
+        """The number of nodes that a metric counts."""
         return sum(self.nodes[state] for state in _COUNTED[metric])
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A metric over the interval from `start` on.
+    """A metric aggregated over the interval that begins at `start`.
 
-    `average`, `minimum` and `maximum` are of the number of nodes. `total` sums the averages of its
-    minutes; of preempted nodes it is how many were lost, so that intervals add up.
+    `average`, `minimum` and `maximum` are numbers of nodes. `total` is the sum of one-minute
+    averages; for preempted nodes it is the number of preemptions, so that totals of intervals add
+    up.
     """
 
     start: float
@@ -80,13 +81,13 @@ class Bucket:
     total: float
 
     def in_cores(self, cores: int) -> Bucket:
-        """The same in cores."""
+        """The same in cores, for nodes of this many cores."""
         numbers = (self.average, self.minimum, self.maximum, self.total)
         return Bucket(self.start, *(number * cores for number in numbers))
 
 
 def node_counts(events: Iterable[LoggedEvent], cluster: str) -> Iterator[NodeCountSample]:
-    """The nodes of a cluster whenever they change, from all events since it was made."""
+    """A cluster's node counts at each change, from all events since the cluster was created."""
     states: dict[object, NodeState] = {}
     nodes, losses = [0] * len(NodeState), 0
     for event in events:
@@ -109,20 +110,20 @@ def node_counts(events: Iterable[LoggedEvent], cluster: str) -> Iterator[NodeCou
 def aggregate(
     series: Iterable[NodeCountSample], metric: Metric, start: float, end: float, interval: float
 ) -> list[Bucket]:
-    """A metric by intervals of `interval` seconds from `start` until `end` is reached, in nodes."""
+    """A metric in nodes, by intervals of `interval` seconds from `start` until at least `end`."""
     known = [NodeCountSample(-inf, (0,) * len(NodeState), 0), *series]
     times = [point.at for point in known]
     buckets = []
     for number in range(ceil((end - start) / interval)):
         opens = start + number * interval
-        held = bisect_left(times, opens) - 1  # what held when it opened
+        held = bisect_left(times, opens) - 1  # the sample that holds when the interval opens
         here = known[held : bisect_left(times, opens + interval)]
         buckets.append(_bucket(here, metric, opens, interval))
     return buckets
 
 
 def _bucket(here: list[NodeCountSample], metric: Metric, opens: float, interval: float) -> Bucket:
-    """One interval: what held when it opened, and every change within."""
+    """One interval from its samples; the first one holds at its beginning."""
     values = [point.value(metric) for point in here]
     times = [opens, *(point.at for point in here[1:]), opens + interval]
     lengths = [after - at for at, after in pairwise(times)]

@@ -1,8 +1,8 @@
-"""What can be said about a simulated cloud: frozen specifications, settings and their sources.
+"""Specifications of clusters, jobs and pools, and the settings of a simulated cloud.
 
-Times are seconds of virtual time, rates are per hour, prices per node-hour. Every default carries a
-tag: `S` stated by Microsoft's own pages about low priority, Batch Pool and compute clusters or by
-hi-ml's about low-priority VMs, `D` documented elsewhere by Azure, `A` an assumption.
+Times are seconds of virtual time, rates are per hour, prices are per node-hour. Every default has a
+source: `S` is stated by Microsoft's pages about low priority, Batch Pool and compute clusters, or
+by hi-ml's page about low-priority VMs; `D` is documented elsewhere by Azure; `A` is an assumption.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOW_PRIORITY_PRICE_RATIO = 0.20  # S: "around 20% of the original price" (hi-ml,
 
 
 class Tier(Enum):
-    """The cluster's, never a job's: "Per-job configuration isn't possible"."""
+    """The priority of a cluster's VMs ("Per-job configuration isn't possible")."""
 
     DEDICATED = "dedicated"
     LOW_PRIORITY = "low_priority"
@@ -37,7 +37,7 @@ def _setting(default: Any, source: str, why: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class SimulationSettings:
-    """How the simulated cloud behaves where no resource says so."""
+    """How the simulated cloud behaves where no resource specifies it."""
 
     allocation_s: float = _setting(180.0, "A", "from asking for a node to having it")
     preparation_s: float = _setting(60.0, "A", "from having a node to its being ready")
@@ -84,7 +84,7 @@ class SimulationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A setting as people see it; `source` is S, D or A."""
+    """A setting or default as shown to users; `source` is S, D or A."""
 
     name: str
     value: object
@@ -93,7 +93,7 @@ class Parameter:
 
 
 def parameters(settings: SimulationSettings) -> Iterator[Parameter]:
-    """Every assumption: the settings as they are, then what holds where a resource is silent."""
+    """Every assumption: the current settings, then the defaults of fields left out."""
     for slot in fields(settings):
         known = slot.metadata
         yield Parameter(slot.name, getattr(settings, slot.name), known["source"], known["why"])
@@ -103,7 +103,7 @@ def parameters(settings: SimulationSettings) -> Iterator[Parameter]:
 _RESOURCE_DEFAULTS = (
     Parameter("tier", "dedicated", "D", "AmlCompute YAML reference"),
     Parameter("min_instances", 0, "D", "AmlCompute YAML reference"),
-    Parameter("max_instances", 1, "D", "AmlCompute YAML reference; the Python SDK's is 4"),
+    Parameter("max_instances", 4, "D", "the Python SDK sends 4; AmlCompute YAML reference: 1"),
     Parameter("idle_time_before_scale_down", 120, "D", "AmlCompute YAML reference, seconds"),
     Parameter("instance_count", 1, "D", "batch deployment YAML reference"),
     Parameter("max_concurrency_per_instance", 1, "D", "batch deployment YAML reference"),
@@ -120,10 +120,10 @@ _RESOURCE_DEFAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
-    """An AmlCompute cluster. Defaults as the YAML reference has them (D).
+    """An AmlCompute cluster, with the defaults of the AmlCompute YAML schema (D).
 
-    `price` is per node-hour of its tier; None where it is not known. An `ephemeral` cluster goes
-    with its last job (serverless compute).
+    `idle_s` is the idle time before scale-down. `price` is per node-hour of the tier, None if
+    unknown. An `ephemeral` cluster is deleted when its last job ends (serverless compute).
     """
 
     name: str
@@ -139,11 +139,11 @@ class ClusterSpec:
 
 @dataclass(frozen=True, slots=True)
 class BatchWork:
-    """How long mini-batches take and how often an attempt fails.
+    """How long mini-batches take (seconds) and how often an attempt fails.
 
-    A mini-batch keeps its service time: a rerun takes as long. `trace` gives the service times in
-    turn, from the start again when it is used up; otherwise they are `per_file_s` for each file and
-    `per_mini_batch_s`, times a log-normal factor of mean 1 and coefficient of variation `cv`.
+    Each mini-batch has one service time, which a rerun repeats. `trace` lists the service times in
+    order and starts again at its end. Without a trace, a mini-batch takes `per_mini_batch_s` plus
+    `per_file_s` per file, times a log-normal factor of mean 1 and coefficient of variation `cv`.
     """
 
     per_file_s: float = 0.0
@@ -155,9 +155,9 @@ class BatchWork:
 
 @dataclass(frozen=True, slots=True)
 class BatchSpec:
-    """A batch scoring job over `files` files. Defaults as the YAML reference has them (D).
+    """A batch scoring job over `files` files, with the defaults of the YAML reference (D).
 
-    `error_threshold` counts files over the whole input; -1 ignores every failure.
+    `error_threshold` counts failed files over the whole input; -1 ignores every failure.
     """
 
     name: str
@@ -174,12 +174,12 @@ class BatchSpec:
 
 @dataclass(frozen=True, slots=True)
 class TrainingSpec:
-    """A training job of equal steps, on `instance_count` nodes at once.
+    """A training job of equal steps that runs on `instance_count` nodes at once.
 
-    A checkpoint is written after every `checkpoint_every` steps (0: never), takes `checkpoint_s`
-    and counts when it is complete; going on from one takes `restore_s`. `serverless` is the cluster
-    made for this job alone, where `cluster` is empty. The job is cancelled `max_runtime_s` after
-    its first start.
+    A checkpoint is written after every `checkpoint_every` steps (0: never). It takes `checkpoint_s`
+    and counts once it is complete; restarting from it takes `restore_s`. A serverless job has an
+    empty `cluster` and brings its own cluster, `serverless`. The job is cancelled `max_runtime_s`
+    after its first start.
     """
 
     name: str
@@ -196,7 +196,7 @@ class TrainingSpec:
 
 @dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """A Batch Pool of the classic service: it bills from provisioned to deleted."""
+    """A Batch Pool of the classic service; its VMs are billed from provisioned to deleted."""
 
     name: str
     vms: int
@@ -205,9 +205,10 @@ class PoolSpec:
 
 @dataclass(frozen=True, slots=True)
 class SharedQueueSettings:
-    """The shared queue of classic batch processing: `slots` jobs at once, and other people's.
+    """The shared queue of classic batch processing: it runs `slots` jobs of all users at once.
 
-    Theirs arrive at random, `arrivals` an hour, and take `mean_s` on average (A: no figures).
+    Jobs of other users arrive as a Poisson process, `arrivals` per hour, with exponential durations
+    of mean `mean_s` seconds (A: no figures are published).
     """
 
     slots: int = 4

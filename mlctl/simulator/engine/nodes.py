@@ -1,7 +1,7 @@
-"""The life of a node: each function is one transition of the model, and what it does by itself.
+"""The life cycle of a node: each function is one state transition of the model.
 
-Nothing here knows jobs. A node comes (`add`, `allocated`, `ready`), works or idles, and goes
-(`leave`, `remove`), or is lost (`lose`) and comes again (`restored`).
+This module knows no jobs. A node comes (`add`, `allocated`, `ready`), runs or idles, and goes
+(`leave`, `remove`), or is preempted (`preempt`) and comes back (`restored`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from mlctl.simulator.engine.state import (
     schedule,
 )
 
-UP_STATES = (NodeState.PREPARING, NodeState.IDLE, NodeState.RUNNING)  # what a preemption can hit
+UP_STATES = (NodeState.PREPARING, NodeState.IDLE, NodeState.RUNNING)  # can be preempted
 
 
 def set_state(world: World, cluster: Cluster, node: Node, state: NodeState) -> None:
-    """Bring a node into another state; what was planned for the old one is overtaken."""
-    shelves, before, now = cluster.nodes_by_state, node.state, world.now
-    del shelves[before][node.number]
-    shelves[state][node.number] = node
+    """Change a node's state; events that were scheduled for the old state become void."""
+    by_state, before, now = cluster.nodes_by_state, node.state, world.now
+    del by_state[before][node.number]
+    by_state[state][node.number] = node
     cluster.state_seconds[before] += now - node.since
     node.state = state
     node.since = now
@@ -40,11 +40,11 @@ def set_state(world: World, cluster: Cluster, node: Node, state: NodeState) -> N
     node.epoch = world.epoch
 
 
-def add(world: World, cluster: Cluster, account: str) -> None:
-    """SCALE_UP: ask for one node more, under the lowest number that is free."""
+def add(world: World, cluster: Cluster, payer: str) -> None:
+    """SCALE_UP: request one more node, under the lowest free number."""
     number = heappop(cluster.free_numbers) if cluster.free_numbers else len(cluster.nodes)
     cluster.last_serial += 1
-    node = Node(number, cluster.last_serial, world.now, epoch=world.new_epoch(), payer=account)
+    node = Node(number, cluster.last_serial, world.now, epoch=world.new_epoch(), payer=payer)
     cluster.nodes[number] = cluster.nodes_by_state[NodeState.ALLOCATING][number] = node
     if world.settings.bill_allocating:
         billing.start(world, node)
@@ -53,7 +53,7 @@ def add(world: World, cluster: Cluster, account: str) -> None:
 
 
 def allocated(world: World, cluster: Cluster, node: Node) -> None:
-    """ALLOCATED: the node is there, bills, can be lost, and prepares."""
+    """ALLOCATED: the node exists, is billed, can be preempted, and prepares."""
     billing.start(world, node)
     set_state(world, cluster, node, NodeState.PREPARING)
     time = cluster.allocations[node.number] = cluster.allocations.get(node.number, 0) + 1
@@ -73,40 +73,40 @@ def allocated(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
-    """Draw when the node will be lost, by the processes that wear on each node by itself."""
+    """Sample when the node will be preempted by the processes that act on single nodes."""
     world.epoch += 1
     node.loss_epoch = world.epoch
     ends = []
-    for source in world.capacities[cluster.capacity_key].processes:
-        if isinstance(source.process, (Poisson, HyperExponential, Weibull, Bathtub)):
+    for active in world.capacities[cluster.capacity_key].processes:
+        if isinstance(active.process, (Poisson, HyperExponential, Weibull, Bathtub)):
             time = cluster.allocations[node.number]
-            key = f"{world.seed}/life/{source.serial}/{cluster.tag}/{node.number}/{time}"
-            ends.append(processes.lifetime(source.process, rng.uniform(key)))
+            key = f"{world.seed}/life/{active.serial}/{cluster.tag}/{node.number}/{time}"
+            ends.append(processes.lifetime(active.process, rng.uniform(key)))
     if ends:
         at = world.now + min(ends)
         schedule(world, at, EventKind.PREEMPT, cluster.spec.name, node.number, node.loss_epoch)
 
 
 def ready(world: World, cluster: Cluster, node: Node) -> None:
-    """READY: the node can work."""
+    """READY: the node is idle and can run jobs."""
     set_state(world, cluster, node, NodeState.IDLE)
     log_node_event(world, "READY", cluster, node)
 
 
 def dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
-    """DISPATCH: an idle node begins to run a job."""
+    """DISPATCH: an idle node starts to run a job."""
     set_state(world, cluster, node, NodeState.RUNNING)
     log_node_event(world, "DISPATCH", cluster, node, job=job)
 
 
 def become_idle(world: World, cluster: Cluster, node: Node) -> None:
-    """LAST_SLOT_FREE: a node that ran has nothing to do."""
+    """LAST_SLOT_FREE: a running node has nothing left to run."""
     set_state(world, cluster, node, NodeState.IDLE)
     log_node_event(world, "LAST_SLOT_FREE", cluster, node)
 
 
 def start_failed(world: World, cluster: Cluster, node: Node) -> None:
-    """START_FAIL: the node is of no use, and bills until it is recycled."""
+    """START_FAIL: the node is unusable, and is billed until it is recycled."""
     set_state(world, cluster, node, NodeState.UNUSABLE)
     at = world.now + world.settings.unusable_recycle_s
     schedule(world, at, EventKind.RECYCLED, cluster.spec.name, node.number, node.epoch)
@@ -114,14 +114,14 @@ def start_failed(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def restored(world: World, cluster: Cluster, node: Node) -> None:
-    """RESTORED: a preempted node is back under its name, and is reinitialized."""
+    """RESTORED: a preempted node is back under its number and is prepared again."""
     log_node_event(world, "RESTORED", cluster, node)
     set_state(world, cluster, node, NodeState.ALLOCATING)
     allocated(world, cluster, node)
 
 
 def preempt(world: World, cluster: Cluster, node: Node) -> None:
-    """PREEMPT: the node stops billing and stays listed; the platform tries to bring it back."""
+    """PREEMPT: the node is no longer billed but stays listed; the platform tries to restore it."""
     billing.stop(world, cluster, node)
     set_state(world, cluster, node, NodeState.PREEMPTED)
     cluster.preempted_nodes += 1
@@ -131,7 +131,7 @@ def preempt(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def leave(world: World, cluster: Cluster, node: Node) -> None:
-    """IDLE_TIMEOUT: give the node back."""
+    """IDLE_TIMEOUT: give the node back to the platform."""
     log_node_event(world, "LEAVING", cluster, node)
     if world.settings.leave_s == 0:
         remove(world, cluster, node, "LEFT")
@@ -142,7 +142,7 @@ def leave(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def remove(world: World, cluster: Cluster, node: Node, event: str) -> None:
-    """The node is no more: billing stops, its capacity is free."""
+    """Remove a node: it is no longer billed, and its capacity is free. `event` is logged."""
     billing.stop(world, cluster, node)
     cluster.state_seconds[node.state] += world.now - node.since
     del cluster.nodes_by_state[node.state][node.number]
@@ -153,6 +153,6 @@ def remove(world: World, cluster: Cluster, node: Node, event: str) -> None:
 
 
 def log_node_event(world: World, event: str, cluster: Cluster, node: Node, **facts: object) -> None:
-    """Write down what happened to a node, where somebody listens."""
+    """Log an event of a node, if the world is logged."""
     if world.log is not None:
         log_event(world, event, cluster=cluster.spec.name, node=node.number, **facts)

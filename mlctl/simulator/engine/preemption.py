@@ -1,7 +1,7 @@
-"""Preemption: who is hit, and what that does to the job that ran there.
+"""Preemption of nodes, and its effect on the job that ran there.
 
-Only low-priority nodes that are up (preparing, idle or running) can be hit: "Dedicated machines ...
-Jobs will not be interrupted".
+Only low-priority nodes that are preparing, idle or running can be preempted: "Dedicated machines
+... Jobs will not be interrupted".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mlctl.simulator.engine.state import (
 
 
 def preempt(world: World, cluster: Cluster, node: Node) -> bool:
-    """Take a node away, where it can be taken."""
+    """Preempt a node, if it can be preempted; whether it was."""
     if cluster.spec.tier is not Tier.LOW_PRIORITY or node.state not in nodes.UP_STATES:
         return False
     nodes.log_node_event(world, "PREEMPT", cluster, node)
@@ -43,7 +43,7 @@ def preempt(world: World, cluster: Cluster, node: Node) -> bool:
 
 
 def detach_from_job(world: World, cluster: Cluster, node: Node) -> BatchJob | TrainingJob | None:
-    """A node is no longer its job's; what ran there is lost. The job, where there was one."""
+    """Remove a node from its job, losing what ran there; the job, if there was one."""
     job = world.jobs.get(node.job)
     node.job = ""
     match job:
@@ -57,65 +57,72 @@ def detach_from_job(world: World, cluster: Cluster, node: Node) -> BatchJob | Tr
             return None
 
 
-def process_due(world: World, place: RegionCapacity, index: int) -> list[Cluster]:
-    """A source of a market has its turn; the clusters that may have changed."""
-    source = place.processes[index]
-    near, name = list(clusters(world, place)), capacity.key_of(place.region, place.tier)
-    match source.process:
+def process_due(world: World, regional: RegionCapacity, index: int) -> list[Cluster]:
+    """Apply a due process of a region's capacity; the clusters that it may have changed."""
+    active = regional.processes[index]
+    affected, name = (
+        list(clusters_of(world, regional)),
+        capacity.key_of(regional.region, regional.tier),
+    )
+    match active.process:
         case LossScript(losses):
-            _, which = losses[source.tick]
-            for cluster, node in list(up(near)):
+            _, which = losses[active.tick]
+            for cluster, node in list(up_nodes(affected)):
                 if which in (ALL, node.number):
                     preempt(world, cluster, node)
-            capacity.advance_process(world, place, source)
+            capacity.advance_process(world, regional, active)
         case Shock(_, fraction):
-            log_event(world, "SHOCK", region=place.region, tier=place.tier.value)
-            key = f"{world.seed}/shock/{name}/{source.serial}/{source.tick}"
+            log_event(world, "SHOCK", region=regional.region, tier=regional.tier.value)
+            key = f"{world.seed}/shock/{name}/{active.serial}/{active.tick}"
             chance = rng.generator(key).random
-            for cluster, node in list(up(near)):
+            for cluster, node in list(up_nodes(affected)):
                 if chance() < fraction:
                     preempt(world, cluster, node)
-            capacity.advance_process(world, place, source)
+            capacity.advance_process(world, regional, active)
         case _:
-            capacity.advance_process(world, place, source)
-            capacity.update_limit(world, place)
-            facts = {"region": place.region, "tier": place.tier.value, "nodes": place.limit}
+            capacity.advance_process(world, regional, active)
+            capacity.update_limit(world, regional)
+            facts = {
+                "region": regional.region,
+                "tier": regional.tier.value,
+                "nodes": regional.limit,
+            }
             log_event(world, "CAPACITY", **facts)
-            if place.tier is Tier.LOW_PRIORITY:
-                enforce(world, place, near)
-    capacity.schedule_process(world, place, index)
-    return near
+            if regional.tier is Tier.LOW_PRIORITY:
+                enforce(world, regional, affected)
+    capacity.schedule_process(world, regional, index)
+    return affected
 
 
-def enforce(world: World, place: RegionCapacity, near: list[Cluster]) -> None:
-    """Take away what is above the limit: shares of nodes to come first, then nodes at random."""
-    if place.limit is None or place.used <= place.limit:
+def enforce(world: World, regional: RegionCapacity, affected: list[Cluster]) -> None:
+    """Reduce use to the limit: first take nodes that are not up yet, then nodes at random."""
+    if regional.limit is None or regional.used <= regional.limit:
         return
-    for cluster in near:
+    for cluster in affected:
         for state in (NodeState.ALLOCATING, NodeState.PREEMPTED):
             for node in reversed(list(cluster.nodes_by_state[state].values())):
-                if node.has_capacity and place.used > place.limit:
-                    capacity.revoke(world, place, cluster, node)
-    excess = place.used - place.limit
-    there = list(up(near))
+                if node.has_capacity and regional.used > regional.limit:
+                    capacity.revoke(world, regional, cluster, node)
+    excess = regional.used - regional.limit
+    there = list(up_nodes(affected))
     if excess > 0 and there:
-        place.preempt_count += 1
-        name = capacity.key_of(place.region, place.tier)
-        choose = rng.generator(f"{world.seed}/victims/{name}/{place.preempt_count}").sample
+        regional.preempt_count += 1
+        name = capacity.key_of(regional.region, regional.tier)
+        choose = rng.generator(f"{world.seed}/victims/{name}/{regional.preempt_count}").sample
         hit = sorted(choose(range(len(there)), min(excess, len(there))))
         for cluster, node in [there[each] for each in hit]:
             preempt(world, cluster, node)
 
 
-def clusters(world: World, place: RegionCapacity) -> Iterator[Cluster]:
-    """The clusters that share a market."""
-    name = capacity.key_of(place.region, place.tier)
+def clusters_of(world: World, regional: RegionCapacity) -> Iterator[Cluster]:
+    """The clusters that share a region's capacity."""
+    name = capacity.key_of(regional.region, regional.tier)
     return (cluster for cluster in world.clusters.values() if cluster.capacity_key == name)
 
 
-def up(near: Iterable[Cluster]) -> Iterator[tuple[Cluster, Node]]:
-    """The nodes that are up, by cluster and number."""
-    for cluster in near:
+def up_nodes(affected: Iterable[Cluster]) -> Iterator[tuple[Cluster, Node]]:
+    """The nodes that are up, ordered by cluster and number."""
+    for cluster in affected:
         for number in sorted(cluster.nodes):
             if cluster.nodes[number].state in nodes.UP_STATES:
                 yield cluster, cluster.nodes[number]

@@ -1,7 +1,7 @@
-"""What takes nodes away, and what says how many there are to have.
+"""Stochastic and scripted processes: what preempts nodes, and how many nodes a region has.
 
-Rates are per hour. Processes combine: every one of them strikes. None of them knows a world; the
-chance in them comes in as a number between 0 and 1.
+Rates are per hour, other times in seconds unless stated. Several processes act independently. They
+are pure: random numbers are arguments.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Each node is lost at `rate`, whatever its age."""
+    """Each node is lost at `rate`, independent of its age."""
 
     rate: float
 
 
 @dataclass(frozen=True, slots=True)
 class HyperExponential:
-    """Node lives of mean 1/`rate` and coefficient of variation `cv` >= 1 (balanced means)."""
+    """Node lifetimes of mean 1/`rate` and coefficient of variation `cv` >= 1 (balanced means)."""
 
     rate: float
     cv: float
@@ -31,7 +31,7 @@ class HyperExponential:
 
 @dataclass(frozen=True, slots=True)
 class Weibull:
-    """Node lives of mean 1/`rate`; `shape` below 1: who has lived long lives longer."""
+    """Node lifetimes of mean 1/`rate`; with `shape` below 1 the hazard falls with age."""
 
     rate: float
     shape: float
@@ -39,9 +39,9 @@ class Weibull:
 
 @dataclass(frozen=True, slots=True)
 class Bathtub:
-    """F(t) = a (1 - exp(-t/t1) + exp((t - b)/t2)) in hours, and the end at `most` hours at last.
+    """F(t) = a (1 - exp(-t/t1) + exp((t - b)/t2)) in hours; no node lives longer than `most` hours.
 
-    Kadupitiya et al., HPDC '20 (arXiv 1911.05160). GCP's VMs had such an end, Azure's have none.
+    Kadupitiya et al., HPDC '20 (arXiv 1911.05160). GCP has such a maximum, Azure has none.
     """
 
     a: float
@@ -53,7 +53,7 @@ class Bathtub:
 
 @dataclass(frozen=True, slots=True)
 class Shock:
-    """At `rate`, capacity drops: each node that is up is lost with probability `fraction`."""
+    """Shocks come at `rate`; each takes every node that is up with probability `fraction`."""
 
     rate: float
     fraction: float = 1.0
@@ -61,14 +61,14 @@ class Shock:
 
 @dataclass(frozen=True, slots=True)
 class LossScript:
-    """Losses at given seconds: of the node with this number in every cluster, or of all."""
+    """Losses as (second, node): the node of this number in every cluster, or all."""
 
     losses: tuple[tuple[float, int | str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How many nodes there are in each `gap_s`, from `offset` on and round again at the end."""
+    """The number of nodes per interval of `gap_s`, from index `offset` on, repeated endlessly."""
 
     gap_s: float
     nodes: tuple[int, ...]
@@ -77,21 +77,21 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Always as many nodes."""
+    """A constant number of nodes."""
 
     nodes: int
 
 
 @dataclass(frozen=True, slots=True)
 class CapacitySteps:
-    """(second, nodes from then on); before the first step there is no limit."""
+    """Limits as (second, nodes from then on); there is no limit before the first step."""
 
     steps: tuple[tuple[float, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OnOff:
-    """`nodes` (None: no limit), but for outages: they begin at `rate`, last `mean_outage_s`."""
+    """`nodes` (None: no limit), and 0 in outages of mean `mean_outage_s`, which come at `rate`."""
 
     rate: float
     mean_outage_s: float
@@ -104,7 +104,7 @@ CapacityProcess = Constant | CapacitySteps | Trace | OnOff
 
 
 def lifetime(process: LifetimeProcess, u: float) -> float:
-    """The seconds that a node lives, by the inverse of the distribution at `u` in [0, 1)."""
+    """A node's lifetime in seconds: the inverse of the distribution at `u` in [0, 1)."""
     match process:
         case Poisson(rate):
             return exponential(rate, u)
@@ -120,13 +120,13 @@ def lifetime(process: LifetimeProcess, u: float) -> float:
 
 
 def exponential(rate: float, u: float) -> float:
-    """The seconds until an event that happens `rate` times an hour."""
+    """A sample in seconds of the time between events of `rate` per hour, from `u` in [0, 1)."""
     return -log1p(-u) / rate * HOUR
 
 
 def _bathtub(process: Bathtub, u: float) -> float:
     low, high = 0.0, process.most
-    for _ in range(60):  # to the last bit of a double
+    for _ in range(60):  # bisections: the precision of a double
         middle = (low + high) / 2
         wear = exp((middle - process.b) / process.t2) - expm1(-middle / process.t1)
         low, high = (middle, high) if process.a * wear < u else (low, middle)
@@ -134,5 +134,5 @@ def _bathtub(process: Bathtub, u: float) -> float:
 
 
 def eviction_rate(probability: float) -> float:
-    """The rate per hour behind Azure's eviction band: the chance to be evicted within an hour."""
+    """The loss rate per hour for Azure's eviction rate, a `probability` per hour."""
     return -log(1 - probability)

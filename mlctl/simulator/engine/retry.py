@@ -1,4 +1,4 @@
-"""What becomes of mini-batches whose attempt failed or was cut off, and how batch jobs end."""
+"""Retries of mini-batches whose attempt failed or was cut off, and how batch jobs end."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ NO_CAPACITY = (
 
 
 def succeed(world: World, job: BatchJob, batch: int, slot: int) -> None:
-    """A mini-batch is done, and stays so."""
+    """Complete a mini-batch."""
     job.done += 1
     _drop_counters(job, batch)
     log_mini_batch(world, "MB_DONE", job, batch, slot)
 
 
 def fail(world: World, job: BatchJob, batch: int, slot: int, event: str) -> None:
-    """R9, R10: another attempt, or none."""
+    """R9, R10: retry a mini-batch whose attempt failed, or fail it. `event` is logged."""
     log_mini_batch(world, event, job, batch, slot)
     job.failed_attempts[batch] = job.failed_attempts.get(batch, 0) + 1
     _requeue(world, job, [batch], world.settings.failed_goes_to)
 
 
 def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> None:
-    """Queue mini-batches that may be tried again; the others have failed for good."""
+    """Queue mini-batches that may be retried; the others have failed."""
     settings, spec = world.settings, job.spec
     most = max(spec.max_retries, 1) if settings.retries_are_tries else spec.max_retries + 1
     again = []
@@ -56,14 +56,14 @@ def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> N
 
 
 def _drop_counters(job: BatchJob, batch: int) -> None:
-    """A mini-batch is over: nobody asks any more how it went."""
+    """Drop the counters of a mini-batch that is over."""
     if job.failed_attempts or job.lost_attempts:
         job.failed_attempts.pop(batch, None)
         job.lost_attempts.pop(batch, None)
 
 
 def end_if_over(world: World, cluster: Cluster, job: BatchJob) -> bool:
-    """R11, R12: whether the job is over, and if so how it ends."""
+    """R11, R12: end the job if it is over; whether it has ended."""
     threshold = job.spec.error_threshold
     if 0 <= threshold < job.failed_files:
         reason = f"{job.failed_files} files failed, more than the error threshold of {threshold}"
@@ -74,7 +74,7 @@ def end_if_over(world: World, cluster: Cluster, job: BatchJob) -> bool:
 
 
 def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None:
-    """R5, R6: what ran on a node that is no more begins anew; all that was done stays done."""
+    """R5, R6: requeue the mini-batches that ran on a lost node; completed ones stay completed."""
     sampling.sample_job(world.seed, job)
     slots = job.spec.concurrency
     batches = []
@@ -95,7 +95,7 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
 
 
 def node_preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
-    """R7: a job that has lost its last usable node is cancelled."""
+    """R7: cancel a job that has lost its last usable node, after the grace period if one is set."""
     if job.ended is not None or job.usable_nodes or not world.settings.cancel_when_preempted:
         return
     if world.settings.cancel_grace_s > 0:
@@ -106,12 +106,12 @@ def node_preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
 
 
 def cancel_without_nodes(world: World, cluster: Cluster, job: BatchJob) -> None:
-    """Cancel a job that nothing is left of, in the words of R7."""
+    """Cancel a job without usable nodes, with the message of R7."""
     end(world, cluster, job, JobStatus.CANCELED, NO_CAPACITY)
 
 
 def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason: str = "") -> None:
-    """Give the job its last status; its nodes are idle from now on."""
+    """Set the job's final status; its nodes become idle."""
     job.status, job.reason, job.ended = status, reason, world.now
     cluster.jobs.remove(job.name)
     for each in (
@@ -137,7 +137,7 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason
 
 
 def log_mini_batch(world: World, event: str, job: BatchJob, batch: int, slot: int) -> None:
-    """Write down what happened to a mini-batch, where that is of interest."""
+    """Log an event of a mini-batch, if those are logged."""
     if world.detail:
         node = slot // job.spec.concurrency
         log_event(world, event, job=job.name, mini_batch=batch, node=node)

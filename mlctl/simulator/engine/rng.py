@@ -1,7 +1,7 @@
-"""Chance by key: the same key gives the same number, whatever was drawn before.
+"""Random numbers by key: the same key gives the same number, in whatever order keys are used.
 
-No generator is carried along, so that a state which was written down and read back goes on as if
-nothing had been, and two scenarios that share a key share their luck.
+There is no generator state, so that a stored state continues as if it had never been stored, and
+scenarios that share a key share its random number.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ _SCALE = 2.0**-53
 
 
 def uniform(key: str) -> float:
-    """A number in [0, 1). Six times as fast as to seed a generator for a single number."""
+    """A number in [0, 1), six times as fast as seeding a generator for a single number."""
     digest = blake2b(key.encode(), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 11) * _SCALE
 
 
 def generator(key: str) -> Random:
-    """Many numbers at once (CPython hashes the text by SHA-512: the same on every machine)."""
+    """A generator for many numbers (CPython seeds it by SHA-512: the same on every machine)."""
     return Random(key)
 
 
 def log_normal(mean: float, cv: float, key: str) -> float:
-    """A number with this mean and coefficient of variation; the mean itself where `cv` is 0."""
+    """A sample with this mean and coefficient of variation; the mean itself if `cv` is 0."""
     if cv == 0:
         return mean
     mu, sigma = log_normal_of(cv)
@@ -36,6 +36,6 @@ def log_normal(mean: float, cv: float, key: str) -> float:
 
 
 def log_normal_of(cv: float) -> tuple[float, float]:
-    """The mu and sigma of a log-normal factor of mean 1."""
+    """The mu and sigma of a log-normal factor of mean 1 and coefficient of variation `cv`."""
     variance = log1p(cv * cv)
     return -variance / 2, sqrt(variance)

@@ -1,4 +1,4 @@
-"""How long each mini-batch of a job takes and how often it fails: drawn once, by its number."""
+"""Service times and failures of mini-batches: sampled once per job, reproducible from the seed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlctl.simulator.engine.model import BatchSpec
 
 
 def sample_job(seed: str, job: BatchJob) -> None:
-    """Draw what is drawn once, when it is first needed: the same whenever that is."""
+    """Sample a job's service times and failures, unless that has been done."""
     if not job.times:
         job.times = service_times(seed, job.spec)
         job.attempts_to_fail = failing_attempts(seed, job.spec)
@@ -19,35 +19,35 @@ def sample_job(seed: str, job: BatchJob) -> None:
 
 
 def mini_batches(spec: BatchSpec) -> int:
-    """How many mini-batches there are."""
+    """The number of mini-batches of a job."""
     return -(-spec.files // spec.mini_batch_size)
 
 
 def files_in(spec: BatchSpec, batch: int) -> int:
-    """How many files a mini-batch has; the last one has what is left."""
+    """The number of files in a mini-batch; the last one has the rest."""
     return min(spec.mini_batch_size, spec.files - batch * spec.mini_batch_size)
 
 
 def service_times(seed: str, spec: BatchSpec) -> list[float]:
-    """The seconds that each mini-batch takes, attached to it: a rerun takes as long."""
-    total, load = mini_batches(spec), spec.workload
-    if load.trace:
-        return list(islice(cycle(load.trace), total))
-    full = load.per_mini_batch_s + spec.mini_batch_size * load.per_file_s
+    """The service time of each mini-batch in seconds; a rerun takes the same time."""
+    total, work = mini_batches(spec), spec.workload
+    if work.trace:
+        return list(islice(cycle(work.trace), total))
+    full = work.per_mini_batch_s + spec.mini_batch_size * work.per_file_s
     times = [full] * total
-    times[-1] = load.per_mini_batch_s + files_in(spec, total - 1) * load.per_file_s
-    if load.cv == 0:
+    times[-1] = work.per_mini_batch_s + files_in(spec, total - 1) * work.per_file_s
+    if work.cv == 0:
         return times
-    mu, sigma = rng.log_normal_of(load.cv)
+    mu, sigma = rng.log_normal_of(work.cv)
     gauss = rng.generator(f"{seed}/service/{spec.name}").gauss
     return [seconds * exp(gauss(mu, sigma)) for seconds in times]
 
 
 def failing_attempts(seed: str, spec: BatchSpec) -> dict[int, int]:
-    """How many attempts at a mini-batch fail before one succeeds, where any does.
+    """Mini-batch -> the number of attempts that fail before one succeeds, where it is not 0.
 
-    Attempts fail independently with the same probability, so their number is geometric. An attempt
-    that a preemption cut off did not come to its end, and the next is as likely to fail.
+    Attempts fail independently with the same probability, so the number is geometric. An attempt
+    that a preemption cut off does not count: the next attempt has the same probability to fail.
     """
     probability = spec.workload.fail_probability
     if probability <= 0:

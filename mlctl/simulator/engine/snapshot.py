@@ -1,7 +1,7 @@
-"""The state as plain JSON data, and back: to go on from what was read is to go on.
+"""The state as JSON data, and back; a state that was read back continues as the original would.
 
-A field that has its default is left out, as is what can be found out again. Mini-batches that
-nothing has happened to are one number, however many they are.
+Fields that have their default are left out, and so are derived fields. Mini-batches that never
+started take no space, however many they are.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from mlctl.simulator.engine.jobs import BatchJob
 from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
 FORMAT = 1
-_TAG = "is"  # names the class, where a field may be of several
+_TAG = "is"  # the key of a value's class name
 
 
 def dump(world: World) -> dict[str, Any]:
     """The state as JSON data."""
-    for cluster in world.clusters.values():  # each shelf in its order; that of `nodes` is nobody's
+    for cluster in world.clusters.values():  # stores the order within each state
         cluster.nodes = {
-            node.number: node for shelf in cluster.nodes_by_state for node in shelf.values()
+            node.number: node for nodes in cluster.nodes_by_state for node in nodes.values()
         }
     data = _plain(world)
     data["queue"] = [list(event) for event in sorted(world.queue) if _is_alive(world, event)]
@@ -64,7 +64,7 @@ def load_command(data: dict[str, Any]) -> Command:
 
 
 def _is_alive(world: World, event: ScheduledEvent) -> bool:
-    """The event still means something. Batch jobs announce their own again."""
+    """Whether an event is not void. Batch jobs schedule their own again."""
     _, _, _, kind, name, number, epoch = event
     if kind is EventKind.MINI_BATCH_END:
         return False
@@ -101,7 +101,7 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _stored(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """The fields that are written down, with their defaults."""
+    """The fields that are stored, with their defaults."""
     return tuple(
         (slot.name, _default(slot)) for slot in fields(kind) if not slot.metadata.get("derived")
     )
@@ -113,7 +113,7 @@ def _default(slot: Field[Any]) -> Any:
 
 @lru_cache(maxsize=256)
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """What makes a value of a type from its JSON data."""
+    """A function that makes a value of the type `hint` from its JSON data."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _union_reader(arguments)
@@ -132,7 +132,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
 
 
 def _union_reader(options: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """Classes by their tag; of simple types there is one, beside None or text."""
+    """A reader of classes by their tag, or of one simple type beside None or text."""
     classes = {option.__name__: option for option in options if hasattr(option, "__slots__")}
     simple = [each for each in options if each not in (types.NoneType, str)]
     if not classes and not simple:

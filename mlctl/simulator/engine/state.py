@@ -1,7 +1,7 @@
-"""The state of a simulated cloud: plain data, and the two ways to add to it.
+"""The state of a simulated cloud as plain data, its queue of scheduled events, and its log.
 
-`schedule` puts an event into the queue, `tell` a line into the log. Names are the caller's:
-clusters, pools and jobs each have their own space of names.
+`schedule` adds a scheduled event, `log_event` an entry of the log. The caller chooses the names of
+clusters, pools and jobs; each of the three is a name space of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 
 
 class NodeState(IntEnum):
-    """The counters of ARM's `nodeStateCounts`, after ALLOCATING, which has none: not there yet."""
+    """The counters of ARM's `nodeStateCounts`, and ALLOCATING for nodes that do not exist yet."""
 
     ALLOCATING = 0
     PREPARING = 1
@@ -37,9 +37,10 @@ class NodeState(IntEnum):
 
 
 class EventKind(IntEnum):
-    """What can happen by itself: to batch jobs, nodes, markets, other jobs, the classic service.
+    """The kinds of scheduled events.
 
-    Batch jobs keep their mini-batches' ends to themselves; WORK says when the next is due.
+    A batch job has a queue of its own for the ends of its mini-batches; MINI_BATCH_END is scheduled
+    for the first of them.
     """
 
     MINI_BATCH_END = 0
@@ -62,23 +63,24 @@ class EventKind(IntEnum):
     OTHER_JOB_ARRIVAL = 17
 
 
-# At one moment: completions, then nodes that come, time-outs of mini-batches, losses, what people
-# ask for, and nodes that go. "All completed progress is kept": it must not depend on chance.
+# The order of events of the same second: completions, nodes that come, time-outs of mini-batches,
+# losses, deadlines and arrivals, nodes that go. Completions come first since "All completed
+# progress is kept".
 DONE_FIRST, TIMEOUT = 0, 2
 PRIORITY = (0, 1, 1, 1, 1, 3, 3, 5, 5, 5, 3, 0, 3, 4, 1, 0, 0, 4)
 
-# (time, priority, number, kind, name, detail, epoch): numbers make the order total. An event whose
-# epoch is not its subject's any more has been overtaken: it is skipped, never searched for.
+# (time, priority, number, kind, name, detail, epoch). Numbers are unique, so the order is total. An
+# event is void if its subject has a newer epoch: void events stay queued and are skipped.
 ScheduledEvent = tuple[float, int, int, EventKind, str, int, int]
 
 
 @dataclass(slots=True)
 class Node:
-    """A node of a cluster. `number` is its place in the cluster and is reused, `birth` is not.
+    """A node of a cluster. `number` is reused after the node is removed, `serial` is not.
 
-    `life` is the epoch of its losses, `epoch` that of everything else. It holds a share of the
-    region's capacity or waits for one. `armed` is the epoch that has an idle timer. `job` is whose
-    usable node it is, `account` who pays.
+    `loss_epoch` is the epoch of its scheduled loss, `epoch` that of its other events. With
+    `has_capacity` it uses its region's capacity, else it waits for some. `timer_epoch` is the epoch
+    that has an idle timer. `job` is the job that it is usable for, `payer` the job that is billed.
     """
 
     number: int
@@ -97,10 +99,12 @@ class Node:
 
 @dataclass(slots=True)
 class Cluster:
-    """An AmlCompute cluster: `tag` tells it from an earlier one of the same name.
+    """An AmlCompute cluster; `tag` differs from that of an earlier cluster of the same name.
 
-    `shelves` holds the nodes by state, each in the order in which they came into it; `to_seek` are
-    those that capacity has yet to be asked for.
+    `nodes_by_state` holds the nodes of each state in the order in which they entered it.
+    `to_request` are the numbers of nodes for which capacity is still to be requested. `allocations`
+    counts how often each number was allocated. `state_seconds` is the time that nodes have spent in
+    each state.
     """
 
     spec: ClusterSpec
@@ -125,7 +129,10 @@ class Cluster:
 
 @dataclass(slots=True)
 class ActiveProcess:
-    """A process of a market: its next turn is at `at`; until then the market has `limit` nodes."""
+    """A capacity or preemption process in operation.
+
+    Its next change is at `due`; until then it allows `limit` nodes (None: any number).
+    """
 
     process: PreemptionProcess | CapacityProcess
     serial: int
@@ -138,7 +145,10 @@ class ActiveProcess:
 
 @dataclass(slots=True)
 class RegionCapacity:
-    """The capacity that the clusters of one region and tier share."""
+    """The capacity that the clusters of one region and tier share, in nodes.
+
+    `waiting` are nodes without capacity, as (cluster, number), first in first out.
+    """
 
     region: str
     tier: Tier
@@ -152,7 +162,7 @@ class RegionCapacity:
 
 @dataclass(slots=True)
 class Vm:
-    """A VM of a Batch Pool; `charged` is None until it is provisioned."""
+    """A VM of a Batch Pool; `billed_until` is None until it is provisioned."""
 
     number: int
     epoch: int
@@ -163,7 +173,7 @@ class Vm:
 
 @dataclass(slots=True)
 class Pool:
-    """A Batch Pool, with the names of the jobs that wait for a VM, first in first out."""
+    """A Batch Pool; `queue` has the names of the jobs that wait for a VM, first in first out."""
 
     spec: PoolSpec
     vms: dict[int, Vm] = field(default_factory=dict)
@@ -174,7 +184,10 @@ class Pool:
 
 @dataclass(slots=True)
 class SharedQueue:
-    """The shared queue of classic batch processing; an empty name is somebody else's job."""
+    """The shared queue of classic batch processing, as (name, seconds).
+
+    An empty name is a job of another user. `running` counts the jobs that run.
+    """
 
     settings: SharedQueueSettings = field(default_factory=SharedQueueSettings)
     epoch: int = 0
@@ -185,7 +198,7 @@ class SharedQueue:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a cluster or pool that is gone has cost; `price` is None where it is not known."""
+    """The node-seconds of a deleted cluster or pool; `price` per node-hour is None if unknown."""
 
     kind: str
     name: str
@@ -196,9 +209,10 @@ class Bill:
 
 @dataclass(slots=True)
 class World:
-    """A simulated cloud at the moment `now`; all chance in it comes from `seed`.
+    """A simulated cloud at the second `now`; all random numbers derive from `seed`.
 
-    `watch` sees the world after every event, one mini-batch at a time: for tests, as it is slow.
+    `number` counts events, `epoch` the numbers that `new_epoch` has given out. `observer` is called
+    after every event, one mini-batch at a time; it is for tests, as it makes the engine slow.
     """
 
     seed: str
@@ -226,7 +240,7 @@ class World:
         self.now = float(self.now)
 
     def new_epoch(self) -> int:
-        """A number that no subject of an event has had."""
+        """A new number that no event has had as its epoch."""
         self.epoch += 1
         return self.epoch
 
@@ -234,12 +248,16 @@ class World:
 def schedule(
     world: World, at: float, kind: EventKind, name: str, detail: int = 0, epoch: int = 0
 ) -> None:
-    """Let `kind` happen to the subject `name` at a moment."""
+    """Schedule an event about the cluster, job or pool `name`.
+
+    `detail` is the number of a node, VM or process. The event is void if its subject's epoch
+    differs from `epoch` when it is due.
+    """
     world.number += 1
     heappush(world.queue, (at, PRIORITY[kind], world.number, kind, name, detail, epoch))
 
 
 def log_event(world: World, event: str, **facts: object) -> None:
-    """Write down that something happened, where somebody listens."""
+    """Log an event, if the world is logged."""
     if world.log is not None:
         world.log.append(LoggedEvent(world.now, event, facts))

@@ -1,4 +1,4 @@
-"""Traces and scripts from the text of a file."""
+"""Reads traces, scripts and service times from the text of a file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _TIMES = "service times are [seconds, ...]"
 
 
 def trace(text: str, offset: int = 0) -> Trace:
-    """A capacity trace in the shape of skypilot-org/spot-traces.
+    """A capacity trace in the format of skypilot-org/spot-traces.
 
     Raises:
-        EngineError: the text is none; says what one looks like.
+        EngineError: the text has another format; the message shows the right one.
     """
     match _json(text, _TRACE):
         case {"metadata": {"gap_seconds": gap}, "data": [_, *_] as nodes}:
@@ -32,10 +32,10 @@ def trace(text: str, offset: int = 0) -> Trace:
 
 
 def script(text: str) -> LossScript:
-    """Losses at given moments.
+    """Preemptions at given seconds.
 
     Raises:
-        EngineError: the text is none; says what one looks like.
+        EngineError: the text has another format; the message shows the right one.
     """
     pairs = tuple(_pairs(text, _SCRIPT))
     if not all(which == ALL or _is_count(which) for _, which in pairs):
@@ -44,10 +44,10 @@ def script(text: str) -> LossScript:
 
 
 def steps(text: str) -> CapacitySteps:
-    """Capacity from given moments on.
+    """Capacity limits from given seconds on.
 
     Raises:
-        EngineError: the text is none; says what one looks like.
+        EngineError: the text has another format; the message shows the right one.
     """
     pairs = tuple(_pairs(text, _STEPS))
     if not all(_is_count(nodes) for _, nodes in pairs):
@@ -56,10 +56,10 @@ def steps(text: str) -> CapacitySteps:
 
 
 def times(text: str) -> tuple[float, ...]:
-    """The service times of mini-batches.
+    """The service times of mini-batches in seconds.
 
     Raises:
-        EngineError: the text has none; says what they look like.
+        EngineError: the text has another format; the message shows the right one.
     """
     data = _json(text, _TIMES)
     if not isinstance(data, list) or not data or not all(_is_time(each) for each in data):
@@ -87,7 +87,7 @@ def _json(text: str, shape: str) -> Any:
 
 
 def _is_time(value: object) -> bool:
-    """Seconds: neither negative nor beyond what a clock of doubles can tell apart."""
+    """Whether a value is a time in seconds that a double can hold precisely."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _AGES
 
 

@@ -1,7 +1,8 @@
-"""Training jobs: equal steps, checkpoints, and what a preemption leaves of them.
+"""Training jobs: equal steps, checkpoints, and restarts after a preemption.
 
-"All the files ... in the `outputs` and `logs` folders will be saved": the last complete checkpoint
-is where the next run goes on. "The re-started job will then append" to the metrics: steps repeat.
+A run continues from the last complete checkpoint: "All the files ... in the `outputs` and `logs`
+folders will be saved". Metrics of runs add up, so steps repeat: "The re-started job will then
+append" (hi-ml, Using Cheap Low Priority VMs).
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from mlctl.simulator.engine.state import (
     schedule,
 )
 
-_ROUNDING = 1e-9  # a step that ends with the node has ended
+_ROUNDING = 1e-9  # steps; a step that ends in this very second is complete
 
 
 def wanted_nodes(job: TrainingJob, most: int) -> int:
-    """All the nodes that the job runs on at once."""
+    """The number of nodes that the job runs on at once, at most `most`."""
     return min(job.spec.instance_count, most)
 
 
 def start(world: World, job: TrainingJob, taken: list[Node]) -> None:
-    """A run begins on these nodes: where the last complete checkpoint was, or at step 0."""
+    """Start a run on these nodes, from the last complete checkpoint or from step 0."""
     job.nodes = [node.number for node in taken]
     for node in taken:
         node.job = job.name
@@ -51,7 +52,7 @@ def _start_phase(world: World, job: TrainingJob, phase: TrainingPhase, seconds: 
 
 
 def _run_steps(world: World, job: TrainingJob) -> None:
-    """Go on to the next checkpoint, or to the end."""
+    """Run to the next checkpoint, or to the end."""
     every = job.spec.checkpoint_every
     to = (job.step // every + 1) * every if every else job.spec.steps
     job.target = min(to, job.spec.steps)
@@ -59,7 +60,7 @@ def _run_steps(world: World, job: TrainingJob) -> None:
 
 
 def phase_over(world: World, cluster: Cluster, job: TrainingJob) -> None:
-    """A phase is over."""
+    """Continue with the next phase of the job."""
     match job.phase:
         case TrainingPhase.RESTORE:
             _run_steps(world, job)
@@ -84,7 +85,7 @@ def _checkpoint_complete(world: World, job: TrainingJob) -> None:
 
 
 def _log_steps(world: World, job: TrainingJob, count: int) -> None:
-    """Append to the metrics; what an earlier run logged stays."""
+    """Append steps to the metrics; those of earlier runs stay."""
     if count:
         first = job.step + 1
         job.step += count
@@ -94,14 +95,14 @@ def _log_steps(world: World, job: TrainingJob, count: int) -> None:
 
 
 def step_at(job: TrainingJob, now: float) -> int:
-    """The last step that is done at a moment of the current phase."""
+    """The last step that is complete at a time within the current phase."""
     if job.phase is not TrainingPhase.STEPS:
         return job.step
     return min(job.step + int((now - job.phase_began) / job.spec.step_s + _ROUNDING), job.target)
 
 
 def node_lost(world: World, cluster: Cluster, job: TrainingJob, node: Node) -> None:
-    """The job stops with any of its nodes, unwarned: an unfinished checkpoint is void."""
+    """Interrupt the job: it loses one of its nodes, and an unfinished checkpoint with it."""
     _log_steps(world, job, step_at(job, world.now) - job.step)
     if job.phase is TrainingPhase.CHECKPOINT:
         job.partial_checkpoints.append(job.step)
@@ -113,7 +114,7 @@ def node_lost(world: World, cluster: Cluster, job: TrainingJob, node: Node) -> N
 
 
 def node_preempted(world: World, cluster: Cluster, job: TrainingJob) -> None:
-    """T5: the job waits for a node and is restarted, unless the user has to do that."""
+    """T5: the job is queued and restarted, or cancelled if the settings exclude a restart."""
     if not world.settings.training_auto_restart and job.ended is None:
         end(world, cluster, job, JobStatus.CANCELED, "a node was preempted: submit the job again")
 
@@ -129,7 +130,7 @@ def _release_nodes(world: World, cluster: Cluster, job: TrainingJob) -> None:
 def end(
     world: World, cluster: Cluster, job: TrainingJob, status: JobStatus, reason: str = ""
 ) -> None:
-    """Give the job its last status; its nodes are idle from now on."""
+    """Set the job's final status; its nodes become idle."""
     _log_steps(world, job, step_at(job, world.now) - job.step)
     job.status, job.reason, job.ended, job.phase = status, reason, world.now, TrainingPhase.WAITING
     job.epoch = world.new_epoch()
@@ -139,7 +140,7 @@ def end(
 
 
 def logged_steps(spec: TrainingSpec, stretches: list[StepRange]) -> list[tuple[float, int]]:
-    """The metrics as AzureML shows them: (when, step), in the order in which they were logged."""
+    """The metrics that AzureML shows, as (second, step), in the order in which they were logged."""
     return [
         (stretch.began + (step - stretch.first + 1) * spec.step_s, step)
         for stretch in stretches

@@ -1,4 +1,4 @@
-"""Node-seconds and cost by cluster, pool and job, as far as the meter has counted them."""
+"""Node-seconds and costs per cluster, pool and job, up to now."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mlctl.simulator.engine.state import Cluster, Pool, World
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a cluster, job or pool has used so far; a job's is part of its cluster's.
+    """Node-seconds used so far by a cluster, job or pool; a job's are part of its cluster's.
 
-    `cost` is None where the price is not known. `gone`: deleted, or a job that has ended.
+    `cost` is None if the price is unknown. `gone` means deleted, or for a job ended.
     """
 
     kind: str
@@ -26,7 +26,7 @@ class Usage:
 
 
 def usage(world: World) -> Iterator[Usage]:
-    """What everything has used: clusters and pools, those that are gone first, then jobs."""
+    """The usage of deleted clusters and pools, then of existing clusters, pools and jobs."""
     for bill in world.bills:
         due = cost(bill.node_s, bill.price)
         yield Usage(bill.kind, bill.name, bill.tier, bill.node_s, due, gone=True)
@@ -47,8 +47,8 @@ def usage(world: World) -> Iterator[Usage]:
 def job_node_seconds(world: World, job: AnyJob) -> float:
     """The node-seconds of a job: from its first node's allocation to its last node's idle time.
 
-    A node that was brought up for a job, or worked for it last, is on its account until another job
-    takes the node, it leaves, or its idle time is over.
+    A node that was allocated for a job, or that ran it last, is billed to it until another job
+    takes the node, the node leaves, or its idle time is over.
     """
     cluster = None if isinstance(job, PoolJob) else world.clusters.get(job.cluster_name)
     return job.billed_node_s + (
@@ -57,20 +57,20 @@ def job_node_seconds(world: World, job: AnyJob) -> float:
 
 
 def pool_vm_seconds(world: World, pool: Pool) -> float:
-    """The VM-seconds of a pool: from provisioned to deleted."""
+    """The VM-seconds of a pool, each VM from provisioned to deleted."""
     up = (world.now - vm.billed_from for vm in pool.vms.values() if vm.billed_until is not None)
     return pool.billed_s + sum(up)
 
 
 def cost(node_s: float, price: float | None) -> float | None:
-    """Node-seconds at a price per node-hour; None where there is no price."""
+    """The cost of node-seconds at a price per node-hour; None without a price."""
     return None if price is None else node_s / HOUR * price
 
 
-def _unbilled_s(world: World, cluster: Cluster, account: str | None) -> float:
-    """What nodes that still bill owe (to one account)."""
+def _unbilled_s(world: World, cluster: Cluster, payer: str | None) -> float:
+    """Node-seconds of billing nodes that are not booked yet (of one payer)."""
     return sum(
         world.now - node.billed_until
         for node in cluster.nodes.values()
-        if node.billed_until is not None and account in (None, node.payer)
+        if node.billed_until is not None and payer in (None, node.payer)
     )

@@ -1,4 +1,4 @@
-"""What the simulated cloud does not take: one sentence each, before anything has changed."""
+"""Checks commands before they change anything; each error is one sentence for people."""
 
 from __future__ import annotations
 
@@ -52,11 +52,10 @@ from mlctl.simulator.engine.state import World
 
 
 def check_command(world: World, command: Command) -> None:
-    """Return where the command can be carried out.
+    """Check that a command can be carried out now.
 
     Raises:
-        EngineError: it names something that is not there.
-        EngineError: it asks for something that cannot be.
+        EngineError: it names something that does not exist, or asks for what is not possible.
     """
     match command:
         case AddCluster(spec):
@@ -113,10 +112,10 @@ def _check_admin_command(world: World, command: Command) -> None:
             _check_number(duration, "the duration")
             if where is not None:
                 _check_exists(world.pools, "pool", where)
-        case SetSharedQueue(tenancy):
-            _check_number(tenancy.slots, "the number of jobs at once", 1)
-            _check_number(tenancy.arrivals, "the rate of arrivals")
-            _check_positive(tenancy.mean_s, "the mean duration")
+        case SetSharedQueue(settings):
+            _check_number(settings.slots, "the number of jobs at once", 1)
+            _check_number(settings.arrivals, "the rate of arrivals")
+            _check_positive(settings.mean_s, "the mean duration")
         case _:
             raise AssertionError(command)
 
@@ -173,12 +172,12 @@ def _check_batch(world: World, spec: BatchSpec) -> None:
         raise EngineError(f"{asked}, but cluster `{spec.cluster}` has at most {most} nodes")
 
 
-def _check_workload(load: BatchWork) -> None:
-    _check_number(load.per_file_s, "the time per file")
-    _check_number(load.per_mini_batch_s, "the time per mini-batch")
-    _check_number(load.cv, "the coefficient of variation")
-    _check_number(load.fail_probability, "the probability to fail", 0, 1)
-    for seconds in load.trace:
+def _check_workload(work: BatchWork) -> None:
+    _check_number(work.per_file_s, "the time per file")
+    _check_number(work.per_mini_batch_s, "the time per mini-batch")
+    _check_number(work.cv, "the coefficient of variation")
+    _check_number(work.fail_probability, "the probability to fail", 0, 1)
+    for seconds in work.trace:
         _check_number(seconds, "every service time of the trace")
 
 

@@ -1,4 +1,4 @@
-"""What can be seen of a simulated cloud: frozen values; looking changes nothing."""
+"""Read-only views of a simulated cloud, as frozen values."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from mlctl.simulator.engine.state import Cluster, NodeState, World
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """A node as `list-nodes` shows it; `birth` tells it from an earlier one of its number.
+    """A node as `az ml compute list-nodes` shows it; `serial` is unique, `number` is reused.
 
-    `waiting` says that an allocating or preempted node has no capacity yet.
+    `waiting`: it is allocating or preempted and has no capacity yet.
     """
 
     number: int
@@ -36,8 +36,8 @@ class NodeView:
 class NodeCounts:
     """A cluster's `nodeStateCounts`, `currentNodeCount`, `targetNodeCount` and `allocationState`.
 
-    What is still allocating is in no counter: that is the difference of current and target. A
-    locked cluster that should grow says so by `resizing`, with a target that does not move.
+    Allocating nodes are in no counter; they are the difference of target and current. A locked
+    cluster that should grow is `resizing` with a target that equals current.
     """
 
     idle: int
@@ -54,7 +54,7 @@ class NodeCounts:
 
 @dataclass(frozen=True, slots=True)
 class MiniBatchCounts:
-    """A batch job's; `attempts` counts every one that began, lost ones too."""
+    """A batch job's mini-batches; `attempts` counts all that were started, lost ones too."""
 
     total: int
     completed: int
@@ -66,10 +66,11 @@ class MiniBatchCounts:
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """A training job's steps: done in this run, and in the last complete checkpoint.
+    """A training job's steps: `step` is the last of this run, `saved` that of the last checkpoint.
 
-    `points` counts the metrics logged, with the steps that repeat; `metrics` are (second, step) in
-    the order in which they were logged; `partial` the steps of unfinished checkpoint files.
+    `metric_count` counts the logged metrics, repeated steps too; `metrics` are (second, step) in
+    the order in which they were logged; `partial_checkpoints` are the steps of unfinished
+    checkpoints.
     """
 
     steps: int
@@ -83,7 +84,7 @@ class TrainingProgress:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job as it stands. `cost` is None where the price is not known."""
+    """A job as it is now. `cost` is None if the price is unknown."""
 
     name: str
     status: JobStatus
@@ -102,18 +103,18 @@ class JobView:
 
     @property
     def makespan_s(self) -> float | None:
-        """From submitting to the end."""
+        """The seconds from submission to the end; None before that."""
         return None if self.ended is None else self.ended - self.submitted
 
     @property
     def warning(self) -> str | None:
-        """What the job's page says where a node was lost."""
+        """The preemption warning that the job's page shows; None if no node was preempted."""
         return PREEMPTION_WARNING if self.preempted_nodes else None
 
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    """A Batch Pool: its VMs, and who waits for one."""
+    """A Batch Pool: its VMs, and the jobs that wait."""
 
     name: str
     vms: int
@@ -123,7 +124,7 @@ class PoolView:
 
 
 def nodes(world: World, cluster: str) -> list[NodeView]:
-    """The nodes of a cluster by number; those still allocating too, which ARM does not list.
+    """The nodes of a cluster by number, including allocating ones, which ARM does not list.
 
     Raises:
         EngineError: there is no such cluster.
@@ -141,17 +142,17 @@ def nodes(world: World, cluster: str) -> list[NodeView]:
 
 
 def counts(world: World, cluster: str) -> NodeCounts:
-    """How many nodes a cluster has in each state.
+    """The number of a cluster's nodes in each state.
 
     Raises:
         EngineError: there is no such cluster.
     """
     here = _cluster(world, cluster)
-    of = [len(shelf) for shelf in here.nodes_by_state]
-    there = len(here.nodes) - of[NodeState.ALLOCATING]
-    sought = max(
+    of = [len(nodes) for nodes in here.nodes_by_state]
+    current = len(here.nodes) - of[NodeState.ALLOCATING]
+    wanted = max(
         autoscaling.target_nodes(world, here), autoscaling.current_nodes(here)
-    )  # until idle nodes begin to leave
+    )  # excess idle nodes count until they leave
     return NodeCounts(
         idle=of[NodeState.IDLE],
         running=of[NodeState.RUNNING],
@@ -159,15 +160,15 @@ def counts(world: World, cluster: str) -> NodeCounts:
         unusable=of[NodeState.UNUSABLE],
         leaving=of[NodeState.LEAVING],
         preempted=of[NodeState.PREEMPTED],
-        current=there,
-        target=there if here.locked else sought,
+        current=current,
+        target=current if here.locked else wanted,
         resizing=here.resizing,
         since=here.steady_since,
     )
 
 
 def job(world: World, name: str) -> JobView:
-    """A job as it stands.
+    """A job as it is now.
 
     Raises:
         EngineError: there is no such job.
@@ -186,7 +187,7 @@ def job(world: World, name: str) -> JobView:
 
 
 def pool(world: World, name: str) -> PoolView:
-    """A Batch Pool as it stands.
+    """A Batch Pool as it is now.
 
     Raises:
         EngineError: there is no such pool.

@@ -21,6 +21,7 @@ from mlctl.kinds.values import fingerprint
 from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, Transient
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state.store import Store
@@ -40,7 +41,7 @@ def behind(*answers: tuple[str, Response], **settings: Any) -> Azure:
 def troubled(fault: CallFault, **settings: Any) -> Azure:
     """A client of a cloud that has a fault."""
     store = Store(":memory:")
-    LocalBackend(store, SCOPE).add_fault(fault)
+    control.add_fault(LocalBackend(store, SCOPE).handle, fault)
     return azure(emulated(store, **settings))
 
 

@@ -8,6 +8,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.metrics import USUAL
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent
+from mlctl.simulator.control_plane import disruptions
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.engine.processes import LossScript
 from mlctl.workload import Workload
@@ -29,14 +30,14 @@ def lossy() -> Azure:
     local.put(Address("batch-endpoint", "heart-batch"), endpoint()).wait()
     named = {"compute": CPU.id(SCOPE), "model": {"assetId": MODEL.id(SCOPE)}}
     local.put(Address("batch-deployment", "blue", "heart-batch"), deployment(**named)).wait()
-    local.engine.configure({"allocation_s": 0, "preparation_s": 0})
-    local.engine.set_preemption((LossScript(((100.0, 0), (700.0, 1))),))
+    disruptions.configure(local.handle, {"allocation_s": 0, "preparation_s": 0})
+    disruptions.set_preemption(local.handle, (LossScript(((100.0, 0), (700.0, 1))),))
     long = {"retrySettings": {"timeout": "PT1H"}}
     asked = {"miniBatchSize": 1, "compute": {"instanceCount": 2}, **long}
     local.jobs.invoke(
         "heart-batch", "blue", asked, Workload(files=60, seconds_per_file=60), "default"
     )
-    local.advance(1800)
+    local.wait(1800)
     return azure(emulated(store))
 
 

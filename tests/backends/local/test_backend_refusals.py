@@ -7,6 +7,7 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 from mlctl.service_errors import NotFound, Transient
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state.settings import (
     CloudSettings,
     ImmutablePolicy,
@@ -55,7 +56,7 @@ def test_a_new_cluster_with_a_user_needs_a_password_or_a_key(local: LocalBackend
 
 def test_changed_immutables_can_be_set_to_be_ignored(local: LocalBackend) -> None:
     local.put(CPU, cluster()).wait()
-    local.configure(CloudSettings(immutable=ImmutablePolicy.IGNORE))
+    control.configure(local.handle, CloudSettings(immutable=ImmutablePolicy.IGNORE))
     local.put(CPU, cluster(3, "LowPriority")).wait()
     inner = live(local, CPU).body["properties"]["properties"]
     assert (inner["vmPriority"], inner["scaleSettings"]["maxNodeCount"]) == ("Dedicated", 3)
@@ -63,20 +64,20 @@ def test_changed_immutables_can_be_set_to_be_ignored(local: LocalBackend) -> Non
 
 def test_what_a_deployment_names_can_be_set_to_stay(local: LocalBackend) -> None:
     stage(local)
-    local.configure(CloudSettings(in_use=InUsePolicy.REFUSE))
+    control.configure(local.handle, CloudSettings(in_use=InUsePolicy.REFUSE))
     error = refused(local.delete, CPU)
     assert (error.code, "blue" in error.message) == ("ComputeInUse", True)
     assert refused(local.delete, MODEL).code == "ModelInUse"
-    local.configure(CloudSettings(in_use=InUsePolicy.ALLOW))
+    control.configure(local.handle, CloudSettings(in_use=InUsePolicy.ALLOW))
     local.delete(CPU).wait()
 
 
 def test_a_dependant_that_is_being_deleted_does_not_hold_anything(local: LocalBackend) -> None:
     stage(local)
-    local.configure(CloudSettings(in_use=InUsePolicy.REFUSE))
+    control.configure(local.handle, CloudSettings(in_use=InUsePolicy.REFUSE))
     local.delete(BLUE)
     local.delete(CPU)
-    local.settle()
+    control.finish_operations(local.handle)
     assert local.read([CPU, BLUE]) == {}
 
 
@@ -87,7 +88,7 @@ def test_a_retired_size_is_refused_with_its_date(local: LocalBackend) -> None:
 
 def test_a_size_younger_than_the_catalog_is_known_by_its_name(local: LocalBackend) -> None:
     local.put(CPU, cluster(2, vmSize="Standard_E16-4ads_v7")).wait()
-    used = {pool.name: pool.used for pool in local.pools()}
+    used = {pool.name: pool.used for pool in control.quotas(local.handle, local.location)}
     assert (used["standardEADSv7Family"], used["total"]) == (32, 32)
 
 
@@ -136,9 +137,11 @@ def test_a_cluster_may_shrink_though_the_quota_was_cut(local: LocalBackend) -> N
 def test_a_deleted_cluster_gives_its_cores_back_when_it_is_gone(local: LocalBackend) -> None:
     local.put(CPU, cluster(2)).wait()
     deleting = local.delete(CPU)
-    assert {pool.name: pool.used for pool in local.pools()}["total"] == 8
+    assert {pool.name: pool.used for pool in control.quotas(local.handle, local.location)}[
+        "total"
+    ] == 8
     deleting.wait()
-    assert {pool.used for pool in local.pools()} == {0}
+    assert {pool.used for pool in control.quotas(local.handle, local.location)} == {0}
 
 
 def test_quotas_are_of_a_region(local: LocalBackend) -> None:
@@ -203,7 +206,7 @@ def test_nothing_beneath_an_endpoint_may_be_in_motion_when_it_goes(local: LocalB
 
 def test_a_cluster_that_a_deployment_left_may_go(local: LocalBackend) -> None:
     stage(local)
-    local.configure(CloudSettings(in_use=InUsePolicy.REFUSE))
+    control.configure(local.handle, CloudSettings(in_use=InUsePolicy.REFUSE))
     local.put(OTHER, cluster()).wait()
     local.put(BLUE, deployment(compute=OTHER.id(SCOPE))).wait()
     local.delete(CPU).wait()
@@ -216,7 +219,7 @@ def test_what_is_going_cannot_be_named(local: LocalBackend) -> None:
     assert "blue" in str(
         refused(local.put, ENDPOINT, endpoint(defaults={"deploymentName": "blue"}))
     )
-    local.settle()
+    control.finish_operations(local.handle)
     local.delete(CPU)
     assert isinstance(refused(local.put, BLUE, deployment()), NotFound)
 
@@ -237,7 +240,7 @@ def test_free_properties_are_added_and_neither_altered_nor_removed(local: LocalB
 
 
 def test_altered_free_properties_stay_where_changes_are_ignored(local: LocalBackend) -> None:
-    local.configure(CloudSettings(immutable=ImmutablePolicy.IGNORE))
+    control.configure(local.handle, CloudSettings(immutable=ImmutablePolicy.IGNORE))
     local.put(ENDPOINT, endpoint(properties={"a": "1"})).wait()
     local.put(ENDPOINT, endpoint(properties={"a": "2", "azureml.onlineendpointid": "x"})).wait()
     assert inner(local, ENDPOINT)["a"] == "1"

@@ -12,6 +12,7 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.state.store import LocalStateError
 from tests.builders.paths import ROOT
@@ -59,12 +60,14 @@ def test_what_one_process_did_the_next_one_sees(tmp_path: Path) -> None:
     backend = LocalBackend(path, SCOPE)
     operation = backend.put(Address("model", "m", None, "1"), {"properties": {"modelUri": "u"}})
     backend.put(Address("batch-endpoint", "heart"), {"properties": {}})
-    backend.add_fault(CallFault(FaultKind.FAIL, "list", nth=5))
-    assert operation.id is None
+    control.add_fault(backend.handle, CallFault(FaultKind.FAIL, "list", nth=5))
+    assert operation.due is None
     backend.close()
     again = LocalBackend(path, SCOPE)
-    assert [str(one.address) for one in again.status().pending] == ["batch-endpoint/heart"]
-    assert (len(again.list("model")), again.faults()[0].seen) == (1, 1)
+    assert [str(one.address) for one in control.status(again.handle).pending] == [
+        "batch-endpoint/heart"
+    ]
+    assert (len(again.list("model")), control.status(again.handle).faults[0].seen) == (1, 1)
     again.close()
 
 

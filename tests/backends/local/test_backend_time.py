@@ -8,6 +8,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Live
 from mlctl.kinds.address import Address, Scope
 from mlctl.service_errors import Transient
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.state.settings import CloudSettings, Delays, InUsePolicy
 from tests.builders.simulated import (
@@ -28,40 +29,43 @@ def test_a_write_takes_its_time_and_reading_does_not_make_it_pass(local: LocalBa
     operation = local.put(CPU, cluster())
     assert [state(local, CPU) for _ in range(3)] == ["Creating"] * 3
     operation.wait()
-    assert (state(local, CPU), local.status().now) == ("Succeeded", 60.0)
+    assert (state(local, CPU), control.status(local.handle).now) == ("Succeeded", 60.0)
 
 
 def test_waits_at_once_share_the_time_that_passes(local: LocalBackend) -> None:
     operations = [local.put(Address("compute", f"cpu-{n}x"), cluster(0)) for n in range(10)]
     for operation in operations:
         operation.wait()
-    assert local.status().now == 60.0
+    assert control.status(local.handle).now == 60.0
 
 
 def test_letting_time_pass_ends_what_is_due_and_nothing_else(local: LocalBackend) -> None:
     local.put(CPU, cluster())
     local.put(ENDPOINT, endpoint())
-    local.advance(30)
+    local.wait(30)
     assert (state(local, CPU), state(local, ENDPOINT)) == ("Creating", "Succeeded")
 
 
 def test_settling_lets_everything_end(local: LocalBackend) -> None:
     local.put(CPU, cluster())
-    assert (local.settle(), local.settle()) == (60.0, 60.0)
-    assert local.status().pending == ()
+    assert (control.finish_operations(local.handle), control.finish_operations(local.handle)) == (
+        60.0,
+        60.0,
+    )
+    assert control.status(local.handle).pending == ()
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), 1e12])
 def test_time_neither_goes_back_nor_on_for_ever(local: LocalBackend, seconds: float) -> None:
     with pytest.raises(ValueError, match=r"time does not go back|the clock ends"):
-        local.advance(seconds)
-    assert local.status().now == 0
+        local.wait(seconds)
+    assert control.status(local.handle).now == 0
 
 
 def test_how_long_things_take_can_be_set(local: LocalBackend) -> None:
-    local.configure(CloudSettings(delays=Delays(compute_create=5)))
+    control.configure(local.handle, CloudSettings(delays=Delays(compute_create=5)))
     local.put(CPU, cluster()).wait()
-    assert local.status().now == 5
+    assert control.status(local.handle).now == 5
 
 
 def test_an_update_shows_as_updating(local: LocalBackend) -> None:
@@ -72,7 +76,7 @@ def test_an_update_shows_as_updating(local: LocalBackend) -> None:
 
 def test_a_resource_in_motion_asks_for_patience(local: LocalBackend) -> None:
     local.put(CPU, cluster())
-    local.advance(20)
+    local.wait(20)
     error = refused(local.put, CPU, cluster(3))
     assert isinstance(error, Transient)
     assert (error.status, error.retry_after) == (409, 40)
@@ -103,15 +107,6 @@ def test_a_deployment_waits_for_its_endpoint(local: LocalBackend) -> None:
     assert isinstance(error, Transient)
 
 
-def test_an_operation_is_found_by_its_id_and_by_no_other(local: LocalBackend) -> None:
-    operation = local.put(CPU, cluster())
-    running = local.operation(operation.id or "")
-    assert running is not None
-    assert (running.status, running.address, running.due) == ("InProgress", CPU, 60)
-    assert local.operation("00000000-0000-0000-0000-000000000001") is None
-    assert local.operation("nonsense") is None
-
-
 def test_putting_the_same_again_is_done_at_once(local: LocalBackend) -> None:
     local.put(CPU, cluster()).wait()
     before = live(local, CPU)
@@ -131,7 +126,7 @@ def test_a_workspace_is_made_by_its_first_write_and_keeps_its_spelling(
     local: LocalBackend,
 ) -> None:
     local.list("compute")
-    assert local.status().workspaces == ()
+    assert control.status(local.handle).workspaces == ()
     local.put(CPU, cluster()).wait()
     shouted = local.within(Scope("SUB", "RG", "WS"), "westus")
     assert (live(shouted, CPU).body["id"], shouted.location) == (CPU.id(SCOPE), "eastus")
@@ -146,10 +141,10 @@ def test_a_scope_that_no_id_can_hold_is_refused(local: LocalBackend) -> None:
 def test_a_reset_makes_everything_new(local: LocalBackend) -> None:
     stage(local)
     local.set_quota(dedicated=0)
-    local.add_fault(CallFault(FaultKind.FAIL))
-    local.configure(CloudSettings(in_use=InUsePolicy.REFUSE))
-    local.reset(7)
-    status = local.status()
+    control.add_fault(local.handle, CallFault(FaultKind.FAIL))
+    control.configure(local.handle, CloudSettings(in_use=InUsePolicy.REFUSE))
+    control.reset(local.handle, "7")
+    status = control.status(local.handle)
     assert (status.now, status.seed, status.settings) == (0, "7", CloudSettings())
     assert (status.workspaces, status.pending, status.faults) == ((), (), ())
     local.put(CPU, cluster()).wait()
@@ -157,7 +152,7 @@ def test_a_reset_makes_everything_new(local: LocalBackend) -> None:
 
 def test_one_seed_gives_one_history(local: LocalBackend) -> None:
     def history(seed: int) -> list[Live]:
-        local.reset(seed)
+        control.reset(local.handle, str(seed))
         stage(local)
         return [*local.list("compute"), *local.list("batch-deployment", "heart-batch")]
 
@@ -168,6 +163,6 @@ def test_one_seed_gives_one_history(local: LocalBackend) -> None:
 
 def test_an_operation_that_ended_long_ago_moves_no_clock(local: LocalBackend) -> None:
     first = local.put(CPU, cluster())
-    local.advance(500)
+    local.wait(500)
     first.wait()
-    assert local.status().now == 500
+    assert control.status(local.handle).now == 500

@@ -8,6 +8,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError
+from mlctl.simulator.control_plane import control, disruptions
 from mlctl.simulator.control_plane.locks import LockLevel
 from tests.builders.emulator import CLUSTER, GROUP, WS, World, world
 
@@ -65,7 +66,7 @@ def standing(here: World, path: str = CPU) -> list[Data]:
     """What a cluster says when it should have a node."""
     scale = {"maxNodeCount": 2, "minNodeCount": 1, "nodeIdleTimeBeforeScaleDown": "PT2M"}
     here.made(path, {**CLUSTER, "properties": {**SIZED, "properties": {"scaleSettings": scale}}})
-    clusters_of(here).advance(3600)
+    clusters_of(here).wait(3600)
     inner = here.get(path).data["properties"]["properties"]
     return [inner[name] for name in ("allocationState", "currentNodeCount", "targetNodeCount")]
 
@@ -87,10 +88,10 @@ def test_a_cluster_that_is_made_beneath_a_lock_gets_no_nodes() -> None:
 
 def test_two_locks_hold_until_both_have_gone() -> None:
     here = locked(GROUP, "CanNotDelete")
-    clusters_of(here).engine.lock([Address("compute", "cpu")], locked=True)
+    disruptions.lock(clusters_of(here).handle, [Address("compute", "cpu")], locked=True)
     here.ask("DELETE", f"{GROUP}{LOCKS}/keep")
     assert standing(here) == ["Resizing", 0, 0]
-    clusters_of(here).engine.lock([Address("compute", "cpu")], locked=False)
+    disruptions.lock(clusters_of(here).handle, [Address("compute", "cpu")], locked=False)
     assert standing(here) == ["Steady", 1, 1]
 
 
@@ -98,14 +99,14 @@ def test_a_lock_that_comes_while_a_cluster_is_made_holds_it() -> None:
     here = world()
     here.put(f"{WS}/computes/cpu", CLUSTER)
     here.put(f"{GROUP}{LOCKS}/keep", {"properties": {"level": "CanNotDelete"}})
-    clusters_of(here).settle()
+    control.finish_operations(clusters_of(here).handle)
     assert standing(here) == ["Resizing", 0, 0]
 
 
 def test_a_lock_that_was_set_beside_the_emulator_is_seen_by_its_callers() -> None:
     here = world()
     here.made(CPU, CLUSTER)
-    clusters_of(here).engine.lock([], locked=True)
+    disruptions.lock(clusters_of(here).handle, [], locked=True)
     assert here.get(f"{GROUP}{LOCKS}").names == ["local"]
     assert here.ask("DELETE", CPU).code == "ScopeLocked"
     assert here.ask("DELETE", f"{CPU}{LOCKS}/local").status == 200
@@ -114,11 +115,13 @@ def test_a_lock_that_was_set_beside_the_emulator_is_seen_by_its_callers() -> Non
 
 def test_a_lock_that_a_caller_set_holds_who_works_beside_the_emulator() -> None:
     here = locked(GROUP, "ReadOnly")
-    (lock,) = clusters_of(here).status().locks
+    (lock,) = control.status(clusters_of(here).handle).locks
     assert (lock.scope, lock.level) == (GROUP, LockLevel.READ_ONLY)
     with pytest.raises(ServiceError, match="cannot perform write"):
         clusters_of(here).put(Address("compute", "new"), CLUSTER)
-    assert clusters_of(here).engine.lock([], locked=False) == [Address("compute", "cpu")]
+    assert disruptions.lock(clusters_of(here).handle, [], locked=False) == [
+        Address("compute", "cpu")
+    ]
     assert here.put(CPU, CLUSTER).status == 200
 
 
@@ -157,5 +160,5 @@ def test_providers_and_tenants_are_there_for_who_looks_them_up() -> None:
 
 def test_a_cloud_made_new_has_no_lock_left() -> None:
     here = locked(GROUP, "CanNotDelete")
-    LocalBackend(here.store, Scope("sub", "rg", "ws")).reset()
+    control.reset(LocalBackend(here.store, Scope("sub", "rg", "ws")).handle, "0")
     assert here.get(f"{GROUP}{LOCKS}").data == {"value": []}

@@ -8,6 +8,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.emulator.http.messages import LOST
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
+from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.http_faults import HttpFault, HttpFaultKind
 from tests.builders.emulator import CLUSTER, WS, Answer, World, world
 
@@ -152,7 +153,7 @@ def test_what_is_no_fault_is_refused(fields: Data) -> None:
 def test_a_fault_ordered_beside_the_emulator_strikes_its_requests() -> None:
     here = world()
     local = LocalBackend(here.store, Scope("any", "other", "workspace"))
-    local.add_fault(HttpFault(HttpFaultKind.REFUSE, status=429, times=None))
+    control.add_fault(local.handle, HttpFault(HttpFaultKind.REFUSE, status=429, times=None))
     assert (here.get(CPU).status, here.get(FAULTS).data["value"][0]["seen"]) == (429, 1)
-    local.clear_faults()
+    control.clear_faults(local.handle)
     assert here.get(CPU).status == 404

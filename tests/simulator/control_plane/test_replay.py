@@ -21,7 +21,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.jobs import Job
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent, ServiceError
-from mlctl.simulator.control_plane import replay
+from mlctl.simulator.control_plane import billing, control, disruptions, replay
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.engine.commands import Preempt
 from mlctl.simulator.engine.processes import LossScript, Poisson
@@ -52,7 +52,7 @@ def cloud(path: Path | str = ":memory:", tier: str = "LowPriority") -> LocalBack
     local.put(MODEL, model()).wait()
     local.put(ENDPOINT, endpoint()).wait()
     local.put(BLUE, deployment(retrySettings={"timeout": "PT1H"})).wait()
-    local.engine.configure(AT_ONCE)
+    disruptions.configure(local.handle, AT_ONCE)
     return local
 
 
@@ -76,12 +76,12 @@ def told(local: LocalBackend, job: Job) -> Counter[str]:
 def test_looking_often_changes_nothing() -> None:
     watched, left = cloud(), cloud()
     for local in (watched, left):
-        local.engine.set_preemption((Poisson(3.0),))
+        disruptions.set_preemption(local.handle, (Poisson(3.0),))
     jobs = [submitted(watched), submitted(left)]
     for _ in range(40):
-        watched.advance(17.5)
+        watched.wait(17.5)
         watched.nodes(CPU)
-    left.advance(40 * 17.5)
+    left.wait(40 * 17.5)
     shown = [
         local.jobs.show(job.name).body for local, job in zip((watched, left), jobs, strict=True)
     ]
@@ -91,9 +91,9 @@ def test_looking_often_changes_nothing() -> None:
 def test_a_job_goes_on_in_another_process(tmp_path: Path) -> None:
     first, whole = cloud(tmp_path / "a.db"), cloud()
     for local in (first, whole):
-        local.engine.set_preemption((Poisson(3.0),))
+        disruptions.set_preemption(local.handle, (Poisson(3.0),))
     job, other = submitted(first), submitted(whole)
-    first.advance(500)
+    first.wait(500)
     first.close()
     assert ended(LocalBackend(tmp_path / "a.db", SCOPE), job) == ended(whole, other)
 
@@ -105,10 +105,10 @@ def test_a_checkpoint_is_as_good_as_the_whole_story(
     monkeypatch.setattr(replay, "_FAR", 10)
     local = cloud(tmp_path / "a.db")
     for one in (whole, local):
-        one.engine.set_preemption((Poisson(3.0),))
+        disruptions.set_preemption(one.handle, (Poisson(3.0),))
     job, other = submitted(local), submitted(whole)
     for _ in range(20):
-        local.advance(50)
+        local.wait(50)
         local.nodes(CPU)
         local.close()
         local = LocalBackend(tmp_path / "a.db", SCOPE)
@@ -124,7 +124,7 @@ def test_two_processes_share_one_cloud(tmp_path: Path) -> None:
     there = LocalBackend(tmp_path / "a.db", SCOPE)
     job = submitted(here)
     assert there.jobs.show(job.name).status == "Running"
-    there.advance(250)
+    there.wait(250)
     assert here.jobs.show(job.name).body["properties"]["run"]["mini_batches"]["completed"] == 4
     second = submitted(there)
     assert [one.name for one in here.jobs.list()] == [second.name, job.name]
@@ -134,8 +134,8 @@ def test_a_cloud_that_another_process_made_anew_is_new(tmp_path: Path) -> None:
     here = cloud(tmp_path / "a.db")
     job = submitted(here)
     assert len(here.nodes(CPU)) == 2
-    LocalBackend(tmp_path / "a.db", SCOPE).reset()
-    cloud(tmp_path / "a.db").advance(1000)
+    control.reset(LocalBackend(tmp_path / "a.db", SCOPE).handle, "0")
+    cloud(tmp_path / "a.db").wait(1000)
     with pytest.raises(NotFound):
         here.jobs.show(job.name)
     assert here.nodes(CPU) == []
@@ -143,12 +143,12 @@ def test_a_cloud_that_another_process_made_anew_is_new(tmp_path: Path) -> None:
 
 def test_the_story_that_is_told_again_is_the_one_that_happened() -> None:
     local = cloud()
-    local.engine.set_preemption((Poisson(5.0),))
-    local.engine.configure({"cancel_when_preempted": "false"})
+    disruptions.set_preemption(local.handle, (Poisson(5.0),))
+    disruptions.configure(local.handle, {"cancel_when_preempted": "false"})
     job = submitted(local, files=40)
     for at in range(5):
-        local.advance(100.0)
-        local.engine.configure({"replacement_s": 10 * at})
+        local.wait(100.0)
+        disruptions.configure(local.handle, {"replacement_s": 10 * at})
     run = ended(local, job)
     events = told(local, job)
     assert run["preempted_nodes"] == events["PREEMPT"] > 3
@@ -158,7 +158,7 @@ def test_the_story_that_is_told_again_is_the_one_that_happened() -> None:
 
 def test_what_is_streamed_is_what_is_told_again() -> None:
     local = cloud()
-    local.engine.set_preemption((Poisson(5.0),))
+    disruptions.set_preemption(local.handle, (Poisson(5.0),))
     job = submitted(local)
     streamed = Counter(
         event.event
@@ -173,7 +173,7 @@ def test_a_command_that_is_refused_changes_nothing() -> None:
     job = submitted(local)
     before = local.jobs.show(job.name).body
     with pytest.raises(Permanent):
-        local.engine.set_preemption((Poisson(-1.0),))
+        disruptions.set_preemption(local.handle, (Poisson(-1.0),))
     with pytest.raises(Permanent):
         local.jobs.invoke("heart-batch", "blue", {"name": job.name}, Workload(files=1), "default")
     assert local.jobs.show(job.name).body == before
@@ -181,7 +181,7 @@ def test_a_command_that_is_refused_changes_nothing() -> None:
 
 
 def _preempt_and_fail(local: LocalBackend) -> None:
-    with replay.transaction(local._place.store) as it:
+    with replay.transaction(local.handle.store) as it:
         replay.command(it, Preempt("1/cpu-cluster"))
         raise ZeroDivisionError
 
@@ -204,20 +204,20 @@ def test_waiting_leads_past_what_was_ordered_for_later() -> None:
 
 def test_an_operation_that_fails_moves_no_nodes() -> None:
     local = cloud(tier="Dedicated")
-    local.add_fault(CallFault(FaultKind.FAIL_OPERATION, "put", "compute/*"))
+    control.add_fault(local.handle, CallFault(FaultKind.FAIL_OPERATION, "put", "compute/*"))
     local.put(CPU, cluster(1))
-    local.settle()
+    control.finish_operations(local.handle)
     assert ended(local, submitted(local, files=2))["makespan_s"] == 100
 
 
 def test_a_cluster_that_was_not_made_has_no_nodes() -> None:
     local = LocalBackend(":memory:", SCOPE)
-    local.add_fault(CallFault(FaultKind.FAIL_OPERATION, "put", "compute/*"))
+    control.add_fault(local.handle, CallFault(FaultKind.FAIL_OPERATION, "put", "compute/*"))
     local.put(CPU, cluster(2, least=2))
-    local.advance(1000)
+    local.wait(1000)
     assert local.nodes(CPU) == []
     local.put(CPU, cluster(2, least=2)).wait()
-    local.advance(1000)
+    local.wait(1000)
     assert len(local.nodes(CPU)) == 2
 
 
@@ -253,7 +253,7 @@ def test_a_file_of_the_first_version_goes_on(tmp_path: Path) -> None:
     older.execute("PRAGMA user_version = 1")
     older.close()
     newer = LocalBackend(tmp_path / "a.db", SCOPE)
-    newer.engine.configure(AT_ONCE)
+    disruptions.configure(newer.handle, AT_ONCE)
     assert ended(newer, submitted(newer))["makespan_s"] == 1000
 
 
@@ -268,10 +268,10 @@ def test_a_lock_of_the_second_version_is_kept(tmp_path: Path) -> None:
     older.execute("PRAGMA user_version = 2")
     older.close()
     newer = LocalBackend(tmp_path / "a.db", SCOPE)
-    assert [lock.scope for lock in newer.status().locks] == [CPU.id(SCOPE)]
+    assert [lock.scope for lock in control.status(newer.handle).locks] == [CPU.id(SCOPE)]
     with pytest.raises(ServiceError, match="ScopeLocked"):
         newer.delete(CPU)
-    assert newer.engine.lock([CPU], locked=False) == [CPU]
+    assert disruptions.lock(newer.handle, [CPU], locked=False) == [CPU]
     newer.delete(CPU).wait()
 
 
@@ -282,7 +282,11 @@ def test_clusters_of_one_name_in_two_workspaces_are_two() -> None:
     far.put(Address("compute", "more"), cluster(1)).wait()
     submitted(local)
     assert [inner(one)["currentNodeCount"] for one in (local, far)] == [2, 1]
-    assert [one.name for one in far.engine.used(0.2)] == ["cpu-cluster", "more", ""]
+    assert [one.name for one in billing.of_workspace(far.handle, 0.2)] == [
+        "cpu-cluster",
+        "more",
+        "",
+    ]
 
 
 STEPS = st.lists(
@@ -304,7 +308,7 @@ def played(local: LocalBackend, steps: list[tuple[str, Any]], path: Path | None)
     for what, value in steps:
         match what:
             case "advance":
-                local.advance(value)
+                local.wait(value)
             case "look" if path:
                 local.nodes(CPU)
             case "reopen" if path:
@@ -313,15 +317,15 @@ def played(local: LocalBackend, steps: list[tuple[str, Any]], path: Path | None)
             case "submit":
                 submitted(local, files=value)
             case "preemption":
-                local.engine.set_preemption((Poisson(value),))
+                disruptions.set_preemption(local.handle, (Poisson(value),))
             case "resize":
                 local.put(CPU, cluster(value, "LowPriority")).wait()
             case "replacement":
-                local.engine.configure({"replacement_s": value})
+                disruptions.configure(local.handle, {"replacement_s": value})
             case _:
                 pass
     seen = [job.body for job in local.jobs.list()]
-    nodes, used = local.nodes(CPU), local.engine.used(0.2)
+    nodes, used = local.nodes(CPU), billing.of_workspace(local.handle, 0.2)
     local.close()
     return [seen, nodes, used]
 
@@ -339,7 +343,7 @@ def test_a_wait_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     path, whole = tmp_path / "a.db", cloud()
     local = cloud(path)
     for one in (local, whole):
-        one.engine.set_preemption((LossScript(((150.0, 0), (350.0, 1))),))
+        disruptions.set_preemption(one.handle, (LossScript(((150.0, 0), (350.0, 1))),))
     job, other = (
         submitted(local, files=4000, seconds=1.0),
         submitted(whole, files=4000, seconds=1.0),

@@ -8,6 +8,8 @@ from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane.state.context import Catalog
 from mlctl.simulator.control_plane.state.store import Store
 
+DEFAULT_LOCATION = "eastus"  # the region of workspaces that are created by their first write
+
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceHandle:
