@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from threading import Lock
 
-from mlctl import catalog
 from mlctl.emulator import routes
 from mlctl.emulator.arm import authorization, faults
 from mlctl.emulator.http.messages import Request, Response, refusal
@@ -102,7 +101,7 @@ class Emulator:
 
     @property
     def _home(self) -> WorkspaceHandle:
-        return WorkspaceHandle(self._store, self._settings.home, DEFAULT_LOCATION, catalog)
+        return WorkspaceHandle(self._store, self._settings.home, DEFAULT_LOCATION)
 
 
 def _internal(message: str) -> ServiceError:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlctl import catalog as public
+from mlctl import catalog
 from mlctl.backends.ports.backend import Live, Node, Operation, Usage
 from mlctl.catalog import Size, limits
 from mlctl.kinds.address import Address, Scope
@@ -16,7 +16,7 @@ from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control, service
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.state import rows
-from mlctl.simulator.control_plane.state.context import Catalog, StoredResource
+from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
@@ -68,7 +68,6 @@ class LocalBackend:
         scope: Scope,
         *,
         location: str = DEFAULT_LOCATION,
-        catalog: Catalog = public,
     ) -> None:
         """The workspace `scope` of the cloud at `path` (`:memory:`: a new one of its own).
 
@@ -79,12 +78,11 @@ class LocalBackend:
         """
         store = path if isinstance(path, Store) else Store(path)
         self.scope = scope
-        self.handle = WorkspaceHandle(store, scope, location, catalog)
+        self.handle = WorkspaceHandle(store, scope, location)
 
     def within(self, scope: Scope, location: str = DEFAULT_LOCATION) -> LocalBackend:
         """Another workspace of the same cloud, on the same connection."""
-        store, catalog = self.handle.store, self.handle.catalog
-        return LocalBackend(store, scope, location=location, catalog=catalog)
+        return LocalBackend(self.handle.store, scope, location=location)
 
     @property
     def location(self) -> str:
@@ -145,11 +143,11 @@ class LocalBackend:
             if pool.name not in limits.UNPUBLISHED
         ]
         new = sorted(set(families) - {one.family for one in known} - {*quota.DEFAULTS})
-        return known + [Usage(one, 0, quota.default(one, self.handle.catalog)) for one in new]
+        return known + [Usage(one, 0, quota.default(one)) for one in new]
 
     def sizes(self, location: str) -> builtins.list[Size]:  # noqa: ARG002 - all regions are alike
         """The sizes of the catalogue."""
-        return [*public.sizes().values()]
+        return [*catalog.sizes().values()]
 
     def checkup(self, now: float) -> Iterator[Check]:  # noqa: ARG002 - its own clock is always right
         """Look at the state and the locks."""

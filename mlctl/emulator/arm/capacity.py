@@ -29,7 +29,7 @@ def usages(call: Call) -> Response:
     home = call.settings.home
     scope = Scope(call.names["subscription"], home.resource_group, home.workspace)
     location = part.region_name(call.names["location"])
-    pools = control.quotas(WorkspaceHandle(call.store, scope, location, catalog), location)
+    pools = control.quotas(WorkspaceHandle(call.store, scope, location), location)
     return reply({"value": [_usage(call, each) for each in pools if each.name != quota.ENDPOINTS]})
 
 

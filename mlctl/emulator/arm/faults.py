@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from mlctl import catalog
 from mlctl.emulator.http.messages import LOST, HttpError, Request, Response, reply
 from mlctl.emulator.requests.call import Call
 from mlctl.service_errors import Permanent
@@ -85,7 +84,7 @@ def clear(call: Call) -> Response:
 
 
 def _place(call: Call) -> WorkspaceHandle:
-    return WorkspaceHandle(call.store, call.settings.home, DEFAULT_LOCATION, catalog)
+    return WorkspaceHandle(call.store, call.settings.home, DEFAULT_LOCATION)
 
 
 def _retry(fault: HttpFault, now: float) -> dict[str, str]:

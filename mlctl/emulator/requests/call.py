@@ -8,7 +8,6 @@ from functools import cached_property
 from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
 
-from mlctl import catalog
 from mlctl.emulator.http import bodies
 from mlctl.emulator.http.messages import Request, missing
 from mlctl.emulator.requests.blob_store import Shelf
@@ -64,7 +63,7 @@ class Call:
     @property
     def place(self) -> WorkspaceHandle:
         """Where the cloud's verbs work."""
-        return WorkspaceHandle(self.store, self.world.scope, self.world.location, catalog)
+        return WorkspaceHandle(self.store, self.world.scope, self.world.location)
 
     @property
     def address(self) -> Address:

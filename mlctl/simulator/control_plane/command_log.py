@@ -14,7 +14,6 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources.vm_sizes import find_size
-from mlctl.simulator.control_plane.state.context import Catalog
 
 CommandData = Mapping[str, Data]
 
@@ -49,7 +48,7 @@ def is_active(db: Connection) -> bool:
 
 
 def create_command(
-    workspace: int, address: Address, body: Mapping[str, Data], catalog: Catalog
+    workspace: int, address: Address, body: Mapping[str, Data]
 ) -> CommandData | None:
     """The order to have a cluster or pool as its body says; None for other kinds.
 
@@ -58,7 +57,7 @@ def create_command(
     name = engine_name(workspace, address.name)
     match address.kind:
         case "compute":
-            return _cluster(name, body, catalog)
+            return _cluster(name, body)
         case "batch-pool":
             spec = {"is": "PoolSpec", "name": name, "vms": body["properties"]["vmCount"]}
             return {"is": "AddPool", "spec": spec}
@@ -98,10 +97,10 @@ def is_shrinking(order: CommandData, before: CommandData | None) -> bool:
     return vms < had
 
 
-def _cluster(name: str, body: Mapping[str, Data], catalog: Catalog) -> CommandData:
+def _cluster(name: str, body: Mapping[str, Data]) -> CommandData:
     """`price` is that of a dedicated node."""
     inner = body["properties"]["properties"]
-    scale, size = inner["scaleSettings"], find_size(catalog, inner["vmSize"])
+    scale, size = inner["scaleSettings"], find_size(inner["vmSize"])
     spec = {
         "name": name,
         "tier": "low_priority" if inner["vmPriority"] == "LowPriority" else "dedicated",

@@ -127,12 +127,12 @@ def quotas(place: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]:
     families: set[str] = set()
     if location != quota.EVERYWHERE:
         general = (quota.LOW_PRIORITY, quota.TOTAL, quota.COMPUTES, quota.ENDPOINTS)
-        families = {*quota.families(place.catalog), *used, *caps} - {*quota.DEFAULTS}
+        families = {*quota.families(), *used, *caps} - {*quota.DEFAULTS}
     return tuple(
         QuotaStatus(
             name,
             used.get(name, 0),
-            caps.get(name, quota.default(name, place.catalog)),
+            caps.get(name, quota.default(name)),
             name in caps,
         )
         for name in (*general, *sorted(families, key=str.casefold))

@@ -83,7 +83,7 @@ def preempt(place: WorkspaceHandle, cluster: Address, count: int | None) -> int:
     """
     with _commanding(place) as (it, world):
         there = require_resource(it.db, world, cluster)
-        batch_jobs.ensure_in_engine(it, place, world, there)
+        batch_jobs.ensure_in_engine(it, world, there)
         name = command_log.engine_name(world.workspace, there.address.name)
         nodes = it.world.clusters[name].nodes
         up = sorted(number for number, node in nodes.items() if node.state in UP_STATES)

@@ -57,7 +57,7 @@ def of_cluster(
     step = _step(world.now - start) if interval is None else interval
     if not step > 0:
         raise bad(f"The interval must be longer than nothing, not {step:g} s.")
-    size = find_size(place.catalog, found.body["properties"]["properties"]["vmSize"])
+    size = find_size(found.body["properties"]["properties"]["vmSize"])
     opens = floor(start / step) * step
     return [
         MetricSeries(full, step, tuple(each.in_cores(cores if is_cores else 1) for each in buckets))

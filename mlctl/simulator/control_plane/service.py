@@ -34,7 +34,7 @@ from mlctl.simulator.control_plane.resources.operations import (
     OperationKind,
 )
 from mlctl.simulator.control_plane.state import quota_usage, rows
-from mlctl.simulator.control_plane.state.context import Catalog, RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad, missing
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
@@ -108,7 +108,7 @@ def put(place: WorkspaceHandle, address: Address, body: Mapping[str, Data]) -> i
     """
     struck = _struck(place, "put", [address])
     with place.store.change() as db:
-        turn = _Turn(db, place.catalog, _made(db, place, struck), struck)
+        turn = _Turn(db, _made(db, place, struck), struck)
         old = _exact(turn, address)
         address = old.address if old else address
         locks.check(db, address.id(turn.world.scope), locks.LockedAction.WRITE)
@@ -132,7 +132,7 @@ def delete(place: WorkspaceHandle, address: Address) -> int | None:
     struck = _struck(place, "delete", [address])
     with place.store.change() as db:
         world = rows.workspace_state(db, place.scope, place.location)
-        turn = _Turn(db, place.catalog, world, struck)
+        turn = _Turn(db, world, struck)
         old = _exact(turn, address)
         if old is None:
             raise missing(address)
@@ -224,7 +224,6 @@ class _Turn:
     """One write: its transaction, the world as it found it, and the faults that strike it."""
 
     db: Connection
-    catalog: Catalog
     world: WorkspaceState
     struck: tuple[CallFault, ...]
 
@@ -266,7 +265,7 @@ def _judged(
 
     ask = RequestContext(
         *(world.scope, world.location, world.now, world.seed),
-        *(world.settings, turn.catalog, find),
+        *(world.settings, find),
     )
     match address.kind:
         case "compute":
@@ -287,9 +286,9 @@ def _write(
     db, world = turn.db, turn.world
     if old is None:
         refuse_taken(db, world, address, str(new.get("location", world.location)))
-    wanted = quota.claims(address, new, turn.catalog)
+    wanted = quota.claims(address, new)
     held = quota_usage.claims_of(db, old.id) if old else {}
-    excess = excess_of(db, world, turn.catalog, wanted, held)
+    excess = excess_of(db, world, wanted, held)
     if excess:
         raise excess.error(new)
     batch_pools.refuse_crowded(db, world, address, new, old)
@@ -318,8 +317,8 @@ def _order(
 ) -> None:
     """Let nodes follow a write, unless its operation will fail or it is not about nodes."""
     there = turn.world.workspace
-    wanted = command_log.create_command(there, address, new, turn.catalog)
-    had = command_log.create_command(there, address, old.body, turn.catalog) if old else None
+    wanted = command_log.create_command(there, address, new)
+    had = command_log.create_command(there, address, old.body) if old else None
     if wanted is None or _failure(turn.struck):
         return
     if wanted != had or (old is not None and old.state != "Succeeded"):

@@ -55,7 +55,7 @@ def invoke(place: WorkspaceHandle, wanted: Invocation) -> JobRecord:
         world = ensure_workspace(it.db, place)
         deployment = _deployment(it, world, wanted)
         cluster = records.require_resource(it.db, world, _compute(deployment, world))
-        ensure_in_engine(it, place, world, cluster)
+        ensure_in_engine(it, world, cluster)
         name = str(wanted.body.get("name") or records.new_name(it.db, world, "batchjob"))
         spec = BatchSpec(
             command_log.engine_name(world.workspace, name),
@@ -70,14 +70,11 @@ def invoke(place: WorkspaceHandle, wanted: Invocation) -> JobRecord:
 
 def ensure_in_engine(
     it: replay.EngineTransaction,
-    place: WorkspaceHandle,
     world: WorkspaceState,
     cluster: StoredResource,
 ) -> None:
     """Have a cluster or pool in the engine that was made before the engine had any."""
-    wanted = command_log.create_command(
-        world.workspace, cluster.address, cluster.body, place.catalog
-    )
+    wanted = command_log.create_command(world.workspace, cluster.address, cluster.body)
     name = command_log.engine_name(world.workspace, cluster.address.name)
     there = it.world.pools if cluster.address.kind == "batch-pool" else it.world.clusters
     if wanted is not None and name not in there:

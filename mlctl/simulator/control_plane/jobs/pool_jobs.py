@@ -26,7 +26,7 @@ def submit(
         there, note = None, {}
         if pool is not None:
             found = records.require_resource(it.db, world, Address("batch-pool", pool))
-            batch_jobs.ensure_in_engine(it, place, world, found)
+            batch_jobs.ensure_in_engine(it, world, found)
             there = command_log.engine_name(world.workspace, found.address.name)
             note = {"poolName": found.address.name}
         row = JobRow(name, "Pool", None, None, world.now, note)

@@ -21,7 +21,6 @@ from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.service import ensure_workspace
-from mlctl.simulator.control_plane.state.context import Catalog
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
@@ -60,7 +59,7 @@ def create(place: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
         world = ensure_workspace(it.db, place)
         name = asked.name or records.new_name(it.db, world, "job")
         _check_environment(it, world, asked.properties)
-        spec = _spec(it, place, world, command_log.engine_name(world.workspace, name), asked)
+        spec = _spec(it, world, command_log.engine_name(world.workspace, name), asked)
         note = {key: held for key, held in asked.properties.items() if key != "status"}
         note.setdefault("displayName", name)
         note["checkpointEvery"] = spec.checkpoint_every
@@ -79,7 +78,6 @@ def _check_environment(
 
 def _spec(
     it: replay.EngineTransaction,
-    place: WorkspaceHandle,
     world: WorkspaceState,
     name: str,
     asked: TrainingRequest,
@@ -91,10 +89,10 @@ def _spec(
     address = _compute(world, properties)
     own, cluster = None, ""
     if address is None:
-        own = _serverless(name, properties, world, place.catalog)
+        own = _serverless(name, properties, world)
     else:
         found = records.require_resource(it.db, world, address)
-        batch_jobs.ensure_in_engine(it, place, world, found)
+        batch_jobs.ensure_in_engine(it, world, found)
         cluster = command_log.engine_name(world.workspace, found.address.name)
     return TrainingSpec(
         name,
@@ -121,13 +119,11 @@ def _compute(world: WorkspaceState, properties: Mapping[str, Data]) -> Address |
     return named.address
 
 
-def _serverless(
-    name: str, properties: Mapping[str, Data], world: WorkspaceState, catalog: Catalog
-) -> ClusterSpec:
+def _serverless(name: str, properties: Mapping[str, Data], world: WorkspaceState) -> ClusterSpec:
     """The nodes that a serverless job gets, for itself alone."""
     spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
     wanted = str(part.section(properties, "resources").get("instanceType") or _USUAL_SIZE)
-    size = find_size(catalog, wanted)
+    size = find_size(wanted)
     if size is None:
         raise bad(f"The specified VM size {wanted} is not available.", "InvalidVMSize")
     price = size.usd_per_hour

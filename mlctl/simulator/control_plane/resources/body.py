@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from mlctl import pointer
+from mlctl import catalog, pointer
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, Pointer
@@ -168,7 +168,7 @@ def normalize_location(ask: RequestContext, top: dict[str, Data], default: str) 
         ServiceError: there is no such region.
     """
     top["location"] = region_name(top.get("location") or default)
-    if top["location"] not in ask.catalog.regions() and top["location"] != ask.location:
+    if top["location"] not in catalog.regions() and top["location"] != ask.location:
         raise bad(
             f"The provided location `{top['location']}` is not available for resource type "
             f"`{PROVIDER}/workspaces`.",

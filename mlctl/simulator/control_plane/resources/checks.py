@@ -13,7 +13,7 @@ from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.quota import Excess
 from mlctl.simulator.control_plane.state import quota_usage, rows
-from mlctl.simulator.control_plane.state.context import Catalog, StoredResource
+from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import busy, conflict
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import InUsePolicy
@@ -53,7 +53,6 @@ def refuse_taken(db: Connection, world: WorkspaceState, address: Address, region
 def excess_of(
     db: Connection,
     world: WorkspaceState,
-    catalog: Catalog,
     wanted: Mapping[tuple[str, str], int],
     held: Mapping[str, int],
 ) -> Excess | None:
@@ -62,7 +61,7 @@ def excess_of(
         mine = held.get(pool, 0)
         if asked > mine:
             used, cap = quota_usage.usage_and_limit(db, world.scope.subscription, region, pool)
-            limit = quota.default(pool, catalog) if cap is None else cap
+            limit = quota.default(pool) if cap is None else cap
             if used - mine + asked > limit:
                 return Excess(pool, region, limit, used - mine, asked)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from mlctl import catalog
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
@@ -185,11 +186,11 @@ def _add_own(
 
 
 def _check_size(ask: RequestContext, text: str) -> None:
-    retired = ask.catalog.retirement(text)
+    retired = catalog.retirement(text)
     if retired and retired.date <= clock.today(ask.now):
         raise bad(
             f"VM size {text} is not supported: it was retired on {retired.date.isoformat()}.",
             "VMSizeNotSupported",
         )
-    if find_size(ask.catalog, text) is None:
+    if find_size(text) is None:
         raise bad(f"The specified VM size {text} is not available in this region.", "InvalidVMSize")

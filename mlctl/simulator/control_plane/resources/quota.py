@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
+from mlctl import catalog
 from mlctl.catalog import limits
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.simulator.control_plane.resources.vm_sizes import find_size
-from mlctl.simulator.control_plane.state.context import Catalog
 
 LOW_PRIORITY, TOTAL, COMPUTES = "low_priority", "total", "computes"
 ENDPOINTS, DEPLOYMENTS = "endpoints", "deployments"
@@ -35,22 +35,20 @@ FAMILY_DEFAULT, GPU_FAMILY_DEFAULT = 100, 0
 EVERYWHERE = limits.EVERYWHERE
 
 
-def default(pool: str, catalog: Catalog) -> int:
+def default(pool: str) -> int:
     """The limit of a pool that nobody set."""
     if pool in DEFAULTS:
         return DEFAULTS[pool]
-    return GPU_FAMILY_DEFAULT if families(catalog).get(pool) else FAMILY_DEFAULT
+    return GPU_FAMILY_DEFAULT if families().get(pool) else FAMILY_DEFAULT
 
 
-@lru_cache(maxsize=4)
-def families(catalog: Catalog) -> Mapping[str, bool]:
+@cache
+def families() -> Mapping[str, bool]:
     """VM family -> whether it has GPUs."""
     return {size.family: size.gpus > 0 for size in catalog.sizes().values()}
 
 
-def claims(
-    address: Address, body: Mapping[str, Data], catalog: Catalog
-) -> dict[tuple[str, str], int]:
+def claims(address: Address, body: Mapping[str, Data]) -> dict[tuple[str, str], int]:
     """(region, pool) -> what a resource takes of it."""
     match address.kind:
         case "batch-endpoint":
@@ -60,14 +58,14 @@ def claims(
         case "batch-pool":
             return {(EVERYWHERE, BATCH_POOLS): 1}
         case "compute":
-            return _cores(body, catalog)
+            return _cores(body)
         case _:
             return {}
 
 
-def _cores(body: Mapping[str, Data], catalog: Catalog) -> dict[tuple[str, str], int]:
+def _cores(body: Mapping[str, Data]) -> dict[tuple[str, str], int]:
     region, inner = body["location"], body["properties"]["properties"]
-    size = find_size(catalog, inner["vmSize"])
+    size = find_size(inner["vmSize"])
     cores = inner["scaleSettings"]["maxNodeCount"] * (size.vcpus if size else 0)
     if inner["vmPriority"] == "LowPriority":
         return {(region, COMPUTES): 1, (region, LOW_PRIORITY): cores}

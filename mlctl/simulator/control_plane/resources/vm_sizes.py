@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from mlctl.simulator.control_plane.state.context import Catalog, Size
+from mlctl import catalog
 
 # learn.microsoft.com/azure/virtual-machines/vm-naming-conventions: family, vCPUs (with a hyphen the
 # constrained ones), features, accelerator, version. It holds from version 2 or 3 on, by series.
@@ -26,7 +27,10 @@ class ParsedSize:
     usd_per_hour: float | None = None
 
 
-def find_size(catalog: Catalog, text: str) -> Size | None:
+VmSize: TypeAlias = catalog.Size | ParsedSize
+
+
+def find_size(text: str) -> VmSize | None:
     """The size called `text`, in any case; catalogs age, so Azure's naming convention helps out."""
     known = catalog.find_size(text)
     if known:

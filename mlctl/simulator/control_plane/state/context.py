@@ -2,46 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.settings import CloudSettings
-
-
-class Size(Protocol):
-    """A VM size, as far as the cloud needs it."""
-
-    @property
-    def family(self) -> str: ...
-    @property
-    def vcpus(self) -> int: ...
-    @property
-    def gpus(self) -> int: ...
-    @property
-    def usd_per_hour(self) -> float | None: ...
-
-
-class Retirement(Protocol):
-    """When a VM size went, or goes."""
-
-    @property
-    def date(self) -> datetime.date: ...
-
-
-class Catalog(Protocol):
-    """The data about the outside world: the module `mlctl.catalog` has this shape."""
-
-    def sizes(self) -> Mapping[str, Size]: ...
-    def find_size(self, text: str, /) -> Size | None: ...
-    def retirement(self, text: str, /) -> Retirement | None: ...
-    def regions(self) -> Container[str]: ...
-    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +35,6 @@ class RequestContext:
     now: float
     seed: str
     settings: CloudSettings
-    catalog: Catalog
     find: Callable[[Address, Scope | None], StoredResource | None]
 
     def guid(self, purpose: str) -> str:

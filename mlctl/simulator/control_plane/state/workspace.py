@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlctl.kinds.address import Scope
-from mlctl.simulator.control_plane.state.context import Catalog
 from mlctl.simulator.control_plane.state.store import Store
 
 DEFAULT_LOCATION = "eastus"  # the region of workspaces that are created by their first write
@@ -18,4 +17,3 @@ class WorkspaceHandle:
     store: Store
     scope: Scope
     location: str
-    catalog: Catalog
