@@ -1,4 +1,4 @@
-"""What is wrong with the user's text, and where: values only; imports nothing of ours."""
+"""Findings and the positions that they refer to; plain values that import nothing of mlctl."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A permanent code and the prose about it; `docs/rules.md` and `mlctl explain` print from here.
+    """A permanent code and its documentation, which `docs/rules.md` and `mlctl explain` print.
 
-    `summary` holds no data of one finding. `why` and `fix` are Markdown paragraphs; `origin` names
+    `summary` is the same for all findings. `why` and `fix` are Markdown paragraphs; `origin` names
     the document that the rule comes from. A retired code is never reused.
     Ranges: 0xx text, 1xx structure, 2xx references, 3xx meaning, 4xx plan, 5xx apply.
     """
@@ -34,7 +34,7 @@ class Rule:
     origin: str = ""
 
 
-# A key that ends like the name of a secret, and its value: in flow style, and to the line's end.
+# A key that ends like the name of a secret, and its value: of a flow mapping, or to the line's end.
 _HIDDEN = re.compile(
     r"(?:pass?w(?:or[dt]|d)|passphrase|secret|token|(?:access|account|api)_?key)[\"']?\s*:\s+"
     r"(?P<value>\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s,\]}][^,\]}]*)",
@@ -115,7 +115,7 @@ def _hidden(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A half-open stretch of a source: zero-based lines, zero-based columns in code points."""
+    """A half-open range of a source: zero-based lines, zero-based columns in code points."""
 
     source: SourceText
     line: int
@@ -125,7 +125,7 @@ class Span:
 
     @property
     def text(self) -> str:
-        """What stands there, line by line."""
+        """The text in the range."""
         lines = self.source.lines[self.line : self.end_line + 1]
         if not lines:
             return ""
@@ -135,7 +135,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place and a remark on it."""
+    """A position and a remark on it."""
 
     span: Span
     text: str = ""
@@ -143,10 +143,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding: which rule, what about it in one sentence, where, and what to do next.
+    """One finding: the rule, a message of one sentence, the position, and a hint what to do.
 
-    `primary` is None only where no text is to blame (a missing file, a live resource).
-    `address` is the resource that it speaks of, as text, where one is known.
+    `primary` is None if there is no text to point at (a missing file, a live resource). `address`
+    is that of the resource concerned, as text, if known.
     """
 
     rule: Rule
@@ -166,10 +166,10 @@ def _order(found: Diagnostic) -> tuple[str, int, int, str, str]:
 
 @dataclass(slots=True)
 class Report:
-    """What was found so far: the one thing in the way of a document that grows.
+    """Collects findings, except those that are waived.
 
-    `ignore` and `select` hold codes or names of rules, or their prefixes (`MLC3`); waivers written
-    in the source are honoured here too, so every producer of diagnostics obeys them alike.
+    `ignore` and `select` hold codes or names of rules, or prefixes of codes (`MLC3`). Waivers in
+    the source are applied here too.
     """
 
     ignore: frozenset[str] = frozenset()
@@ -178,18 +178,18 @@ class Report:
     _found: dict[Diagnostic, None] = field(default_factory=dict)
 
     def add(self, *diagnostics: Diagnostic) -> None:
-        """Keep what is not waived; the same finding twice counts once."""
+        """Add the findings that are not waived; equal ones count once."""
         for found in diagnostics:
             if not self._waived(found):
                 self._found[found] = None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """`add` for a producer that yields."""
+        """Like `add`, for an iterable."""
         self.add(*diagnostics)
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        """The findings by file, line and column, in short and without the secrets of sources."""
-        return (_brief(_discreet(one)) for one in sorted(self._found, key=_order))
+        """The findings by file, line and column, shortened and without the secrets of sources."""
+        return (_brief(_masked(one)) for one in sorted(self._found, key=_order))
 
     def __len__(self) -> int:
         return len(self._found)
@@ -206,7 +206,7 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether the gate is shut."""
+        """Whether there is an error; under `strict`, whether there is any finding."""
         return any(self.severity(found) is Severity.ERROR for found in self._found)
 
     def severity(self, found: Diagnostic) -> Severity:
@@ -225,7 +225,7 @@ class Report:
         return span.source.waives(rule, span.line)
 
 
-def _discreet(found: Diagnostic) -> Diagnostic:
+def _masked(found: Diagnostic) -> Diagnostic:
     source = found.primary.span.source if found.primary else None
     if source is None or not source.secrets:
         return found

@@ -23,7 +23,7 @@ def text(pointer: Pointer) -> str:
 
 
 def dotted(pointer: Pointer) -> str:
-    """The spelling that people read: `tags."a.b"`, `locations[0]`."""
+    """The spelling for messages: `tags."a.b"`, `locations[0]`."""
     out = ""
     for step in pointer:
         if isinstance(step, int):

@@ -1,1 +1,1 @@
-"""The user's other files: what is hashed and uploaded, and the names that follow from content."""
+"""Local files that documents name: hashes, the assets that they become, and their names."""

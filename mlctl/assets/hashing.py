@@ -1,6 +1,6 @@
-"""The user's other files: hashes of folders as the SDK has them, and what ignore files leave out.
+"""Hashes of local files and folders, without what ignore files exclude.
 
-The hashes equal those of azure-ai-ml, so that an upload by one tool is found by the other.
+They equal those of azure-ai-ml, so that an upload by one tool is found by the other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def code_hash(path: Path) -> str:
     for file, name in found:
         digest.update(f"#{name}#{file.stat().st_size}".encode())
     for file, _ in found:
-        _feed(digest, file)
+        _update_with_file(digest, file)
     return digest.hexdigest()
 
 
@@ -42,14 +42,14 @@ def asset_hash(path: Path) -> str:
     """
     digest = hashlib.sha256(b"Initialize for october 2021 AML CLI version")
     if path.is_dir():
-        _feed_folder(digest, path, path, _ignored(path))
+        _update_with_folder(digest, path, path, _ignored(path))
     else:
-        _feed(digest, path)
+        _update_with_file(digest, path)
     return digest.hexdigest()
 
 
 def files(path: Path) -> Iterator[tuple[Path, str]]:
-    """What is uploaded of a file or folder: each file, and its path within the folder."""
+    """The files that are uploaded of a file or folder, each with its path within the folder."""
     if path.is_file():
         yield path.resolve(), path.name
         return
@@ -62,31 +62,31 @@ def files(path: Path) -> Iterator[tuple[Path, str]]:
                 yield file, relative
 
 
-def _feed_folder(digest: hashlib._Hash, root: Path, folder: Path, ignored: Ignored) -> None:
+def _update_with_folder(digest: hashlib._Hash, root: Path, folder: Path, ignored: Ignored) -> None:
     for inner in sorted(folder.iterdir(), key=lambda one: str(one).lower()):
         if ignored(inner.relative_to(root).as_posix()):
             continue
         digest.update(inner.name.encode())
         if inner.is_dir():
-            _feed_folder(digest, root, inner, ignored)
+            _update_with_folder(digest, root, inner, ignored)
         elif inner.is_file():
-            _feed(digest, inner)
+            _update_with_file(digest, inner)
 
 
-def _feed(digest: hashlib._Hash, file: Path) -> None:
+def _update_with_file(digest: hashlib._Hash, file: Path) -> None:
     with file.open("rb") as stream:
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
 
 
 def _ignored(root: Path) -> Ignored:
-    """Whether a path relative to `root` is left out: the last match decides, as in git."""
+    """A function that says whether a path relative to `root` is ignored; the last match decides."""
     file = next((root / name for name in IGNORE_FILES if (root / name).is_file()), None)
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file else []
     patterns = [
         (not line.startswith("!"), _pattern(line.lstrip("!")))
         for line in map(str.rstrip, lines)
-        if _counts(line)
+        if _is_pattern(line)
     ]
 
     def decide(relative: str) -> bool:
@@ -99,12 +99,12 @@ def _ignored(root: Path) -> Ignored:
     return decide
 
 
-def _counts(line: str) -> bool:
+def _is_pattern(line: str) -> bool:
     return bool(line.strip("!/ ")) and not line.startswith("#")
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    """A gitignore pattern over relative paths; what it matches is left out with all beneath."""
+    """A gitignore pattern as a regular expression; it matches what is in a folder too."""
     anchored = "/" in glob.rstrip("/")
     body = ""
     for part in re.split(r"(\*\*/|/\*\*|\*|\?|\[[^\]]+\])", glob.strip("/")):

@@ -1,9 +1,9 @@
-"""Resources without local files: paths become content, inline assets become resources.
+"""Replaces local paths by content or uploads, and inline assets by resources of their own.
 
 A deployment with a folder of code, an inline environment or a pipeline component in a file needs
-assets that no document declares. They become resources of their own here, owned by the deployment,
-so that plan and apply treat them as any other. Their names follow from their content: the same
-content is the same asset.
+assets that no document declares. They become resources here, owned by the deployment, and plan and
+apply treat them as any other. Their names follow from their content: the same content is the same
+asset.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 def resolve_local_files(
     resources: Iterable[Resource], scope: Scope, report: Report
 ) -> list[Resource]:
-    """Every resource with its local files taken in, and the assets that they become.
+    """The resources without local paths, each after the assets that its paths became.
 
     Paths that cannot be read are reported (MLC401) and left as they are.
     """
     found: list[Resource] = []
     for resource in resources:
-        found.extend(_localize(resource, scope, report))
+        found.extend(_resolve(resource, scope, report))
     return found
 
 
-def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Resource]:
+def _resolve(resource: Resource, scope: Scope, report: Report) -> Iterable[Resource]:
     values, uploads = dict(resource.values), list(resource.uploads)
     job = resource.get("job_definition")
     if job is not None and ("component",) not in values:
         if isinstance(job, str):
-            made = _of_job(resource, job.removeprefix("azureml:"))
+            made = _component_of_job(resource, job.removeprefix("azureml:"))
             values["component",] = f"azureml:{made.address.name}:{made.address.version}"
             yield made
         else:
@@ -83,7 +83,7 @@ def _localize(resource: Resource, scope: Scope, report: Report) -> Iterable[Reso
         try:
             asset = _asset(resource, field, value, scope)
             if asset is not None:
-                inner = list(_localize(asset, scope, report))
+                inner = list(_resolve(asset, scope, report))
                 asset = names.named(inner[-1], scope)
                 values[field.at] = f"azureml:{asset.address.name}:{asset.address.version}"
                 yield asset
@@ -105,11 +105,11 @@ def _no_component(resource: Resource) -> Diagnostic:
     )
 
 
-def _of_job(resource: Resource, job: str) -> Resource:
+def _component_of_job(resource: Resource, job: str) -> Resource:
     """The component that the service makes of a job: azure-ai-ml 1.35.2 sends this definition.
 
-    The SDK calls every one of them version 1, so that a second job's could not be made; ours are
-    told apart by the job.
+    The SDK gives each of them version 1, so that no second one could be made; here the version is a
+    hash of the job's name.
     """
     spec: Data = {"name": names.NAME, "version": "1", "type": "pipeline", "jobs": {}}
     values: dict[Pointer, Data] = {("spec",): spec, ("source_job",): job}
@@ -134,7 +134,7 @@ _SCHEME = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def is_local(value: Data) -> bool:
-    """Whether a value names something on this machine rather than a reference or a URI."""
+    """Whether a value is a local path: text that is neither a reference nor a URI nor content."""
     return isinstance(value, str) and bool(value) and "\n" not in value and not _SCHEME.match(value)
 
 
@@ -160,7 +160,7 @@ def digest(upload: Upload) -> str:
 
 
 def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resource | None:
-    """The asset that a value stands for; None for references and content of its own."""
+    """The asset that an inline mapping or a local path becomes; None for other values."""
     if isinstance(value, dict) and field.refers_to in KINDS:
         kind = KINDS[field.refers_to]
         form = kind.form_of(value)
@@ -206,7 +206,7 @@ def _component_hash(path: Path, above: tuple[Path, ...] = ()) -> str:
 
 
 def _named_hashes(spec: Data, folder: Path, above: tuple[Path, ...]) -> Iterable[str]:
-    """The content of the local code and components that a component or its steps name."""
+    """The hashes of the local code and components that a component or its steps name."""
     jobs = pointer.get(spec, ("jobs",))
     for one in (spec, *(jobs.values() if isinstance(jobs, dict) else ())):
         code, component = (pointer.get(one, (key,)) for key in ("code", "component"))
@@ -247,7 +247,7 @@ def _absolute(path: Path) -> str:
 def _content(
     resource: Resource, field: Field, value: str, scope: Scope
 ) -> tuple[Data, tuple[Upload, ...]]:
-    """What a path of the resource's own becomes: a conda file's text, or an upload and its URI."""
+    """What a path becomes that is no asset: the text of a conda file, or an upload and its URI."""
     if not is_local(value):
         return value, ()
     path = resolve(resource, value)

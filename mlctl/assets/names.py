@@ -1,6 +1,6 @@
-"""What assets that nobody has named are called: names that follow from their content.
+"""The names of anonymous assets, which follow from their content.
 
-As azure-ai-ml 1.35.2 calls them, so that what one tool has made is the other's too.
+They equal those of azure-ai-ml 1.35.2, so that an asset by one tool is found by the other.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def sha256(text: str) -> str:
 
 
 def _content_hash(asset: Resource, scope: Scope) -> str:
-    """The same for all spellings of the same content; descriptions and tags are none."""
+    """A hash that is the same for all spellings of the content, without description and tags."""
     values = complete(asset.values, asset.form)
     fixed = [one for one in asset.form.fields if one.mutability is Mutability.REPLACE]
     return sha256(json.dumps(canonical_values(values, fixed, scope), sort_keys=True))

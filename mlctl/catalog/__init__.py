@@ -1,6 +1,6 @@
-"""What is known about Azure on a date: VM sizes, their retirements, regions. Catalogues age.
+"""Facts about Azure as of a date: VM sizes, their retirements, regions.
 
-An unknown size or region is therefore a warning at most; a retired size is a fact.
+The catalog may be out of date, so an unknown size or region is a warning at most.
 """
 
 from __future__ import annotations

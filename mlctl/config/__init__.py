@@ -1,1 +1,1 @@
-"""What the files say: documents loaded, linked to a graph, and held to the rules."""
+"""The configuration: documents are loaded, linked to a graph and checked by the rules."""

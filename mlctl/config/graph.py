@@ -1,4 +1,4 @@
-"""Resources to a graph: who needs whom, and which line asked for it."""
+"""The graph of the declared resources: which needs which, and because of which value."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from mlctl.pointer import Pointer
 class Edge:
     """`source` needs `target` because of its value at `at`.
 
-    `target` has no version where the reference leaves it open (`@latest`). The need of an endpoint
-    for its default deployment is `deferred`: the endpoint exists before it.
+    `target` has no version if the reference leaves it open (`@latest`). The edge from an endpoint
+    to its default deployment is `deferred`: the endpoint is made before the deployment.
     """
 
     source: Address
@@ -29,7 +29,7 @@ class Edge:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """The declared resources by address, and what they ask for, declared or not."""
+    """The declared resources by address, and the edges to what they refer to, declared or not."""
 
     resources: Mapping[Address, Resource]
     edges: tuple[Edge, ...]
@@ -50,13 +50,13 @@ class Graph:
         return found
 
     def edges_of(self, source: Address) -> list[Edge]:
-        """What a resource asks for."""
+        """The edges that begin at a resource."""
         return self._by_source.get(source, [])
 
     def declared(self, target: Address) -> list[Address]:
-        """The declared resources that satisfy a target: itself, or all versions if it is open.
+        """The declared resources that a target may mean: itself, or all versions if it has none.
 
-        An asset that is declared without a version may become the one that the target names.
+        An asset that is declared without a version may get the one that the target has.
         """
         if target in self.resources:
             return [target]

@@ -1,4 +1,4 @@
-"""Paths to a checked graph: the way of a document up to the gate, where `validate` stops."""
+"""Loads documents, checks them and builds their graph: all that `validate` does."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DocumentEdit = Callable[[Document, Kind], Document]
 
 @dataclass(frozen=True, eq=False)
 class LoadedConfig:
-    """What was read: the graph of the resources, what was found wrong, and notes aside."""
+    """What was read: the graph of the resources, the findings, and notes for the user."""
 
     graph: Graph
     resources: tuple[Resource, ...]
@@ -62,13 +62,13 @@ class LoadedConfig:
 
 @dataclass(slots=True)
 class Loader:
-    """How to read: with which kind in mind, for which workspace, at which date.
+    """Loads documents with these settings.
 
-    `kind` is that of the command, None for commands that take any. `planning` makes local files
-    count: paths that do not exist are errors, code and conda files become content. `edit` changes
-    a document before it is checked (flags of the command line). `scripts` says whether scoring
-    scripts are looked into. `others` are the files that were found in a folder and are no
-    resources.
+    `today` decides which VM sizes are retired. `kind` is that of the command, None for commands
+    that take any. With `planning` local files are read: paths that do not exist are errors, code
+    and conda files become content. `edit` changes a document before it is checked (flags of the
+    command line). `scripts` says whether scoring scripts are parsed. `others` are the files that
+    were found in a folder and are no resources.
     """
 
     report: Report
@@ -82,7 +82,7 @@ class Loader:
     others: set[str] = field(default_factory=set)
 
     def load(self, paths: Sequence[str]) -> LoadedConfig:
-        """Files, folders, globs and `-` to a checked graph; what is wrong goes to the report."""
+        """Load and check what files, folders, globs and `-` name; findings go to the report."""
         files = source.discover(paths, self.report)
         documents = [(found, document) for found in files for document in self._read(found)]
         return self.check(documents, tuple(found.path for found in files))
@@ -90,14 +90,14 @@ class Loader:
     def check(
         self, documents: Sequence[tuple[SourceFile, Document]], files: tuple[str, ...] = ()
     ) -> LoadedConfig:
-        """Documents to a checked graph."""
+        """Check documents and build their graph."""
         resources = [
             one for one in (self._resource(*pair) for pair in documents) if one is not None
         ]
         built = graph.build(resources, self.scope)
         script = _script if self.scripts else lambda _path: None
-        facts = rules.RuleContext(self.today, os.path.exists, self.planning, script)
-        self.report.extend(rules.check(built, facts))
+        context = rules.RuleContext(self.today, os.path.exists, self.planning, script)
+        self.report.extend(rules.check(built, context))
         if self.planning and self.scope is not None and not self.report.failed:
             built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
         files = tuple(file for file in files if file not in self.others)
@@ -108,11 +108,11 @@ class Loader:
             return source.load("<stdin>", sys.stdin.buffer.read(source.MAX_BYTES + 1), self.report)
         report = Report()
         documents = source.read(found.path, report, explicit=found.explicit)
-        ours = found.explicit or any(_kind_told(one.data) for one in documents)
-        # Some other tool's file may be anything that is YAML at all.
-        said = [one for one in report if ours or one.rule in UNREADABLE_RULES]
-        self.report.extend(said)
-        if report and not (said or documents):
+        ours = found.explicit or any(_has_kind(one.data) for one in documents)
+        # A file of another tool may break any rule, as long as it is YAML.
+        reported = [one for one in report if ours or one.rule in UNREADABLE_RULES]
+        self.report.extend(reported)
+        if report and not (reported or documents):
             self.notes.append(f"{found.path}: left out, it holds no mapping")
             self.others.add(found.path)
         return documents
@@ -141,10 +141,10 @@ class Loader:
             return None
         meant = told or (guessed if named is None else None)
         if meant is None:
-            self._left_out(found, document, named)
+            self._leave_out(found, document, named)
             return None
         if meant is JOB and self.planning:
-            self._passed_over(found, document)
+            self._leave_out_job(found, document)
             return None
         if told is None:
             given = document.data.get("$schema")
@@ -152,8 +152,8 @@ class Loader:
             self.notes.append(f"{document.source.name}: read as {with_article(meant.name)} ({why})")
         return meant
 
-    def _passed_over(self, found: SourceFile, document: Document) -> None:
-        """A job runs once: nothing to plan, whatever the folder has besides."""
+    def _leave_out_job(self, found: SourceFile, document: Document) -> None:
+        """Leave out a job, which runs once: a note if it was found in a folder, else a finding."""
         name = document.source.name
         how = f"mlctl {JOB.name} create -f {name}"
         if not found.explicit:
@@ -168,7 +168,7 @@ class Loader:
             )
         )
 
-    def _left_out(self, found: SourceFile, document: Document, named: Kind | str | None) -> None:
+    def _leave_out(self, found: SourceFile, document: Document, named: Kind | str | None) -> None:
         given = document.data.get("$schema")
         name = named or (kind_of_schema(given) if isinstance(given, str) else None)
         what = (
@@ -195,7 +195,7 @@ class Loader:
         )
 
 
-def _kind_told(data: Mapping[str, Data]) -> bool:
+def _has_kind(data: Mapping[str, Data]) -> bool:
     """Whether a document is of some kind, by its `$schema` or by its content."""
     return isinstance(by_schema(data), Kind) or (
         by_schema(data) is None and infer(data) is not None
@@ -210,7 +210,7 @@ def _script(path: Path) -> str | None:
 
 
 def _hide_secrets(document: Document, kind: Kind) -> None:
-    """Tell the source which parts of its text no output may show: as read, and as written."""
+    """Add the values of secrets, as read and as written, to what the source must not show."""
     for at in kind.form_of(document.data).secrets:
         value = pointer.get(document.data, at)
         if value is not None:

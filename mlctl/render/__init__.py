@@ -1,1 +1,1 @@
-"""Values to text: each renderer is a total function to a string, and decides nothing."""
+"""Output: functions from values to text. Progress is written to streams."""

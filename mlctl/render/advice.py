@@ -1,4 +1,4 @@
-"""What to do about a refusal: one sentence for each of the common ones."""
+"""Hints for errors of the service."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _BY_MESSAGE = {r"\bquota\b": _QUOTA, "must be unique": _TAKEN, "is locked": _LOC
 
 
 def advice(error: ServiceError) -> str | None:
-    """What to do about a refusal; None where nobody knows."""
+    """What to do about an error, in one sentence; None if there is no hint for it."""
     if full := re.search(_LIMIT, error.message):
         return f"delete {full[1]} that nobody needs, or ask for a higher limit"
     for pattern, text in _BY_CODE.items():

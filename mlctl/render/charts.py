@@ -1,4 +1,4 @@
-"""Bars of characters: numbers over time, or how often each occurs."""
+"""Bar charts of characters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bars(rows: Sequence[Bar], *, width: int, plain: bool = False) -> str:
 
 
 def thinned(rows: Sequence[Bar]) -> list[Bar]:
-    """As many of the rows as a screen shows, evenly spaced; the last one stays."""
+    """At most as many rows as a screen has, evenly spaced, the last one included."""
     step = -(-len(rows) // _MOST_ROWS)
     return list(rows) if step <= 1 else [*rows[:-1:step], rows[-1]]
 

@@ -1,4 +1,4 @@
-"""A report for people: each finding with its line, underlined."""
+"""A report as text: each finding with the lines that it refers to, underlined."""
 
 from __future__ import annotations
 

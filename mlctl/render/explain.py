@@ -1,4 +1,4 @@
-"""What `mlctl explain` says of a rule, a kind or a field: read off the rules and the schemas."""
+"""The pages of `mlctl explain` about rules, kinds and fields, from the rules and the schemas."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _read_only(one: Schema) -> bool:
 def _rows(
     part: Schema, one: Kind, above: Pointer = (), *, owned: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """A line for each field that a file can set; `owned`: they are part of a field above."""
+    """A row for each field that a file can set; `owned` if they are part of a field above."""
     required = {*part.get("required", ()), *part.get("items", {}).get("required", ())}
     for name, inner in _properties(part):
         if _read_only(inner) or name == "$schema":

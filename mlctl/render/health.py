@@ -1,4 +1,4 @@
-"""What a doctor found: a line for each thing that was looked at, or JSON."""
+"""The health checks of `mlctl doctor`: a line for each, or JSON."""
 
 from __future__ import annotations
 

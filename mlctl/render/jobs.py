@@ -1,4 +1,4 @@
-"""Jobs as `az ml job show` prints them, with the numbers of the run; what happens, in words."""
+"""Jobs as `az ml job show` prints them, with the numbers of the run; their events as text."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def done(run: Mapping[str, Data]) -> str:
 
 
 def summary(job: Job) -> Iterator[str]:
-    """What a job came to, for people."""
+    """How a job ended, as text."""
     run = job.body["properties"].get("run", {})
     took = f" after {elapsed(run['makespan_s'])}" if run.get("makespan_s") is not None else ""
     yield f"job {job.name}: {job.status}{took}" + (f", {done(run)}" if done(run) else "")

@@ -1,4 +1,4 @@
-"""A report for programs: JSON, and the annotations of GitHub and Azure Pipelines."""
+"""A report as JSON, and as annotations of GitHub and Azure Pipelines."""
 
 from __future__ import annotations
 

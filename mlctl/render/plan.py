@@ -1,4 +1,4 @@
-"""A plan for people, in Terraform's words: what would happen to each resource, and why."""
+"""A plan as text, in Terraform's words: what would happen to each resource, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import diagnostics, plan_text
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
-from mlctl.render.tree import DiffBranch, DiffLeaf, draw, hidden, styled_sign
+from mlctl.render.tree import DiffBranch, DiffLeaf, hidden, lines, styled_sign
 
 NO_CHANGES = "No changes. Your workspace matches the configuration."
 _NO_CHANGES_MORE = (
@@ -88,7 +88,7 @@ def _sign(action: Action, text: str, styler: Styler) -> str:
 
 
 class _View:
-    """How the changes of one plan are shown; they speak of each other."""
+    """Renders the changes of one plan, which refer to each other."""
 
     def __init__(self, plan: Plan, styler: Styler, width: int, *, verbose: bool) -> None:
         self._scope = plan.scope
@@ -113,7 +113,7 @@ class _View:
         sign = styled_sign(plan_text.SYMBOLS[change.action], self._styler)
         pad = " " * (3 - len(plan_text.SYMBOLS[change.action]))
         yield f"{pad}{sign} {change.address}" + (":" if tree.parts else "")
-        yield from draw(tree, self._styler, 6)
+        yield from lines(tree, self._styler, 6)
         yield from self._later(change)
         unchanged = _unchanged(change)
         if unchanged:
@@ -128,7 +128,7 @@ class _View:
         return ", ".join([*parts, clean(plan_text.place(change))])
 
     def _reasons(self, change: Change) -> Iterator[str]:
-        """Why, and what it costs."""
+        """Why the change is made, and what is lost by it."""
         action, resource = change.action, change.resource
         if action is Action.REPLACE:
             yield f"because {_cause(change)}"
@@ -156,11 +156,11 @@ class _View:
         tree = DiffBranch()
         if change.action is Action.DELETE:
             for at, value in _gone(change, self._scope):
-                tree.put(at, DiffLeaf(value, None, spelt_before=plan_text.upload(value)))
+                tree.put(at, DiffLeaf(value, None, text_before=plan_text.uploaded(value)))
             return tree
         content = plan_text.content(change)
         if change.action is Action.CREATE and content is not None:
-            tree.put(("content",), DiffLeaf(None, None, spelt_after=content))
+            tree.put(("content",), DiffLeaf(None, None, text_after=content))
             return tree
         changed: dict[Pointer, int] = {}
         for one in change.fields:
@@ -180,7 +180,7 @@ class _View:
             before = None if one.before is None else "*** (before)"
             after = None if one.after is None else "*** (after)"
             return DiffLeaf(None, None, ", ".join(remarks), alarm, before, after)
-        before, after = plan_text.sides(change, one, self._changes)
+        before, after = plan_text.local_content(change, one, self._changes)
         return DiffLeaf(one.before, one.after, ", ".join(remarks), alarm, before, after)
 
     def _remarks(self, change: Change, one: FieldChange) -> Iterator[str]:

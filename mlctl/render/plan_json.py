@@ -1,4 +1,4 @@
-"""A plan for programs: JSON in the shape of `terraform show -json`.
+"""A plan as JSON, in the shape of `terraform show -json`.
 
 `before` and `after` are the whole resource under the YAML's field names. What the service fills in
 is in `before`, and true in `after_unknown` where it is yet to be filled in. A secret is null, and

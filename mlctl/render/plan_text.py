@@ -1,4 +1,4 @@
-"""How a plan's values and places are spelt: paths as written, defaults, the line that asked."""
+"""Text for the values of a plan and for the lines of the files that caused its changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def place(change: Change) -> str:
 
 
 def source(change: Change) -> tuple[str, int] | None:
-    """The file, and the line (from 1) that asked for the change."""
+    """The file, and the line (from 1) that caused the change."""
     resource = change.resource
     if resource is None:
         return None
@@ -52,7 +52,7 @@ def source(change: Change) -> tuple[str, int] | None:
 
 
 def is_default(change: Change, one: FieldChange) -> bool:
-    """Whether a field's value is a default that no line says."""
+    """Whether a field's value is a default that is not in the file."""
     said = change.resource.values if change.resource else {}
     return one.at in change.values and one.at not in said
 
@@ -70,7 +70,7 @@ def outdates(change: Change) -> bool:
 
 
 def content(change: Change) -> str | None:
-    """For an asset that a local path became: the path as written, and a short hash."""
+    """For an asset made of a local path: the path as written, and a short hash; else None."""
     resource = change.resource
     if resource is None or resource.owner is None:
         return None
@@ -78,14 +78,14 @@ def content(change: Change) -> str | None:
     return _hashed(path, _digest_of(change)) if isinstance(path, str) else None
 
 
-def sides(
+def local_content(
     change: Change, one: FieldChange, changes: Mapping[Address, Change]
 ) -> tuple[str | None, str | None]:
-    """Other words for the value before and after, where they stand for something local."""
+    """Text for the value before and after if it is local content; else None."""
     if change.resource is None:
         return None, None
     said = change.resource.get(*map(str, one.at))
-    before = upload(one.before)
+    before = uploaded(one.before)
     if said == one.after or not isinstance(one.after, str):
         return before, None
     if isinstance(said, dict):
@@ -96,8 +96,8 @@ def sides(
     return before, _hashed(said, _digest(change, one.after, one, changes))
 
 
-def upload(value: Data) -> str | None:
-    """Other words for the URI of uploaded content: its name and a short hash."""
+def uploaded(value: Data) -> str | None:
+    """For the URI of uploaded content: its name and a short hash; else None."""
     match = _UPLOAD.fullmatch(value) if isinstance(value, str) else None
     return _hashed(match["name"], match["digest"]) if match else None
 
@@ -105,7 +105,7 @@ def upload(value: Data) -> str | None:
 def _digest(
     change: Change, value: str, one: FieldChange, changes: Mapping[Address, Change]
 ) -> str | None:
-    """The hash of what a localized value stands for."""
+    """The hash of the local content that a value became."""
     upload = _UPLOAD.fullmatch(value)
     if upload:
         return upload["digest"]

@@ -1,4 +1,4 @@
-"""What the machine-readable formats say of a place: one-based lines and columns, offsets, paths."""
+"""Positions in machine-readable formats: one-based lines and columns, byte offsets, paths."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Offsets:
 
 
 def detail(found: Diagnostic) -> str:
-    """What to do, and the related places in words."""
+    """The hint, and the related positions."""
     sentences = [found.hint] if found.hint else []
     sentences += [f"{label.text or 'see'}: {place(label.span)}" for label in found.related]
     return "; ".join(sentences)

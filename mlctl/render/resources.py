@@ -1,4 +1,4 @@
-"""What `show` and `list` print: resources as `az ml` prints them, in az's output formats."""
+"""The output of `show` and `list`: resources as `az ml` prints them, in az's formats."""
 
 from __future__ import annotations
 

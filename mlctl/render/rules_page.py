@@ -1,4 +1,4 @@
-"""The page of all rules, `docs/rules.md`: generated, so that it says what the program says."""
+"""Generates `docs/rules.md`, the page of all rules."""
 
 from __future__ import annotations
 

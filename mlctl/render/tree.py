@@ -1,4 +1,4 @@
-"""Differences as an indented tree of YAML lines, each under its sign: `+`, `-` or `~`."""
+"""A difference as an indented tree of YAML lines, each with its sign: `+`, `-` or `~`."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _STEP = 4  # columns from a key to those beneath it
 class DiffLeaf:
     """One value before and after (None: absent), with remarks.
 
-    `spelt_before` and `spelt_after` are shown in place of the values.
+    `text_before` and `text_after` are shown instead of the values.
     """
 
     before: Data
     after: Data
     remark: str = ""
     alarm: str = ""
-    spelt_before: str | None = None
-    spelt_after: str | None = None
+    text_before: str | None = None
+    text_after: str | None = None
 
     @property
     def sign(self) -> str:
         """`+`, `-` or `~`."""
-        if self.before is None and self.spelt_before is None:
+        if self.before is None and self.text_before is None:
             return "+"
-        return "-" if self.after is None and self.spelt_after is None else "~"
+        return "-" if self.after is None and self.text_after is None else "~"
 
 
 @dataclass(slots=True)
 class DiffBranch:
-    """An object: its changed parts, and how many unchanged ones are left out."""
+    """An object: its changed parts, and the number of unchanged ones, which are not shown."""
 
     parts: dict[str, DiffNode] = field(default_factory=dict)
     hidden: int = 0
@@ -58,7 +58,7 @@ class DiffBranch:
         return signs.pop() if len(signs) == 1 and not self.hidden else "~"
 
     def put(self, at: Pointer, leaf: DiffLeaf) -> None:
-        """Hang `leaf` at a pointer; the branches on the way grow, objects become branches."""
+        """Add `leaf` at a pointer, with the branches above it."""
         *way, last = at
         branch = self
         for step in way:
@@ -66,10 +66,10 @@ class DiffBranch:
             if not isinstance(inner, DiffBranch):
                 inner = branch.parts[str(step)] = DiffBranch()
             branch = inner
-        branch.parts[str(last)] = grown(leaf)
+        branch.parts[str(last)] = node_of(leaf)
 
     def at(self, at: Pointer) -> DiffBranch | None:
-        """The branch at a pointer, if one grew there."""
+        """The branch at a pointer, None if there is none."""
         branch: DiffNode | None = self
         for step in at:
             branch = branch.parts.get(str(step)) if isinstance(branch, DiffBranch) else None
@@ -92,12 +92,12 @@ def styled_sign(sign: str, styler: Styler) -> str:
     return styler.apply(sign, _SIGN_STYLES[sign]) if sign.strip() else sign
 
 
-def grown(leaf: DiffLeaf) -> DiffNode:
-    """A leaf whose values are objects as the branch of what differs in them."""
+def node_of(leaf: DiffLeaf) -> DiffNode:
+    """A leaf; a branch of what differs, if its values are objects."""
     sides = [leaf.before, leaf.after]
     if (
-        leaf.spelt_before
-        or leaf.spelt_after
+        leaf.text_before
+        or leaf.text_after
         or not any(isinstance(one, dict) and one for one in sides)
     ):
         return leaf
@@ -109,14 +109,14 @@ def grown(leaf: DiffLeaf) -> DiffNode:
         if before.get(key) == after.get(key) and key in before and key in after:
             branch.hidden += 1
         else:
-            branch.parts[str(key)] = grown(
+            branch.parts[str(key)] = node_of(
                 DiffLeaf(before.get(key), after.get(key), leaf.remark, leaf.alarm)
             )
     return branch
 
 
-def draw(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
-    """The lines of an object's parts; values stand in one column."""
+def lines(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
+    """The lines of an object's parts; their values are aligned."""
     rows = [(_key(name), part, _short(part)) for name, part in branch.parts.items()]
     room = max((len(key) for key, _, short in rows if short), default=0) + 1
     margin = " " * indent
@@ -124,7 +124,7 @@ def draw(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
         head = f"{margin}{styled_sign(part.sign, styler)} {key}:"
         if isinstance(part, DiffBranch):
             yield head
-            yield from draw(part, styler, indent + _STEP)
+            yield from lines(part, styler, indent + _STEP)
         elif short:
             yield f"{head}{' ' * (room - len(key))}{_text(part)}{_remark(part, styler)}"
         else:
@@ -178,8 +178,8 @@ def _short(part: DiffNode) -> bool:
     """Whether a part stands on its key's line."""
     if isinstance(part, DiffBranch):
         return False
-    before = part.spelt_before is None and _many(part.before)
-    return not before and not (part.spelt_after is None and _many(part.after))
+    before = part.text_before is None and _many(part.before)
+    return not before and not (part.text_after is None and _many(part.after))
 
 
 def _many(value: Data) -> bool:
@@ -194,12 +194,12 @@ def _many(value: Data) -> bool:
 def _text(leaf: DiffLeaf) -> str:
     match leaf.sign:
         case "+":
-            return leaf.spelt_after or scalar(leaf.after)
+            return leaf.text_after or scalar(leaf.after)
         case "-":
-            return leaf.spelt_before or scalar(leaf.before)
+            return leaf.text_before or scalar(leaf.before)
         case _:
-            before = leaf.spelt_before or scalar(leaf.before)
-            return f"{before} -> {leaf.spelt_after or scalar(leaf.after)}"
+            before = leaf.text_before or scalar(leaf.before)
+            return f"{before} -> {leaf.text_after or scalar(leaf.after)}"
 
 
 def _remark(leaf: DiffLeaf, styler: Styler) -> str:
@@ -210,15 +210,15 @@ def _remark(leaf: DiffLeaf, styler: Styler) -> str:
 def _long(leaf: DiffLeaf, styler: Styler, indent: int) -> Iterator[str]:
     """A list or a text of several lines, item by item."""
     dash = "- " if isinstance(leaf.before if leaf.after is None else leaf.after, list) else ""
-    left_out = 0
+    unchanged = 0
     for sign, item in _items(_listed(leaf.before), _listed(leaf.after)):
         if not sign:
-            left_out += int(item)
+            unchanged += int(item)
             continue
         yield f"{' ' * indent}{styled_sign(sign, styler)} {dash}{item}".rstrip()
-    if left_out:
+    if unchanged:
         yield " " * (indent + 2) + styler.apply(
-            hidden(left_out, "element" if dash else "line"), Style.GRAY
+            hidden(unchanged, "element" if dash else "line"), Style.GRAY
         )
 
 

@@ -1,4 +1,4 @@
-"""A job on a terminal: what happens, above a bar that shows how far it is and what its nodes do."""
+"""A running job on a terminal: its events, above a progress bar with the states of its nodes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from mlctl.render.jobs import clock, done
 
 
 def watch(
-    told: Iterator[Progress], lines: Callable[[Progress], Sequence[str]], stream: TextIO
+    updates: Iterator[Progress], lines: Callable[[Progress], Sequence[str]], stream: TextIO
 ) -> Progress:
-    """Show a job until it has ended; how it stands then. The bar stays."""
+    """Show a job until it has ended; its last progress. The bar stays."""
     console = Console(file=stream, highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
-    progress = next(told)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+    progress = next(updates)
     with Bars(*columns, console=console, refresh_per_second=12) as bars:
-        task = bars.add_task("", total=None, said="")
+        task = bars.add_task("", total=None, text="")
         _show(bars, task, progress)
         bars.refresh()
-        for progress in told:
+        for progress in updates:
             for line in lines(progress):
                 console.print(Text(line), soft_wrap=True)
             _show(bars, task, progress)
@@ -35,19 +35,19 @@ def watch(
 
 def _show(bars: Bars, task: TaskID, progress: Progress) -> None:
     run = progress.job.body["properties"].get("run", {})
-    ended, total = _far(run)
+    ended, total = _progress_of(run)
     nodes = ", ".join(f"{count} {state}" for state, count in progress.nodes.items() if count)
-    said = "  ".join(part for part in (done(run), nodes and f"nodes: {nodes}") if part)
+    text = "  ".join(part for part in (done(run), nodes and f"nodes: {nodes}") if part)
     bars.update(
         task,
         completed=ended,
         total=total,
         description=f"{clock(progress.at)} {progress.job.status:<9}",
-        said=said,
+        text=text,
     )
 
 
-def _far(run: dict[str, dict[str, int]]) -> tuple[int, int | None]:
+def _progress_of(run: dict[str, dict[str, int]]) -> tuple[int, int | None]:
     if "mini_batches" in run:
         counts = run["mini_batches"]
         return counts["completed"] + counts["failed"], counts["total"]

@@ -1,4 +1,4 @@
-"""Document and schema to diagnostics: own words for common errors, the library's for the rest."""
+"""Checks a document by a schema: messages of our own for common errors, else the library's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _compiled: dict[int, tuple[Schema, compiled.Predicate | None]] = {}
 
 
 def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
-    """What is wrong with a document by its schema, each thing once, in no promised order."""
+    """The findings about a document by its schema, without duplicates, in no particular order."""
     if _passes_compiled(document, schema):
         return
     validator = _validator(schema)
@@ -35,7 +35,7 @@ def check(document: Document, schema: Schema) -> Iterator[Diagnostic]:
 
 
 def _passes_compiled(document: Document, schema: Schema) -> bool:
-    """Whether there is nothing to say, found out without the library: it takes long to import."""
+    """Whether the document is known to be valid; saves the slow import of the library."""
     known = _compiled.get(id(schema))
     if known is None:
         known = _compiled[id(schema)] = (schema, compiled.compile_schema(resolved(schema)))
@@ -59,7 +59,7 @@ def _build(schema: Schema) -> Validator:
 
 
 def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema) -> Iterator[Any]:
-    """JSON Schema's `$` is the very end; Python's also stands before a last line break."""
+    """`pattern` where `$` matches only at the very end; Python's also before a last line break."""
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415
 
     if isinstance(instance, str) and (
@@ -69,7 +69,7 @@ def _pattern(_validator: Validator, pattern: str, instance: Any, _schema: Schema
 
 
 def _form(validator: Validator, document: Document) -> tuple[Schema, tuple[Schema, ...]]:
-    """The form that the document has, and the ones that it has not."""
+    """The form that the document has, and the other forms of its kind."""
     root: Any = validator.schema
     ladder = list(forms(root))
     meant = next(
@@ -120,7 +120,7 @@ def _diagnostics(
 
 
 def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic]:
-    """Speak of the branch that was meant: the one whose type the value has."""
+    """Report on the branch that was meant: the one whose type the value has."""
     branches: list[Schema] = violation.wants
     if all("required" in branch and "properties" not in branch for branch in branches):
         yield fields.one_of(violation, branches)

@@ -1,7 +1,8 @@
-"""Yes or no by a schema, and quickly: most documents are valid, and need no library to say so.
+"""Schemas compiled to functions that say quickly whether a value is valid.
 
-A schema becomes a function, once. It agrees with `jsonschema` on every value (a property says so);
-where a schema uses a keyword that is not known here there is no function, and the library decides.
+Most documents are valid, so that `jsonschema` need not be imported. The functions agree with it on
+every value (a property test says so). A schema with a keyword that is not known here is not
+compiled, and the library decides.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from mlctl.schema.text import is_a
 
 Predicate: TypeAlias = Callable[[Data], bool]
 
-# What describes and does not decide.
-_SILENT = frozenset(
+# Keywords without an effect on validity of their own.
+_ANNOTATIONS = frozenset(
     {
         *("$schema", "$id", "$defs", "title", "description", "default", "examples"),
         *("readOnly", "writeOnly", "then", "else"),
@@ -25,11 +26,11 @@ _SILENT = frozenset(
 
 
 class UnknownKeyword(Exception):
-    """A keyword that only the library knows."""
+    """The schema has a keyword that cannot be compiled."""
 
 
 def compile_schema(schema: Mapping[str, Data]) -> Predicate | None:
-    """Whether a value is valid, as a function; None where the library must decide."""
+    """A function that says whether a value is valid; None if the schema cannot be compiled."""
     try:
         return _all(schema)
     except UnknownKeyword:
@@ -45,7 +46,7 @@ def _all(schema: Mapping[str, Data]) -> Predicate:
 
 def _checks(schema: Mapping[str, Data]) -> Iterator[Predicate]:
     for keyword, wants in schema.items():
-        if keyword in _SILENT or keyword.startswith("x-"):
+        if keyword in _ANNOTATIONS or keyword.startswith("x-"):
             continue
         check = _of_value(keyword, wants) or _of_parts(keyword, wants, schema)
         if check is None:
@@ -54,7 +55,7 @@ def _checks(schema: Mapping[str, Data]) -> Iterator[Predicate]:
 
 
 def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  # a table of keywords
-    """What a keyword asks of a value, or of an object's keys or a list's length."""
+    """The check for a keyword without schemas within it; None if it is not one of these."""
     match keyword:
         case "type":
             return _typed([wants] if isinstance(wants, str) else wants)
@@ -75,7 +76,7 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
 def _of_parts(  # noqa: PLR0911  # a table of keywords
     keyword: str, wants: Any, schema: Mapping[str, Data]
 ) -> Predicate | None:
-    """What a keyword asks by schemas within the schema."""
+    """The check for a keyword with schemas within it; None if it is not one of these."""
     known = frozenset(schema.get("properties", {}))
     match keyword:
         case "properties":

@@ -1,4 +1,4 @@
-"""Keys: unknown, misplaced, missing, excluding each other."""
+"""Findings about keys: unknown, misplaced, missing, excluding each other."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _known(schema: Schema) -> Schema:
 
 
 def _misplaced(violation: Violation, key: str) -> Diagnostic | None:
-    """The key stands elsewhere in this form, or another form has it."""
+    """The finding if the key belongs elsewhere in this form, or to another form; else None."""
     if key in violation.schema.get("x-mlctl-retired", {}):
         return None
     place = _place(violation.form, key)

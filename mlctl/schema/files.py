@@ -1,4 +1,4 @@
-"""Where the schemas are: inside the installed package, or at the top of the repository."""
+"""The files of the schemas: in the installed package, or at the top of the repository."""
 
 from __future__ import annotations
 

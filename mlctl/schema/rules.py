@@ -1,4 +1,4 @@
-"""The rules that a schema can say, in permanent codes."""
+"""The rules that the schemas check (MLC1xx)."""
 
 from __future__ import annotations
 

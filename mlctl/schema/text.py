@@ -1,4 +1,4 @@
-"""The words for keys, values and types: near misses, lists, what YAML made of a scalar."""
+"""Wording of messages: nearest words, lists, articles, types, values in short."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def with_article(noun: str) -> str:
 
 
 def typed(types: str | list[str]) -> str:
-    """What a schema's `type` asks for, in words."""
+    """The types of a schema in words: `text or a list`."""
     return " or ".join(
         _TYPES.get(one, one) for one in ([types] if isinstance(types, str) else types)
     )
@@ -124,7 +124,7 @@ def seconds(text: str) -> int | None:
 
 
 def example(name: str, schema: Mapping[str, Data]) -> str | None:
-    """A line that gives the field a value, from the schema's examples, words or default."""
+    """A line that sets the field, from the schema's examples, allowed values or default."""
     for values in (schema.get("examples"), enumerated(schema), [schema.get("default")]):
         if values and isinstance(values[0], str | int | float):
             value = values[0] if isinstance(values[0], str) else json.dumps(values[0])
@@ -133,7 +133,7 @@ def example(name: str, schema: Mapping[str, Data]) -> str | None:
 
 
 def enumerated(schema: Mapping[str, Data]) -> list[str]:
-    """The words that a field takes, where they are few: `enum`, or an `enum` among `anyOf`."""
+    """The allowed values of a field: its `enum`, or the one among its `anyOf`; else empty."""
     for branch in (schema, *schema.get("anyOf", [])):
         if "enum" in branch:
             return list(branch["enum"])

@@ -1,4 +1,4 @@
-"""Values: of a wrong type, not among the words, out of bounds, empty; bad names and references."""
+"""Findings about values: wrong types, bounds, empty values, bad names and references."""
 
 from __future__ import annotations
 

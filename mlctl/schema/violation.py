@@ -1,4 +1,4 @@
-"""One thing that a schema refuses, with all that is needed to put it into words."""
+"""One violation of a schema, with all that its message needs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mlctl.source import Document
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """`value` at `at` does not meet the keyword of `schema` that asks for `wants`.
+    """`value` at `at` does not meet a keyword of `schema`, whose value is `wants`.
 
-    `form` is the schema of the whole document (of the form that its `type` chooses), `others` are
-    the forms that it does not have, `outer` is the `anyOf` that `schema` is a branch of.
+    `form` is the schema of the form that the document has, `others` are the other forms of its
+    kind. `outer` is the schema with the `anyOf` that `schema` is a branch of.
     """
 
     document: Document
@@ -32,12 +32,12 @@ class Violation:
 
     @property
     def name(self) -> str:
-        """The field as people say it: `` `settings.timeout` ``."""
+        """The field in messages: `` `settings.timeout` ``."""
         return f"`{pointer.dotted(self.at)}`" if self.at else "the document"
 
     @property
     def secret(self) -> bool:
-        """Whether the value must not be shown, nor the line that it stands in."""
+        """Whether neither the value nor its line may be shown."""
         return bool(self.schema.get("x-ms-secret"))
 
     @property

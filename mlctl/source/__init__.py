@@ -1,4 +1,4 @@
-"""YAML text to plain data with the place of every key and value; paths to documents."""
+"""Reads YAML documents: plain data, and the position of every key and value."""
 
 from mlctl.source.decode import MAX_BYTES
 from mlctl.source.document import Document, dump, load, plain

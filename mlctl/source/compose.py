@@ -1,4 +1,4 @@
-"""YAML text to trees of nodes that know their places: no recursion, and a bound on everything."""
+"""Composes YAML text to trees of nodes with positions; without recursion, and within limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Mark(Protocol):
-    """A place as the parsers give it: zero-based, in code points."""
+    """A position as the parsers give it: zero-based, in code points."""
 
     @property
     def index(self) -> int: ...
@@ -52,7 +52,7 @@ class Mark(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TextPosition:
-    """A mark of our own making."""
+    """A `Mark` that no parser made."""
 
     index: int
     line: int
@@ -72,7 +72,7 @@ class CollectionNode:
 
     @property
     def is_mapping(self) -> bool:
-        """Whether it is a mapping; a sequence otherwise."""
+        """Whether it is a mapping; else it is a sequence."""
         return type(self.event) is MappingStartEvent
 
 
@@ -89,7 +89,7 @@ YamlNode: TypeAlias = ScalarEvent | CollectionNode | AliasNode
 
 @dataclass(frozen=True, slots=True)
 class StreamPart:
-    """One document of a stream: its root, and its stretch of the text, from a line's beginning."""
+    """One document of a stream: its root, and the part of the text that it is, in whole lines."""
 
     root: YamlNode
     line: int
@@ -99,7 +99,7 @@ class StreamPart:
 
 @dataclass(frozen=True, slots=True)
 class MarkedRange:
-    """A stretch between two marks, and a remark on it."""
+    """The range between two marks, and a remark on it."""
 
     start: Mark
     end: Mark
@@ -107,7 +107,7 @@ class MarkedRange:
 
 
 class SourceError(Exception):
-    """The text cannot be read any further: which rule it breaks, where, and what to do."""
+    """The text cannot be read any further: the rule that it breaks, where, and a hint."""
 
     def __init__(
         self,
@@ -147,14 +147,14 @@ def compose(text: str) -> Iterator[StreamPart]:
 
 
 def mark(event: Event, *, end: bool = False) -> Mark:
-    """Where `event` begins, or ends; a parser's events know it, whatever their types say."""
+    """Where `event` begins, or ends. Parsers always set marks, though their type is optional."""
     return cast("Mark", event.end_mark if end else event.start_mark)
 
 
 def inside(mark: Mark, lines: list[str], above: int = 0) -> TextPosition:
-    """`mark` as a place in `lines`, `above` lines further down.
+    """`mark` as a position in `lines`, `above` lines further down.
 
-    libyaml ends every text with a line break of its own, and then speaks of the line after it.
+    libyaml adds a line break at the end of the text; its marks may be on the line after that.
     """
     line = mark.line + above
     if line < len(lines):

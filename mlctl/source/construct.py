@@ -1,4 +1,4 @@
-"""Nodes to plain data that means what PyYAML's safe loader takes it to mean, oddities reported."""
+"""Constructs plain data from nodes, as PyYAML's safe loader does, and reports what is odd."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Entry: TypeAlias = tuple[ScalarEvent, YamlNode]  # a key and its value
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds the values of one part of `source`; `line` is where the part's text begins."""
+    """Constructs the values of one document of `source`, which begins at `line`."""
 
     source: SourceText
     report: Report
@@ -41,7 +41,7 @@ class Builder:
     _known: dict[int, dict[str, Entry]] = field(default_factory=dict)  # of `find`, by mapping
 
     def value(self, node: YamlNode) -> Data:
-        """The plain value of `node`; every use of an anchor becomes a value of its own."""
+        """The plain value of `node`; each alias becomes a copy of what it stands for."""
         node = resolved(node)
         if isinstance(node, ScalarEvent):
             return self._scalar(node)
@@ -60,7 +60,7 @@ class Builder:
             if isinstance(key, CollectionNode):
                 template = key.is_mapping  # `{{ name }}` is a mapping in a mapping
                 hint = "replace `{{ ... }}` by its value first" if template else None
-                self._complain(rules.BAD_KEY, "a list or a mapping cannot be a key", key_node, hint)
+                self._report(rules.BAD_KEY, "a list or a mapping cannot be a key", key_node, hint)
                 continue
             tag = scalars.tag_of(key)
             name = self._key(tag, key)
@@ -96,7 +96,7 @@ class Builder:
         return key, node
 
     def span(self, node: YamlNode) -> Span:
-        """The stretch of `node` without what only follows it."""
+        """The span of `node`, without trailing white space and comments."""
         event = node if isinstance(node, ScalarEvent) else node.event
         return self.between(mark(event), _end(node))
 
@@ -120,7 +120,7 @@ class Builder:
         try:
             value = scalars.convert(tag, text)
         except ValueError as error:
-            self._complain(
+            self._report(
                 rules.BAD_VALUE, str(error), event, f"if the text is meant, {_quote(text)}"
             )
             return text
@@ -139,7 +139,7 @@ class Builder:
         whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if "\ufffd" in whole and "\ufffd" not in text:
             message = "half of a surrogate pair is no character"
-            self._complain(rules.BAD_VALUE, message, event, "write the character itself")
+            self._report(rules.BAD_VALUE, message, event, "write the character itself")
         return whole
 
     def _key(self, tag: str, key: ScalarEvent) -> str:
@@ -150,11 +150,11 @@ class Builder:
             self._unknown(tag, key)
         elif text:
             kind = tag.removeprefix(scalars.CORE)
-            self._complain(
+            self._report(
                 rules.BAD_KEY, f"the key `{text}` is read as {kind}, not as text", key, _quote(text)
             )
         else:
-            self._complain(rules.BAD_KEY, "a key is missing before this `:`", key)
+            self._report(rules.BAD_KEY, "a key is missing before this `:`", key)
         return text
 
     def _merged(self, node: YamlNode) -> dict[str, Entry]:
@@ -168,10 +168,10 @@ class Builder:
                 if isinstance(one, CollectionNode) and one.is_mapping:
                     merged |= self.entries(one)
                 else:
-                    self._complain(rules.BAD_MERGE_KEY, "only mappings can be merged", item)
+                    self._report(rules.BAD_MERGE_KEY, "only mappings can be merged", item)
             return merged
         hint = 'name the anchor of a mapping, as in `<<: *base`, or quote the key: "<<"'
-        self._complain(rules.BAD_MERGE_KEY, "`<<` has no mapping to merge", node, hint)
+        self._report(rules.BAD_MERGE_KEY, "`<<` has no mapping to merge", node, hint)
         return merged
 
     def _check_tag(self, branch: CollectionNode) -> None:
@@ -186,7 +186,7 @@ class Builder:
             if short in _FITTING
             else f"unknown tag `{short}`"
         )
-        self._complain(rules.UNKNOWN_TAG, message, node, "remove the tag")
+        self._report(rules.UNKNOWN_TAG, message, node, "remove the tag")
 
     def _trap(self, event: ScalarEvent, value: Data) -> None:
         instead = scalars.trap(event.value, value)
@@ -195,11 +195,11 @@ class Builder:
         text = event.value
         read = "text" if isinstance(value, str) else f"`{json.dumps(value)}`"
         hint = f'write `{instead}`, or `"{text}"` if the text is meant'
-        self._complain(rules.YAML_1_1_VALUE, f"`{text}` is read as {read}", event, hint)
+        self._report(rules.YAML_1_1_VALUE, f"`{text}` is read as {read}", event, hint)
 
     def _repeated(self, name: str, first: ScalarEvent, second: ScalarEvent) -> None:
         earlier = Label(self.span(first), "also here")
-        self._complain(
+        self._report(
             rules.REPEATED_KEY,
             f"the key `{name}` stands here twice",
             second,
@@ -207,7 +207,7 @@ class Builder:
             earlier,
         )
 
-    def _complain(
+    def _report(
         self, rule: Rule, message: str, node: YamlNode, hint: str | None = None, *related: Label
     ) -> None:
         self.report.add(Diagnostic(rule, message, Label(self.span(node)), hint, related))

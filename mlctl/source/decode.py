@@ -1,4 +1,4 @@
-"""Bytes to text that a YAML parser accepts: encodings, size, characters that YAML forbids."""
+"""Decodes bytes to text that a YAML parser accepts: encoding, size, forbidden characters."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def decode(name: str, raw: bytes | str, report: Report) -> SourceText | None:
     if text is None:
         return None
     source = SourceText(name, text.removeprefix("\ufeff"))
-    odd = Reader.NON_PRINTABLE.search(source.text) or _INNER_BOM.search(source.text)
-    if odd:
-        report.add(_odd(source, odd.start()))
+    forbidden = Reader.NON_PRINTABLE.search(source.text) or _INNER_BOM.search(source.text)
+    if forbidden:
+        report.add(_forbidden_character(source, forbidden.start()))
         return None
     return source
 
@@ -59,7 +59,7 @@ def _text(name: str, raw: bytes, report: Report) -> str | None:
         return None
 
 
-def _odd(source: SourceText, at: int) -> Diagnostic:
+def _forbidden_character(source: SourceText, at: int) -> Diagnostic:
     code = ord(source.text[at])
     label = Label(_span(source, at))
     if code == 0:

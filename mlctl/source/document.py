@@ -1,4 +1,4 @@
-"""One document: plain data, and where each of its keys and values stands."""
+"""One document: plain data, and the position of each key and value."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ STDIN = "<stdin>"
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """The `index`-th part of a stream as plain data, which knows its places.
+    """The `index`-th document of a stream as plain data, with the positions of its values.
 
-    Places are found when they are asked for, by reading the part's stretch of the text again
-    (`begin`, `end`, and the line it begins at): most documents are never asked.
+    Positions are found on demand, by composing the document's part of the text (`begin` to `end`,
+    from `line`) again: most documents need none.
     """
 
     source: SourceText
@@ -38,16 +38,16 @@ class Document:
 
     @property
     def folder(self) -> Path:
-        """What relative paths inside are relative to."""
+        """The folder that its relative paths are relative to."""
         return Path() if self.source.name == STDIN else Path(self.source.name).parent
 
     @property
     def place(self) -> str:
-        """The file, and which part of it where it is not the first."""
+        """The file, and the number of the document if it is not the first."""
         return f"{self.source.name}#{self.index + 1}" if self.index else self.source.name
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """The place of the value at `at`, or of its key; the nearest key above if none."""
+        """A label at the value at `at`, or at its key; else at the nearest key above."""
         found = self._find(at)
         while found is None and at:
             at, key = at[:-1], True
@@ -78,9 +78,9 @@ class Document:
 def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) -> list[Document]:
     """The documents of a text; `name` is the path as the user gave it.
 
-    What is wrong goes to `report`. Reading stops at the first error of syntax; the documents above
-    it are returned. Empty parts are passed over; a text of nothing else is an error where it was
-    named (`explicit`) and nothing where it was only found.
+    Findings go to `report`. Reading stops at the first syntax error; the documents above it are
+    returned. Empty documents are left out; a text of nothing else is an error if the file was named
+    (`explicit`), not if it was found in a folder.
     """
     source = decode(name, raw, report)
     if source is None:
@@ -106,7 +106,7 @@ def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) 
 
 
 def plain(text: str) -> Data:
-    """The value that `text` holds as YAML (its first document); the text itself if it is none."""
+    """The value of `text` as YAML (of its first document); the text itself if it is not YAML."""
     builder = Builder(SourceText("", text), Report())
     part = next(_parts(builder), None)
     return text if part is None else builder.value(part.root)
@@ -121,7 +121,7 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def _parts(builder: Builder) -> Iterator[StreamPart | None]:
-    """The parts of the text; None, with a diagnostic, where it cannot be read any further."""
+    """The documents of the text; None, and a finding, where it cannot be read any further."""
     source = builder.source
     try:
         yield from compose(source.text)

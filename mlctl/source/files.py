@@ -1,4 +1,4 @@
-"""Paths, folders and globs to files, and files to documents."""
+"""Finds the files that paths, folders and globs name, and reads their documents."""
 # os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
 # ruff: noqa: PTH112, PTH118, PTH123, PTH207, PTH208
 
@@ -22,7 +22,7 @@ _SUFFIXES = (".yml", ".yaml")
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file to read (`-`: standard input), and whether it was named, not found in a folder."""
+    """A file to read (`-`: standard input); `explicit` if it was named, not found in a folder."""
 
     path: str
     explicit: bool
@@ -48,7 +48,7 @@ def discover(paths: Sequence[str], report: Report) -> list[SourceFile]:
 
     In folders, hidden files and mlctl's own (`mlctl.yml`) are passed over. Globs are those that the
     shell left alone; `**` goes through folders. A folder or a glob without a file is a finding;
-    whether a named file can be read is `read`'s to say.
+    a named file that cannot be read is one of `read`.
     """
     found: dict[str, SourceFile] = {}
     for path in paths:

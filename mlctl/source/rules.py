@@ -1,4 +1,4 @@
-"""The rules about text (MLC0xx): what keeps a file from meaning one thing to everybody."""
+"""The rules about the text of files (MLC0xx)."""
 
 from mlctl.diagnostics import Rule, Severity
 
@@ -129,7 +129,7 @@ BAD_VALUE = Rule(
     origin="https://www.rfc-editor.org/rfc/rfc8259#section-6",
 )
 
-# What follows such a finding in the same text is not known.
+# After such a finding the rest of the file is not read.
 UNREADABLE_RULES = (SYNTAX, TOO_BIG, UNREADABLE, EMPTY)
 SOURCE_RULES = (
     SYNTAX,

@@ -1,4 +1,4 @@
-"""What one scalar means: YAML 1.1 as PyYAML's safe loader reads it, for that is what `az` does."""
+"""The value of one scalar: YAML 1.1 as PyYAML's safe loader, and so `az`, reads it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def convert(tag: str, text: str) -> Data:
 
 
 def trap(text: str, value: Data) -> str | None:
-    """What to write instead where a plain `text` is not read as it looks; None where it is."""
+    """What to write instead of a plain `text` that is not read as it looks; None if it is."""
     if isinstance(value, bool):
         plain = text.lower() in ("true", "false")
         return None if plain else "true" if value else "false"

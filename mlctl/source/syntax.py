@@ -1,4 +1,4 @@
-"""The YAML parser's complaints in words that say what to do, and where."""
+"""The errors of the YAML parsers, in words that say what to do."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mlctl.source.rules import SYNTAX
 
 
 @dataclass(frozen=True, slots=True)
-class _Trouble:
-    """What the parser says: it began something at `start`, and met `problem` at `end`."""
+class _ParserError:
+    """What the parser reports: in what began at `start` there is a `problem` at `end`."""
 
     problem: str
     start: Mark
@@ -37,126 +37,124 @@ class _Trouble:
 
 
 def explain(error: MarkedYAMLError, lines: list[str]) -> SourceError:
-    """What is wrong, from what libyaml (or its Python twin, whose words differ) says of it."""
+    """The error in our words, from those of libyaml or of the Python parser, which differ."""
     end = inside(error.problem_mark or error.context_mark or TextPosition(0, 0, 0), lines)
     start = inside(error.context_mark or end, lines)
-    trouble = _Trouble(error.problem or "", start, end, lines)
-    if trouble.here.startswith("\t"):
-        return _tab(trouble)
-    for context, problem, tell in _TELLERS:
-        if context in (error.context or "") and problem in trouble.problem:
-            return tell(trouble)
-    return _at(end, 1, f"this is not YAML: {trouble.problem}", None)
+    parser_error = _ParserError(error.problem or "", start, end, lines)
+    if parser_error.here.startswith("\t"):
+        return _tab(parser_error)
+    for context, problem, explain_error in _EXPLANATIONS:
+        if context in (error.context or "") and problem in parser_error.problem:
+            return explain_error(parser_error)
+    return _at(end, 1, f"this is not YAML: {parser_error.problem}", None)
 
 
-def _tab(trouble: _Trouble) -> SourceError:
-    if trouble.before.strip():
-        return _at(trouble.end, 1, "a tab cannot stand here", "write a space instead")
-    return _at(trouble.end, 1, "a tab is used for indentation", "indent with spaces")
+def _tab(error: _ParserError) -> SourceError:
+    if error.before.strip():
+        return _at(error.end, 1, "a tab cannot stand here", "write a space instead")
+    return _at(error.end, 1, "a tab is used for indentation", "indent with spaces")
 
 
-def _unclosed_quote(trouble: _Trouble) -> SourceError:
-    hint = f"close it with `{trouble.opener}`"
-    return _at(trouble.start, 1, "this quote is never closed", hint)
+def _unclosed_quote(error: _ParserError) -> SourceError:
+    hint = f"close it with `{error.opener}`"
+    return _at(error.start, 1, "this quote is never closed", hint)
 
 
-def _escape(trouble: _Trouble) -> SourceError:
-    line, column = trouble.lines[trouble.end.line], trouble.end.column
+def _escape(error: _ParserError) -> SourceError:
+    line, column = error.lines[error.end.line], error.end.column
     column = max(
         line.rfind("\\", 0, column + 1), 0
     )  # the parsers point at different characters of it
-    mark = TextPosition(trouble.end.index, trouble.end.line, column)
+    mark = TextPosition(error.end.index, error.end.line, column)
     words = f"`{line[column : column + 2]}` is no escape of double-quoted text"
     return _at(mark, 2, words, "double the backslash, or use single quotes")
 
 
-def _flow(trouble: _Trouble) -> SourceError:
-    opener, end = trouble.opener, trouble.end
-    if opener not in ("[", "{") or trouble.start.index == end.index:
-        if trouble.here:
+def _flow(error: _ParserError) -> SourceError:
+    opener, end = error.opener, error.end
+    if opener not in ("[", "{") or error.start.index == end.index:
+        if error.here:
             return _at(
-                end, 1, f"a value is missing before this `{trouble.here[0]}`", "write the value"
+                end, 1, f"a value is missing before this `{error.here[0]}`", "write the value"
             )
         hint = "close the bracket that is open"
-        return _at(_last(trouble.lines), 1, "the text ends within brackets", hint)
+        return _at(_last(error.lines), 1, "the text ends within brackets", hint)
     closer = "]" if opener == "[" else "}"
-    if trouble.here and trouble.start.line == end.line:
+    if error.here and error.start.line == end.line:
         words = f"a `,` or `{closer}` is missing before this"
-        around = MarkedRange(trouble.start, _after(trouble.start, 1), "of what begins here")
+        around = MarkedRange(error.start, _after(error.start, 1), "of what begins here")
         return _at(end, 1, words, f"add `,` between two entries, or close with `{closer}`", around)
     around = MarkedRange(end, _after(end, 1), f"a `,` or `{closer}` was expected before this")
     return _at(
-        trouble.start, 1, f"this `{opener}` is not closed", f"close it with `{closer}`", around
+        error.start, 1, f"this `{opener}` is not closed", f"close it with `{closer}`", around
     )
 
 
-def _bad_start(trouble: _Trouble) -> SourceError:
-    odd = "a backtick" if trouble.here.startswith("`") else f"`{trouble.here[:1]}`"
+def _bad_start(error: _ParserError) -> SourceError:
+    odd = "a backtick" if error.here.startswith("`") else f"`{error.here[:1]}`"
     words = f"a plain value cannot begin with {odd}"
-    return _at(trouble.end, 1, words, "put the value in quotes")
+    return _at(error.end, 1, words, "put the value in quotes")
 
 
-def _colon(trouble: _Trouble) -> SourceError:
-    if ": " in trouble.before or trouble.before.startswith("---"):
+def _colon(error: _ParserError) -> SourceError:
+    if ": " in error.before or error.before.startswith("---"):
         hint = "put the value in quotes if the `:` belongs to it; else begin a new line"
-        return _at(trouble.end, 1, "a second `:` cannot stand on this line", hint)
+        return _at(error.end, 1, "a second `:` cannot stand on this line", hint)
     hint = "line the key up with its siblings; a `:` before it needs a space after it"
-    return _at(trouble.end, 1, "a key cannot stand here", hint)
+    return _at(error.end, 1, "a key cannot stand here", hint)
 
 
-def _no_colon(trouble: _Trouble) -> SourceError:
-    line = trouble.lines[trouble.start.line][trouble.start.column :].rstrip()
-    return _at(trouble.start, len(line), "a key needs a `:` and a value", "write `key: value`")
+def _no_colon(error: _ParserError) -> SourceError:
+    line = error.lines[error.start.line][error.start.column :].rstrip()
+    return _at(error.start, len(line), "a key needs a `:` and a value", "write `key: value`")
 
 
-def _block(trouble: _Trouble) -> SourceError:
-    kind = "list" if trouble.opener == "-" else "mapping"
-    first = f"line {trouble.start.line + 1}"
-    around = MarkedRange(trouble.start, _after(trouble.start, 1), f"the {kind} begins here")
-    if trouble.before.strip(" -"):
+def _block(error: _ParserError) -> SourceError:
+    kind = "list" if error.opener == "-" else "mapping"
+    first = f"line {error.start.line + 1}"
+    around = MarkedRange(error.start, _after(error.start, 1), f"the {kind} begins here")
+    if error.before.strip(" -"):
         hint = "put the whole value in quotes, or begin a new line"
-        return _at(trouble.end, 1, "nothing can follow the value on its line", hint)
-    if trouble.here.startswith(("}", "]")):
-        return _at(trouble.end, 1, f"this `{trouble.here[0]}` closes nothing", "remove it", around)
-    if trouble.here.startswith(":"):
-        return _at(trouble.end, 1, "a key is missing before this `:`", "write the key")
-    if trouble.end.column == trouble.start.column:
+        return _at(error.end, 1, "nothing can follow the value on its line", hint)
+    if error.here.startswith(("}", "]")):
+        return _at(error.end, 1, f"this `{error.here[0]}` closes nothing", "remove it", around)
+    if error.here.startswith(":"):
+        return _at(error.end, 1, "a key is missing before this `:`", "write the key")
+    if error.end.column == error.start.column:
         odd = "a key cannot stand" if kind == "list" else "a list item cannot stand"
         only = "`-` items" if kind == "list" else "keys"
         hint = f"the {kind} of {first} has only {only} at this level"
-        return _at(trouble.end, 1, f"{odd} in this {kind}", hint, around)
-    hint = f"begin it in column {trouble.start.column + 1}, or line it up with what stands above it"
-    return _at(trouble.end, 1, f"this does not line up with the {kind} of {first}", hint, around)
+        return _at(error.end, 1, f"{odd} in this {kind}", hint, around)
+    hint = f"begin it in column {error.start.column + 1}, or line it up with what stands above it"
+    return _at(error.end, 1, f"this does not line up with the {kind} of {first}", hint, around)
 
 
-def _no_value(trouble: _Trouble) -> SourceError:
-    words = (
-        f"a value cannot begin with `{trouble.here[:1]}`" if trouble.here else "a value is missing"
-    )
-    return _at(trouble.end, 1, words, "put the value in quotes")
+def _no_value(error: _ParserError) -> SourceError:
+    words = f"a value cannot begin with `{error.here[:1]}`" if error.here else "a value is missing"
+    return _at(error.end, 1, words, "put the value in quotes")
 
 
-def _list_on_line(trouble: _Trouble) -> SourceError:
+def _list_on_line(error: _ParserError) -> SourceError:
     words = "a list cannot begin on the line of its key"
-    return _at(trouble.end, 1, words, "begin the list on a line of its own")
+    return _at(error.end, 1, words, "begin the list on a line of its own")
 
 
-def _no_start(trouble: _Trouble) -> SourceError:
+def _no_start(error: _ParserError) -> SourceError:
     words = "a new document has to begin with `---`"
-    return _at(trouble.end, 1, words, "put `---` on a line of its own above it")
+    return _at(error.end, 1, words, "put `---` on a line of its own above it")
 
 
-def _tag_handle(trouble: _Trouble) -> SourceError:
-    return _at(trouble.end, 1, "the tag's prefix is not defined", "remove the tag")
+def _tag_handle(error: _ParserError) -> SourceError:
+    return _at(error.end, 1, "the tag's prefix is not defined", "remove the tag")
 
 
-def _version(trouble: _Trouble) -> SourceError:
+def _version(error: _ParserError) -> SourceError:
     words = "only YAML 1 is read here"
-    return _at(trouble.end, len(trouble.here), words, "remove this line")
+    return _at(error.end, len(error.here), words, "remove this line")
 
 
-_TELLERS: tuple[tuple[str, str, Callable[[_Trouble], SourceError]], ...] = (
-    # what the parser was at, what it met: the words of libyaml and of the Python parser
+_EXPLANATIONS: tuple[tuple[str, str, Callable[[_ParserError], SourceError]], ...] = (
+    # the context and the problem: the words of libyaml and of the Python parser
     ("", "tab character", _tab),
     ("quoted scalar", "unexpected", _unclosed_quote),
     ("quote", "", _escape),

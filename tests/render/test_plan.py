@@ -18,7 +18,7 @@ from mlctl.planning.preflight.references import MISSING
 from mlctl.pointer import Data
 from mlctl.render.plan import human
 from mlctl.render.style import Styler
-from mlctl.render.tree import DiffBranch, DiffLeaf, draw, scalar
+from mlctl.render.tree import DiffBranch, DiffLeaf, lines, scalar
 from tests.builders.plans import CLUSTER, SCOPE, plan, workspace
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -33,7 +33,7 @@ def drawn(*leaves: tuple[str, Data, Data]) -> list[str]:
     branch = DiffBranch()
     for name, before, after in leaves:
         branch.put(tuple(name.split("/")), DiffLeaf(before, after))
-    return list(draw(branch, Styler(color=False), 0))
+    return list(lines(branch, Styler(color=False), 0))
 
 
 def many(count: int) -> Plan:

@@ -1,4 +1,7 @@
-"""Semantic rules over the graph: what a schema cannot say. Pure: time and files are arguments."""
+"""The semantic rules: checks of the graph that a schema cannot express.
+
+They are pure: the date and the file system are in the `RuleContext`.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ _CHECKS: tuple[RuleCheck, ...] = (
 )
 
 
-def check(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
-    """What the rules find, in no order; documents with errors of type are no obstacle."""
+def check(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """The findings of all rules, in no order. Values may have wrong types (the schema says so)."""
     for one in _CHECKS:
-        yield from one(graph, facts)
+        yield from one(graph, context)

@@ -1,4 +1,4 @@
-"""Who gets at a cluster: login, identity, network."""
+"""Access to a cluster: login, identity, network."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from mlctl.config.rules.base import (
     RuleContext,
     declared,
     finding,
-    holds,
-    lacks,
+    has_key,
+    lacks_key,
 )
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
@@ -119,12 +119,12 @@ ACCESS_RULES = (
 )
 
 
-def login(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def login(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC310 and MLC311."""
     for cluster in declared(graph, "compute"):
         # What `show` printed has no secrets, and can be applied again all the same.
         shown = cluster.get("provisioning_state") is not None
-        if not shown and all(lacks(cluster, "ssh_settings", one) for one in _SECRETS):
+        if not shown and all(lacks_key(cluster, "ssh_settings", one) for one in _SECRETS):
             yield finding(
                 NO_CREDENTIALS,
                 cluster,
@@ -132,7 +132,9 @@ def login(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
                 "`ssh_settings` needs `ssh_key_value` or `admin_password`",
                 "write `ssh_key_value: ssh-rsa ...` with your public key",
             )
-        if cluster.get("ssh_public_access_enabled") is True and not holds(cluster, "ssh_settings"):
+        if cluster.get("ssh_public_access_enabled") is True and not has_key(
+            cluster, "ssh_settings"
+        ):
             yield finding(
                 NO_LOGIN,
                 cluster,
@@ -142,8 +144,8 @@ def login(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def secrets(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
-    """MLC312 and MLC313; no label is on a secret's own line, for lines with labels are printed."""
+def secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC312 and MLC313. Labels are never on the line of a secret, as their lines are printed."""
     for cluster in declared(graph, "compute"):
         password = cluster.text("ssh_settings", "admin_password")
         if password and not is_placeholder(password):
@@ -164,7 +166,7 @@ def secrets(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def identity(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def identity(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC314 and MLC315."""
     ids = ("identity", "user_assigned_identities")
     for resource in declared(graph):
@@ -172,7 +174,7 @@ def identity(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
         if kind is None:
             continue
         wanted = "userassigned" in kind.replace("_", "").casefold()
-        if wanted and lacks(resource, *ids):
+        if wanted and lacks_key(resource, *ids):
             yield finding(
                 NO_IDS,
                 resource,
@@ -191,11 +193,11 @@ def identity(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def network(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def network(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC316 and MLC317."""
     for cluster in declared(graph, "compute"):
         vnet, subnet = (cluster.text("network_settings", key) for key in ("vnet_name", "subnet"))
-        if vnet and lacks(cluster, "network_settings", "subnet"):
+        if vnet and lacks_key(cluster, "network_settings", "subnet"):
             yield finding(
                 SUBNET,
                 cluster,
@@ -206,7 +208,7 @@ def network(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
         if (
             subnet
             and not subnet.startswith("/")
-            and lacks(cluster, "network_settings", "vnet_name")
+            and lacks_key(cluster, "network_settings", "vnet_name")
         ):
             yield finding(
                 SUBNET,
@@ -226,7 +228,7 @@ def network(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _beside(cluster: Resource, secret: str) -> Label | None:
-    """A key near a secret on another line; None where the document has one line only."""
+    """A key near a secret, but on another line; None if there is none."""
     hidden = cluster.label(("ssh_settings", secret)).span
     for at in (("ssh_settings",), ("name",)):
         label = cluster.label(at, key=True)

@@ -1,4 +1,4 @@
-"""What every rule is made of: facts from outside, the resources of a kind, and a finding."""
+"""What the rules share: their context, access to resources and values, and findings."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from mlctl.schema.text import nearest
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """What the rules may know of the world beyond the files.
+    """What the rules may know beyond the documents.
 
-    `exists` says whether a path is there, and raises nothing. `planning` is true for `plan` and
-    `apply`, which read the local files that a document names; `validate` gets along without them.
-    `script` is the text of a scoring script; None where it cannot be read, or shall not be.
+    `exists` says whether a path exists, and raises nothing. `planning` is true for `plan` and
+    `apply`, which read the local files that a document names; `validate` does not. `script` gives
+    the text of a scoring script, None if it cannot be read or is not to be checked.
     """
 
     today: date
@@ -38,14 +38,14 @@ RuleCheck: TypeAlias = Callable[[Graph, RuleContext], Iterator[Diagnostic]]
 
 
 def declared(graph: Graph, kind: str | None = None) -> Iterator[Resource]:
-    """The declared resources (of the kind of that name), those that repeat an address too."""
+    """The declared resources (of one kind, by its name), including those that repeat an address."""
     repeated = (one for _, one in graph.repeated if one.owner is None)
     for resource in (*graph.resources.values(), *repeated):
         if kind in (None, resource.kind.name):
             yield resource
 
 
-def everything(graph: Graph) -> Iterator[Resource]:
+def with_inline_assets(graph: Graph) -> Iterator[Resource]:
     """The declared resources, each followed by the assets that are written inline in it."""
     for resource in declared(graph):
         yield resource
@@ -62,19 +62,19 @@ def finding(
     return Diagnostic(rule, message, at, hint, related, str(resource.owner or resource.address))
 
 
-def count(resource: Resource, *at: str) -> int | None:
-    """The effective value where it is a whole number."""
+def whole_number(resource: Resource, *at: str) -> int | None:
+    """The effective value (default included) if it is a whole number."""
     value = resource.effective(*at)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def word(resource: Resource, *at: str) -> str:
-    """The effective value of an enum, without its letter case."""
+def enum_value(resource: Resource, *at: str) -> str:
+    """The effective value of an enum in lower case."""
     return str(resource.effective(*at)).casefold()
 
 
-def holds(resource: Resource, *at: str) -> bool:
-    """Whether the key at `at` is written, with a value or without."""
+def has_key(resource: Resource, *at: str) -> bool:
+    """Whether the key at `at` is in the document, with or without a value."""
     above = resource.get(*at[:-1])
     return isinstance(above, dict) and at[-1] in above
 
@@ -85,8 +85,8 @@ def is_serverless(job: Resource) -> bool:
     return name is None or name.removeprefix("azureml:").casefold() == "serverless"
 
 
-def lacks(resource: Resource, *at: str) -> bool:
-    """Whether the mapping above `at` is written, and neither the key nor a misspelling of it."""
+def lacks_key(resource: Resource, *at: str) -> bool:
+    """Whether the mapping above `at` is in the document, without the key or a misspelling of it."""
     above, key = resource.get(*at[:-1]), at[-1]
     if not isinstance(above, dict) or key in above:
         return False

@@ -1,4 +1,4 @@
-"""Clusters: how many nodes, for how long, and where."""
+"""Clusters: number of nodes, idle time, region."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from mlctl import catalog
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import (
     RuleContext,
-    count,
     declared,
     finding,
-    lacks,
+    lacks_key,
+    whole_number,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.schema.placeholders import placeholder
@@ -68,18 +68,18 @@ UNKNOWN_REGION = Rule(
 )
 CLUSTER_RULES = (MIN_OVER_MAX, NO_MAX, ZERO_IDLE_TIME, UNKNOWN_REGION)
 
-# Sovereign clouds and early-update regions are real, and in no public list.
+# Sovereign clouds and early-update regions exist, but no public list has them.
 _ELSEWHERE = ("usgov", "usdod", "ussec", "usnat", "china", "bleu", "delos")
 _EARLY = ("euap", "stage", "stg")
 
 
-def min_over_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def min_over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC301."""
     for cluster in declared(graph, "compute"):
-        least, most = cluster.number("min_instances"), count(cluster, "max_instances")
+        least, most = cluster.number("min_instances"), whole_number(cluster, "max_instances")
         if least is None or most is None or least <= most:
             continue
-        left_out = lacks(cluster, "max_instances")
+        left_out = lacks_key(cluster, "max_instances")
         yield finding(
             MIN_OVER_MAX,
             cluster,
@@ -91,10 +91,10 @@ def min_over_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
         )
 
 
-def no_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def no_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC302."""
     for cluster in declared(graph, "compute"):
-        if lacks(cluster, "max_instances"):
+        if lacks_key(cluster, "max_instances"):
             yield finding(
                 NO_MAX,
                 cluster,
@@ -104,7 +104,7 @@ def no_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def zero_idle_time(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def zero_idle_time(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC303."""
     for cluster in declared(graph, "compute"):
         if cluster.number("idle_time_before_scale_down") == 0:
@@ -117,7 +117,7 @@ def zero_idle_time(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def unknown_region(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def unknown_region(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC307."""
     for resource in declared(graph):
         place = resource.text("location")

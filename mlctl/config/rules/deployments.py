@@ -1,11 +1,11 @@
-"""Batch deployments: values that exclude, drop or do not suit each other."""
+"""Batch deployments: settings that contradict each other or have no effect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, declared, finding, holds, lacks
+from mlctl.config.rules.base import RuleContext, declared, finding, has_key, lacks_key
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.schema.text import listed, nearest
@@ -110,11 +110,11 @@ _PIPELINE_SETTINGS = (
 )
 
 
-def count_twice(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def count_twice(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC320."""
     for deployment in declared(graph, "batch-deployment"):
-        if holds(deployment, "settings", "instance_count") and holds(deployment, "resources"):
-            there = holds(deployment, "resources", "instance_count")
+        if has_key(deployment, "settings", "instance_count") and has_key(deployment, "resources"):
+            there = has_key(deployment, "resources", "instance_count")
             yield finding(
                 COUNT_TWICE,
                 deployment,
@@ -127,7 +127,7 @@ def count_twice(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def file_name(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def file_name(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC321."""
     for deployment in declared(graph, "batch-deployment"):
         for above in _SETTINGS:
@@ -146,14 +146,14 @@ def file_name(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
                 )
 
 
-def dropped(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def dropped(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC322."""
     for deployment in declared(graph, "batch-deployment"):
-        if deployment.form.name != "model" or not holds(deployment, "settings"):
+        if deployment.form.name != "model" or not has_key(deployment, "settings"):
             continue
         for name in ("environment_variables", "error_threshold"):
-            if holds(deployment, name):
-                twice = holds(deployment, "settings", name)
+            if has_key(deployment, name):
+                twice = has_key(deployment, "settings", name)
                 yield finding(
                     DROPPED,
                     deployment,
@@ -164,12 +164,12 @@ def dropped(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
                 )
 
 
-def short_timeout(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def short_timeout(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC323: 30 as written, or left out of `retry_settings` that are written."""
     for deployment in declared(graph, "batch-deployment"):
         for above in _SETTINGS:
             at = (*above, "retry_settings", "timeout")
-            left_out = lacks(deployment, *at)
+            left_out = lacks_key(deployment, *at)
             if left_out or deployment.number(*at) == _DEFAULT_TIMEOUT:
                 yield finding(
                     SHORT_TIMEOUT,
@@ -181,11 +181,11 @@ def short_timeout(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
                 )
 
 
-def no_environment(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def no_environment(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC324."""
     script = ("code_configuration", "scoring_script")
     for deployment in declared(graph, "batch-deployment"):
-        if deployment.text(*script) and lacks(deployment, "environment"):
+        if deployment.text(*script) and lacks_key(deployment, "environment"):
             if _is_mlflow(deployment, graph):
                 continue
             yield finding(
@@ -197,7 +197,7 @@ def no_environment(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def pipeline_settings(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def pipeline_settings(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC325 and MLC326."""
     for deployment in declared(graph, "batch-deployment"):
         if deployment.form.name != "pipeline":
@@ -213,7 +213,7 @@ def pipeline_settings(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]
                     f"`{name}` is no setting that pipelines are known to have",
                     f"did you mean `{near}`? There are {listed(_PIPELINE_SETTINGS, 'and')}",
                 )
-        if holds(deployment, "component") and holds(deployment, "job_definition"):
+        if has_key(deployment, "component") and has_key(deployment, "job_definition"):
             yield finding(
                 IGNORED_JOB,
                 deployment,

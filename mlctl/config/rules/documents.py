@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, declared, everything, finding
+from mlctl.config.rules.base import RuleContext, declared, finding, with_inline_assets
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Kind
 from mlctl.pointer import Data, Pointer, dotted
@@ -37,9 +37,9 @@ OLD_SCHEMA = Rule(
 DOCUMENT_RULES = (READ_ONLY, OLD_SCHEMA)
 
 
-def read_only(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def read_only(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC330: once for each resource, at the first of them."""
-    for resource in everything(graph):
+    for resource in with_inline_assets(graph):
         data = resource.get()
         if not isinstance(data, dict) or _with_outputs(resource.kind).isdisjoint(data):
             continue
@@ -55,7 +55,7 @@ def read_only(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def old_schema(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def old_schema(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC331."""
     for resource in declared(graph):
         url = (resource.text("$schema") or "").strip()
@@ -73,7 +73,7 @@ def old_schema(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
 
 @cache
 def _with_outputs(kind: Kind) -> frozenset[str]:
-    """The top-level keys, in any form, that are the service's own or have such beneath."""
+    """The top-level keys, in any form, that are read-only or have read-only fields within."""
     return frozenset(
         name
         for form in kind.forms
@@ -89,7 +89,7 @@ def _has_output(root: Schema, schema: Schema) -> bool:
 
 
 def _outputs(root: Schema, schema: Schema, data: Data, at: Pointer) -> Iterator[Pointer]:
-    """Where something is written that is not the user's to write, in the document's order."""
+    """Where the document sets read-only fields, in its order."""
     whole = dereferenced(root, schema)
     if whole.get("readOnly"):
         yield at

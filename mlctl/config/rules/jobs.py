@@ -1,4 +1,4 @@
-"""Command jobs: what the command names, what the job asks for, and nodes that are taken away."""
+"""Command jobs: inputs and outputs of the command, resources, preemption."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from mlctl.catalog import limits
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import (
     RuleContext,
-    count,
     declared,
+    enum_value,
     finding,
     is_serverless,
-    word,
+    whole_number,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import JOB, Resource, kind_of
@@ -98,16 +98,16 @@ _NODES = ("resources", "instance_count")
 _TYPE = ("resources", "instance_type")
 _TIMEOUT = ("limits", "timeout")
 _DAY = 86_400
-# `[--x ${{inputs.x}}]` goes where the input is optional and not given, brackets and all.
+# `[--x ${{inputs.x}}]`: an optional input; the whole of it is left out if it is not given.
 _BINDING = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
 _OPTIONAL = re.compile(r"\[[^\[\]]*\]")
 _CHECKPOINT = re.compile(r"checkpoint|ckpt", re.IGNORECASE)
 
 
-def spot_on_cluster(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def spot_on_cluster(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC341."""
     for job in declared(graph, JOB.name):
-        if word(job, *_TIER) == "spot" and not is_serverless(job):
+        if enum_value(job, *_TIER) == "spot" and not is_serverless(job):
             yield finding(
                 SPOT_ON_CLUSTER,
                 job,
@@ -118,7 +118,7 @@ def spot_on_cluster(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def unknown_binding(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def unknown_binding(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC342, once for each name."""
     for job in declared(graph, JOB.name):
         needed = _OPTIONAL.sub("", job.text("command") or "")
@@ -137,10 +137,10 @@ def unknown_binding(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
                 )
 
 
-def over_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC343."""
     for job, cluster in _on_clusters(graph):
-        asked, most = count(job, *_NODES), count(cluster, "max_instances")
+        asked, most = whole_number(job, *_NODES), whole_number(cluster, "max_instances")
         if asked is not None and most is not None and asked > most >= 1:
             yield finding(
                 JOB_OVER_MAX,
@@ -155,28 +155,29 @@ def over_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def over_lifetime(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def over_lifetime(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC344."""
     for job in declared(graph, JOB.name):
-        taken = _taken_away(graph, job)
-        most = limits.LOW_PRIORITY_JOB_DAYS if taken else limits.JOB_DAYS
+        preemptible = _preemptible(graph, job)
+        where = " on low-priority nodes" if preemptible else ""
+        most = limits.LOW_PRIORITY_JOB_DAYS if preemptible else limits.JOB_DAYS
         seconds = job.number(*_TIMEOUT)
         if seconds is not None and seconds > most * _DAY:
             yield finding(
                 OVER_LIFETIME,
                 job,
                 job.label(_TIMEOUT),
-                f"`timeout` is {seconds} s, and a job{' on low-priority nodes' if taken else ''} is"
-                f" cancelled after {most} days, {most * _DAY} s",
+                f"`timeout` is {seconds} s, and a job{where} is cancelled"
+                f" after {most} days, {most * _DAY} s",
                 f"write {most * _DAY} or less, or leave `timeout` out",
             )
 
 
-def late_checkpoints(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def late_checkpoints(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC345."""
     for job in declared(graph, JOB.name):
         outputs = job.get("outputs")
-        for name in outputs if isinstance(outputs, dict) and _taken_away(graph, job) else ():
+        for name in outputs if isinstance(outputs, dict) and _preemptible(graph, job) else ():
             mode = job.text("outputs", str(name), "mode") or ""
             if mode.casefold() == "upload" and _CHECKPOINT.search(str(name)):
                 yield finding(
@@ -188,7 +189,7 @@ def late_checkpoints(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
                 )
 
 
-def type_ignored(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def type_ignored(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC346."""
     for job, cluster in _on_clusters(graph):
         wanted, size = job.text(*_TYPE), str(cluster.effective("size"))
@@ -218,12 +219,12 @@ def _cluster(graph: Graph, job: Resource) -> Resource | None:
     return None
 
 
-def _taken_away(graph: Graph, job: Resource) -> bool:
-    """Whether the nodes of the job are known to be low-priority ones."""
+def _preemptible(graph: Graph, job: Resource) -> bool:
+    """Whether the job is known to run on low-priority nodes."""
     if is_serverless(job):
-        return word(job, *_TIER) == "spot"
+        return enum_value(job, *_TIER) == "spot"
     cluster = _cluster(graph, job)
-    return cluster is not None and word(cluster, "tier") == "low_priority"
+    return cluster is not None and enum_value(cluster, "tier") == "low_priority"
 
 
 def _beside(known: list[str], side: str) -> str:

@@ -1,11 +1,11 @@
-"""A deployment and its cluster: enough nodes, and more than one where nodes can be taken away."""
+"""A deployment and its cluster: enough nodes, and more than one on low-priority nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, count, declared, finding, word
+from mlctl.config.rules.base import RuleContext, declared, enum_value, finding, whole_number
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.kinds import Resource
 
@@ -40,7 +40,7 @@ LOW_PRIORITY_RULES = (SINGLE_NODE, OVER_MAX)
 _NODES = ("resources", "instance_count")
 
 
-def single_node(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC308, once per cause: at the cluster, or at each deployment that asks for one node only."""
     for cluster in declared(graph, "compute"):
         if _is_low_priority(cluster) and cluster.number("max_instances") == 1:
@@ -55,7 +55,7 @@ def single_node(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
     for deployment, cluster in _uses(graph):
         if not _is_low_priority(cluster) or cluster.number("max_instances") == 1:
             continue
-        if count(deployment, *_NODES) == 1:
+        if whole_number(deployment, *_NODES) == 1:
             left_out = (
                 "" if _NODES in deployment.values else " (`instance_count` is 1 when left out)"
             )
@@ -70,10 +70,10 @@ def single_node(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
             )
 
 
-def over_max(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC309."""
     for deployment, cluster in _uses(graph):
-        asked, most = count(deployment, *_NODES), count(cluster, "max_instances")
+        asked, most = whole_number(deployment, *_NODES), whole_number(cluster, "max_instances")
         if asked is None or most is None or asked <= most or most < 1:
             continue
         written = ("max_instances",) in cluster.values
@@ -102,7 +102,7 @@ def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
 
 
 def _is_low_priority(cluster: Resource) -> bool:
-    return word(cluster, "tier") == "low_priority"
+    return enum_value(cluster, "tier") == "low_priority"
 
 
 def _asked(deployment: Resource) -> Label:

@@ -1,11 +1,11 @@
-"""Names: one address, one resource."""
+"""Names: two resources must not have the same address."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, everything, finding
+from mlctl.config.rules.base import RuleContext, finding, with_inline_assets
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Address, Resource
 from mlctl.pointer import Data, Pointer, dotted
@@ -40,7 +40,7 @@ CONFLICT = Rule(
 NAME_RULES = (DUPLICATE, CONFLICT)
 
 
-def duplicates(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def duplicates(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC201."""
     for first, second in graph.repeated:
         if second.owner is not None:  # what two deployments share is theirs both
@@ -57,10 +57,10 @@ def duplicates(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
         )
 
 
-def conflicts(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def conflicts(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC202; two documents are MLC201 already."""
     known: dict[Address, Resource] = {}
-    for asset in everything(graph):
+    for asset in with_inline_assets(graph):
         if asset.address.version is None:
             continue
         first = known.setdefault(asset.address, asset)
@@ -83,7 +83,7 @@ def _differences(one: Resource, other: Resource) -> list[str]:
 
 
 def _content(asset: Resource) -> Mapping[Pointer, Data]:
-    """What a description says, with its paths as the reader of the file would take them."""
+    """The values of an asset, with paths relative to the working directory."""
     paths = {field.at for field in asset.form.fields if field.path}
     return {
         at: asset.document.folder / value if at in paths and isinstance(value, str) else value

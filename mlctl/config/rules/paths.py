@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlctl.assets.local_files import is_local, resolve
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, everything, finding
+from mlctl.config.rules.base import RuleContext, finding, with_inline_assets
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.kinds.field import Form
@@ -48,21 +48,21 @@ _INSIDE: dict[Pointer, Pointer] = {
 }
 
 
-def missing_paths(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
-    """MLC203, or MLC204 when planning; what belongs inside a folder, only where the folder is."""
-    for resource in everything(graph):
+def missing_paths(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC203, or MLC204 when planning. Files within a folder are checked only if that exists."""
+    for resource in with_inline_assets(graph):
         for at in (*_path_fields(resource.form), *_entries(resource)):
             path = local(resource, at)
             if path is None:
                 continue
-            if facts.exists(path):
-                yield from _inside(resource, at, path, facts)
+            if context.exists(path):
+                yield from _inside(resource, at, path, context)
             else:
-                yield _missing(resource, at, path, facts)
+                yield _missing(resource, at, path, context)
 
 
 def local(resource: Resource, at: Pointer) -> Path | None:
-    """The path that a value stands for; None for references, URIs, texts and placeholders."""
+    """The local path that a value means; None for references, URIs, content and placeholders."""
     value = resource.values.get(at) or resource.get(*map(str, at))
     if not isinstance(value, str) or not is_local(value) or placeholder(value):
         return None
@@ -70,22 +70,22 @@ def local(resource: Resource, at: Pointer) -> Path | None:
 
 
 def _inside(
-    resource: Resource, folder: Pointer, path: Path, facts: RuleContext
+    resource: Resource, folder: Pointer, path: Path, context: RuleContext
 ) -> Iterator[Diagnostic]:
     for at, where in _INSIDE.items():
         name = resource.text(*map(str, at))
         if where != folder or not name or path.suffix == ".py" or placeholder(name):
             continue
-        if not facts.exists(path / name):
-            yield _missing(resource, at, path / name, facts, inside=path)
+        if not context.exists(path / name):
+            yield _missing(resource, at, path / name, context, inside=path)
 
 
 def _missing(
-    resource: Resource, at: Pointer, path: Path, facts: RuleContext, inside: Path | None = None
+    resource: Resource, at: Pointer, path: Path, context: RuleContext, inside: Path | None = None
 ) -> Diagnostic:
     where = f"there is no `{path.name}` in `{inside}`" if inside else f"`{path}` does not exist"
     return finding(
-        MISSING_TO_PLAN if facts.planning else MISSING_PATH,
+        MISSING_TO_PLAN if context.planning else MISSING_PATH,
         resource,
         resource.label(at),
         f"{dotted(at)}: {where}",

@@ -27,7 +27,7 @@ POOL_RULES = (CLASSIC_SERVICE,)
 _CLASSIC = re.compile(r"https://[^/]+/workspaces/[^/]+/services/", re.IGNORECASE)
 
 
-def classic_service(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def classic_service(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC340."""
     for pool in declared(graph, "batch-pool"):
         if _CLASSIC.match(pool.text("swagger_url") or ""):

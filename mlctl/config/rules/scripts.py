@@ -1,4 +1,4 @@
-"""The scoring scripts that deployments name: whether they are Python."""
+"""The scoring scripts of deployments: whether they are Python."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ BROKEN_SCRIPT = Rule(
 SCRIPT_RULES = (BROKEN_SCRIPT,)
 
 
-def broken_script(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
-    """MLC327; a script that is not there is a path that is not there (MLC203)."""
+def broken_script(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC327. A missing script is MLC203."""
     for deployment in declared(graph, "batch-deployment"):
         path = _script(deployment)
-        text = facts.script(path) if path is not None else None
+        text = context.script(path) if path is not None else None
         error = _error(text) if text is not None else None
         if path is not None and text is not None and error is not None:
             line = max((error.lineno or 1) - 1, 0)
@@ -50,7 +50,7 @@ def broken_script(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
 
 
 def _script(deployment: Resource) -> Path | None:
-    """The local file that the code is run by; None where it is no local one."""
+    """The local scoring script; None if it is not local."""
     folder, name = local(deployment, _CODE), deployment.text(*_SCRIPT)
     if folder is None or not name or placeholder(name):
         return None

@@ -11,9 +11,9 @@ from mlctl.config.graph import Graph
 from mlctl.config.rules.base import (
     RuleContext,
     declared,
+    enum_value,
     finding,
     is_serverless,
-    word,
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
@@ -81,19 +81,19 @@ _MODERN = re.compile(
     rf"|standard_(?:b|dc|fx|hb|l|m|nd){_CORES}{_MORE}_v2"
     rf"|standard_(?:dc|fx|hc|m|np){_CORES}|standard_ng{_CORES}{_MORE}_v1"
 )
-# Where the tier stands, its word for nodes that can be taken away, and what to write for others.
+# Where the tier is, its value for preemptible nodes, and what to write instead.
 _CLUSTER_TIER = ("tier",), "low_priority", "tier: dedicated"
 _JOB_TIER = ("queue_settings", "job_tier"), "spot", "job_tier: standard"
 _DEDICATED_ONLY = re.compile(r"standard_(?:b\d+(?:ls|ms|s)|.+_promo)")
 
 
-def retired_size(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
-    """MLC304 and MLC305: the two sides of one day."""
+def retired_size(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC304 and MLC305: retired sizes, and those that will be within two years."""
     for resource, at, size in _sizes(graph):
         end = catalog.retirement(size)
-        if end is None or not _is_near(end.date, facts.today):
+        if end is None or not _is_near(end.date, context.today):
             continue
-        gone = end.date <= facts.today
+        gone = end.date <= context.today
         yield finding(
             RETIRED_SIZE if gone else RETIRING_SIZE,
             resource,
@@ -104,7 +104,7 @@ def retired_size(graph: Graph, facts: RuleContext) -> Iterator[Diagnostic]:
         )
 
 
-def unknown_size(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def unknown_size(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC306."""
     for resource, at, size in _sizes(graph):
         if catalog.find_size(size) or _is_named_like_one(size):
@@ -119,11 +119,11 @@ def unknown_size(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
         )
 
 
-def not_low_priority(graph: Graph, _facts: RuleContext) -> Iterator[Diagnostic]:
+def not_low_priority(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC318."""
     for resource, at, size in _sizes(graph):
         tier, spare, lasting = _CLUSTER_TIER if resource.kind.has_nodes else _JOB_TIER
-        if word(resource, *tier) == spare and _is_dedicated_only(size):
+        if enum_value(resource, *tier) == spare and _is_dedicated_only(size):
             yield finding(
                 NOT_LOW_PRIORITY,
                 resource,
