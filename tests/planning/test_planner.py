@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mlctl.applying.executor import stale_targets
 from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.backend import Live
+from mlctl.config import graph
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
+from mlctl.planning import planner
 from mlctl.planning.model import Action, ActionReason
+from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
@@ -134,6 +140,23 @@ def test_a_new_version_in_the_files_is_the_newest_already() -> None:
     assert fields(made)["batch-deployment/heart-batch/blue"] == ["model"]
 
 
+@pytest.mark.parametrize("order", [("9", "10"), ("10", "9")])
+def test_the_newest_version_is_the_greatest_number(order: tuple[str, str]) -> None:
+    versions = [model(version=version) for version in order]
+    floating = deployment(model="azureml:heart@latest")
+    made = planned(cloud(), compute(), *versions, endpoint(), floating).plan
+    (change,) = (one for one in made.pending if one.address.kind == "batch-deployment")
+    assert change.values["model",] == "azureml:heart:10"
+
+
+def test_an_older_version_in_the_files_is_not_the_newest() -> None:
+    backend = standing(model(version="9"), model(version="10"))
+    floating = deployment(model="azureml:heart@latest")
+    made = planned(backend, compute(), model(version="9"), endpoint(), floating).plan
+    (change,) = (one for one in made.pending if one.address.kind == "batch-deployment")
+    assert change.values["model",] == "azureml:heart:10"
+
+
 def test_a_label_that_the_service_does_not_know_is_missing() -> None:
     made = planned(standing(*HEART), *HEART[:3], deployment(model="azureml:heart@newest")).plan
     assert codes(made) == ["MLC402"]
@@ -201,6 +224,13 @@ def test_a_model_inline_is_the_one_in_use_when_that_has_the_same_content() -> No
     assert planned(backend, *HEART[::2], deployment(model=inline)).plan.empty
     other = planned(backend, *HEART[::2], deployment(model={**inline, "type": "custom_model"})).plan
     assert len(other.pending) == 2
+
+
+def test_the_name_of_an_inline_model_is_found_without_case() -> None:
+    named = model(name="made-by-hand", version="7", type="mlflow_model")
+    backend = standing(compute(), named, endpoint(), deployment(model="azureml:made-by-hand:7"))
+    inline = {"name": "Made-By-Hand", "path": named.values["path",], "type": "mlflow_model"}
+    assert planned(backend, *HEART[::2], deployment(model=inline)).plan.empty
 
 
 @pytest.mark.parametrize("said", [{"name": "other"}, {"name": "made-by-hand", "version": "8"}])
@@ -295,6 +325,17 @@ def test_what_failed_is_put_again_although_all_its_values_are_right() -> None:
     }
     applied(backend, compute())
     assert planned(backend, compute()).plan.empty
+
+
+@pytest.mark.parametrize("ended", ["Failed", "Canceled"])
+def test_what_did_not_succeed_is_put_again(ended: str) -> None:
+    built = graph.build([compute()], SCOPE)
+    found = refresh(built, standing(compute()))
+    (live,) = found.live.values()
+    broken = {**live.body, "properties": {**live.body["properties"], "provisioningState": ended}}
+    state = replace(found, live={live.address: Live(live.address, broken)})
+    made = planner.plan(built, state, backend="local")
+    assert fields(made) == {"compute/cpu-cluster": ["provisioning_state"]}
 
 
 def test_the_plan_remembers_an_older_version_that_a_deployment_names() -> None:

@@ -89,6 +89,23 @@ def test_a_default_deployment_that_exists_is_set_at_once() -> None:
     assert [(step.role.value, default(step)) for step in made.steps] == [("update", "green")]
 
 
+def test_a_default_deployment_in_another_case_is_the_same() -> None:
+    backend = cloud()
+    applied(backend, *HEART, deployment("green", description="old"))
+    after = (*HEART[:2], endpoint(default="BLUE"), HEART[3], deployment("green", description="new"))
+    assert told(planned(backend, *after).work) == ["update batch-deployment/heart-batch/green"]
+
+
+def test_a_deployment_is_deleted_once_its_endpoint_has_another_default() -> None:
+    green = deployment("green")
+    before = (*HEART[:3], deployment(code_configuration=CODE), green)
+    anew = deployment(code_configuration=OTHER_SCRIPT)
+    made = moving(before, *HEART[:2], endpoint(default="green"), anew, green).work
+    assert needs(made, "delete batch-deployment/heart-batch/blue") == {
+        "update batch-endpoint/heart-batch"
+    }
+
+
 def test_a_default_that_moves_to_a_new_deployment_keeps_the_old_one_until_then() -> None:
     after = (*HEART[:2], endpoint(default="green", tags={"a": "1"}), HEART[3], deployment("green"))
     made = moving(HEART, *after).work

@@ -60,6 +60,14 @@ def test_the_waits_between_reads_grow() -> None:
     assert [round(one, 1) // 0.5 for one in client.clock.slept] == [1, 2, 4]
 
 
+def test_the_waits_of_many_are_not_the_same() -> None:
+    client = behind(*[(COMPUTE, no(429, headers={"retry-after": "10"}))] * 3)
+    assert client.backend.read([CPU]) == {}
+    slept = client.clock.slept
+    assert len(set(slept)) == 3
+    assert all(10 < one <= 12 for one in slept)
+
+
 def test_a_read_that_is_always_refused_ends() -> None:
     client = behind(*[(COMPUTE, no(503, "Busy", {"x-ms-request-id": "r-1"}))] * 9)
     error = refusal(client)

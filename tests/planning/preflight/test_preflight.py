@@ -6,7 +6,7 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.config import graph
-from mlctl.kinds.address import Scope
+from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.planning.planner import removal
 from mlctl.planning.preflight import checks, quota
@@ -171,6 +171,28 @@ def test_what_one_cluster_gives_up_another_may_take() -> None:
     backend = with_quota(low_priority=100)
     applied(backend, spot("a-cluster", 20), spot("b-cluster", 5))
     applied(backend, spot("a-cluster", 5), spot("b-cluster", 20))
+
+
+def test_what_fits_beside_what_is_there_waits_for_nobody() -> None:
+    backend = with_quota(low_priority=100)
+    applied(backend, spot("a-cluster", 15))
+    made = planned(backend, spot("a-cluster", 10), spot("b-cluster", 10)).plan
+    assert made.waits == {}
+    assert planned(backend, spot("a-cluster", 10), spot("b-cluster", 11)).plan.waits == {
+        Address("compute", "b-cluster"): (Address("compute", "a-cluster"),)
+    }
+
+
+def test_nobody_waits_for_a_cluster_that_is_made_anew_at_its_size() -> None:
+    backend = with_quota(low_priority=100)
+    applied(backend, spot("a-cluster", 10), spot("c-cluster", 15))
+    anew = spot("a-cluster", 10, size="Standard_D4s_v3")
+    made = planned(backend, anew, spot("b-cluster", 10), spot("c-cluster", 5)).plan
+    freed = (Address("compute", "c-cluster"),)
+    assert made.waits == {
+        Address("compute", "a-cluster"): freed,
+        Address("compute", "b-cluster"): freed,
+    }
 
 
 def test_only_those_that_ask_for_more_are_told_that_it_is_too_much() -> None:

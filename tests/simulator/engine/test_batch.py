@@ -156,6 +156,13 @@ def test_a_preemption_does_not_use_up_retries_unless_it_is_told_to(
     assert (mini_batches(view).failed, view.status) == (failed, JobStatus.COMPLETED)
 
 
+def test_a_preemption_uses_up_no_try_where_there_is_only_one() -> None:
+    told = replace(NO_CANCEL, retries_are_tries=True)
+    job = batch(1, 100, 1, max_retries=0)
+    view = ended(world(*of(cluster(1, low=True), job, LossScript(((50, 0),))), settings=told))
+    assert (mini_batches(view).completed, mini_batches(view).attempts) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("retries", "are_tries", "attempts"), [(3, False, 4), (3, True, 3), (0, False, 1), (0, True, 1)]
 )
@@ -166,6 +173,12 @@ def test_retries_come_on_top_of_the_first_attempt_unless_they_are_tries(
     job = batch(1, 0, 1, workload=BatchWork(per_mini_batch_s=9, fail_probability=1.0))
     view = ended(world(*of(cluster(1), replace(job, max_retries=retries)), settings=told))
     assert (mini_batches(view).attempts, mini_batches(view).failed) == (attempts, 1)
+
+
+def test_of_a_mini_batch_that_would_time_out_only_the_time_that_it_ran_is_lost() -> None:
+    job = batch(1, 400, 1, timeout_s=300.0)
+    made = world(*of(cluster(1, low=True), job), settings=NO_CANCEL)
+    assert lost_at(50, (0,), made).lost_node_s == 50
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(300, "Completed"), (300.5, "Failed")])

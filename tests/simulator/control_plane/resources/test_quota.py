@@ -1,0 +1,107 @@
+"""Quotas: exactly the limit is allowed, one more is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.catalog import limits
+from mlctl.kinds.address import Address, Scope
+from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.state.store import Store
+from tests.builders.simulated import (
+    CPU,
+    ENDPOINT,
+    cluster,
+    deployment,
+    endpoint,
+    refused,
+    stage,
+)
+
+
+def put(backend: LocalBackend, kind: str, name: str, body: Mapping[str, Any]) -> None:
+    above = ENDPOINT.name if kind == "batch-deployment" else None
+    backend.put(Address(kind, name, above), body).wait()
+
+
+def used(backend: LocalBackend, name: str, location: str = "eastus") -> int:
+    """How much of a quota is taken."""
+    return next(one.used for one in control.quotas(backend.handle, location) if one.name == name)
+
+
+def test_cores_up_to_the_limit_are_allowed_and_one_node_more_is_not(local: LocalBackend) -> None:
+    local.set_quota(low_priority=100)
+    error = refused(local.put, CPU, cluster(26, "LowPriority"))
+    assert error.code == "ClusterCoreQuotaReached"
+    local.put(CPU, cluster(25, "LowPriority")).wait()
+    assert used(local, "low_priority") == 100
+
+
+@pytest.mark.parametrize(
+    ("least", "code"), [(5, "ClusterCoreQuotaReached"), (6, "ClusterMinNodesExceedCoreQuota")]
+)
+def test_a_cluster_whose_least_nodes_would_fit_is_told_so(
+    local: LocalBackend, least: int, code: str
+) -> None:
+    local.set_quota(low_priority=20)
+    assert refused(local.put, CPU, cluster(6, "LowPriority", least=least)).code == code
+
+
+def test_nothing_is_left_of_a_quota_that_was_lowered_below_what_is_taken(
+    local: LocalBackend,
+) -> None:
+    local.put(CPU, cluster(5, "LowPriority")).wait()
+    local.set_quota(low_priority=10)
+    error = refused(local.put, Address("compute", "other"), cluster(1, "LowPriority"))
+    assert error.message.endswith("need 4, 0 are left.")
+
+
+def test_what_asks_for_less_than_it_has_is_allowed_beyond_the_limit(local: LocalBackend) -> None:
+    local.put(CPU, cluster(5, "LowPriority")).wait()
+    local.set_quota(low_priority=10)
+    local.put(CPU, cluster(4, "LowPriority")).wait()
+    assert used(local, "low_priority") == 16
+
+
+def test_endpoints_are_counted_in_their_region_and_limited_there(local: LocalBackend) -> None:
+    for number in range(limits.ENDPOINTS):
+        put(local, "batch-endpoint", f"endpoint-{number}", endpoint())
+    assert used(local, "endpoints") == limits.ENDPOINTS
+    error = refused(put, local, "batch-endpoint", "another", endpoint())
+    assert (error.code, "limit of 100 endpoints in region eastus" in error.message) == (
+        "QuotaExceeded",
+        True,
+    )
+    put(local, "batch-endpoint", "another", {**endpoint(), "location": "westus2"})
+    assert used(local, "endpoints", "westus2") == 1
+
+
+def test_an_endpoint_has_as_many_deployments_as_the_limit_says(local: LocalBackend) -> None:
+    stage(local)
+    for number in range(1, limits.DEPLOYMENTS_PER_ENDPOINT):
+        put(local, "batch-deployment", f"deployment-{number}", deployment())
+    error = refused(put, local, "batch-deployment", "another", deployment())
+    assert "has reached its limit of 20 deployments" in error.message
+
+
+def test_deployments_are_counted_over_all_endpoints(local: LocalBackend) -> None:
+    control.set_quotas(local.handle, limits.EVERYWHERE, {"deployments": 1})
+    stage(local)
+    error = refused(put, local, "batch-deployment", "green", deployment())
+    assert error.message == "The subscription has reached its limit of 1 deployments."
+
+
+def test_quotas_are_of_a_subscription_however_it_is_spelt() -> None:
+    store = Store(":memory:")
+    one, other = (LocalBackend(store, Scope(name, "rg", name)) for name in ("sub", "SUB"))
+    one.set_quota(low_priority=20)
+    other.put(CPU, cluster(5, "LowPriority")).wait()
+    assert used(one, "low_priority") == 20
+    with pytest.raises(Permanent, match="20"):
+        one.put(Address("compute", "other"), cluster(1, "LowPriority"))
+    store.close()
