@@ -162,9 +162,10 @@ def finish(place: WorkspaceHandle, number: int) -> LongRunningOperation | None:
 def show_nodes(
     place: WorkspaceHandle, db: Connection, workspace: int, found: Collection[StoredResource]
 ) -> None:
-    """Put into the bodies of clusters what their nodes are doing."""
+    """Add the node counts and the allocation state to the bodies of clusters."""
     if any(each.address.kind == "compute" for each in found) and command_log.is_active(db):
-        from mlctl.simulator.control_plane import nodes  # noqa: PLC0415  # most clusters never have a node
+        # Imports the event engine, which takes longer than most calls: few clusters have nodes.
+        from mlctl.simulator.control_plane import nodes  # noqa: PLC0415
 
         nodes.add_node_counts(place.store, workspace, found)
 
