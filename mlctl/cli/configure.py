@@ -6,14 +6,14 @@ import configparser
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
-from mlctl.cli.parser.command import command, flag_values
+from mlctl.cli.parser.command import command, flag_values, several
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.scope import LOCATION, PARTS, Part, Settings, own_file, read_ini
 from mlctl.cli.session import Session
@@ -31,8 +31,8 @@ def register(app: typer.Typer, verb: str) -> None:
 def configure(
     session: Session,
     defaults: Annotated[
-        list[str] | None,
-        typer.Option(
+        list[TypedFlag] | None,
+        several(
             "--defaults",
             "-d",
             metavar="NAME=VALUE ...",
@@ -61,7 +61,7 @@ def configure(
     if defaults:
         _write(
             own_file(session.environment),
-            dict(map(_pair, flag_values(cast("list[TypedFlag]", defaults)))),
+            dict(map(_pair, flag_values(defaults))),
         )
     if list_defaults is not None:
         fresh = Settings.read(Path(), session.environment)
@@ -69,11 +69,11 @@ def configure(
     return Exit.OK
 
 
-def _pair(word: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
     if not equals or name not in _KNOWN:
         raise UsageError(
-            f"'{word}' is no default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
+            f"'{text}' is no default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
         )
     return name, value
 

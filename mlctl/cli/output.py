@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.tree import GLOBAL
 from mlctl.cli.session import Session
 from mlctl.kinds.kind import Columns
 from mlctl.planning.model import Plan
 from mlctl.pointer import Data
-
-_GLOBAL = "Global Arguments"
 
 
 class OutputFormat(StrEnum):
@@ -40,14 +40,30 @@ class Drawn(StrEnum):
 
 
 Output = Annotated[
-    OutputFormat, typer.Option("--output", "-o", help="Output format.", rich_help_panel=_GLOBAL)
+    OutputFormat, typer.Option("--output", "-o", help="Output format.", rich_help_panel=GLOBAL)
 ]
 Query = Annotated[
     str | None,
     typer.Option(
-        "--query", metavar="JMESPATH", help="JMESPath query of the output.", rich_help_panel=_GLOBAL
+        "--query", metavar="JMESPATH", help="JMESPath query of the output.", rich_help_panel=GLOBAL
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputArgs:
+    """How an az-style command prints data; None is "as configured"."""
+
+    output: Annotated[
+        OutputFormat | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Output format; json unless configured.",
+            rich_help_panel=GLOBAL,
+        ),
+    ] = None
+    query: Query = None
 
 
 def print_data(

@@ -1,44 +1,49 @@
-"""The az-style commands: which verbs each kind has, and which flags each verb takes."""
+"""The az-style commands of each kind, and the flags that each of them takes."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeVar
 
 import typer
 
 from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import field_flags, read, wait
+from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArgs
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import compiled
-from mlctl.cli.parser.command import add, option, switch
+from mlctl.cli.output import OutputArgs, checked
+from mlctl.cli.parser.command import add, fill, option, switch
 from mlctl.cli.session import Session
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.flags import Flag
 from mlctl.schema.text import with_article
 
-Parameters: TypeAlias = Iterable[inspect.Parameter]
-Body: TypeAlias = Callable[[Session, Kind, Mapping[str, Any]], Exit]
+_Args = TypeVar("_Args", bound=OutputArgs)
 
 
 @dataclass(frozen=True, slots=True)
-class Verb:
-    """A command of a kind: what it does, its own flags, what help says."""
+class KindCommand(Generic[_Args]):
+    """A command of a kind: what it does with which arguments, its own flags, what help says.
+
+    `fields` are the flags that give fields of a resource their values: `args.fields` has these.
+    """
 
     name: str
-    body: Body
+    body: Callable[[Session, Kind, _Args], Exit]
+    args: type[_Args]
     own: tuple[inspect.Parameter, ...]
     text: str
+    fields: tuple[Flag, ...] = ()
 
 
 def register(app: typer.Typer, kind_name: str) -> None:
     """Add the commands of a kind."""
     kind = KINDS[kind_name]
     group = typer.Typer(help=f"Manage {_plural(kind)}.")
-    for verb in _verbs(kind):
-        add(group, verb.name, _bound(verb, kind), _ordered(verb.own), verb.text)
+    for one in _commands(kind):
+        add(group, one.name, _body(one, kind), (*one.own, *flags.OUTPUT), one.text)
     if not kind.versioned:  # nothing runs on an asset
         from mlctl.cli.az import invoke
 
@@ -46,42 +51,50 @@ def register(app: typer.Typer, kind_name: str) -> None:
     app.add_typer(group, name=kind_name)
 
 
-def _bound(verb: Verb, kind: Kind) -> Callable[..., Exit]:
-    def body(session: Session, **words: Any) -> Exit:
-        if words["query"] is not None:
-            compiled(words["query"])
-        return verb.body(session, kind, words)
+def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:
+    """The command as a function of the values of its flags."""
+
+    def body(session: Session, **values: Any) -> Exit:
+        if command.fields:
+            values["fields"] = {one.parameter: values[one.parameter] for one in command.fields}
+        args = fill(command.args, values)
+        checked(args.query)
+        return command.body(session, kind, args)
 
     return body
 
 
-def _written(name: str) -> Body:
-    """A verb that writes; what that takes is imported when it is done, not when it is known."""
+def _write(name: str) -> Callable[[Session, Kind, WriteArgs], Exit]:
+    """A command that writes; what that takes is imported when it is run."""
 
-    def body(session: Session, kind: Kind, words: Mapping[str, Any]) -> Exit:
+    def body(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         from mlctl.cli.az import write
 
-        return write.VERBS[name](session, kind, words)
+        return write.COMMANDS[name](session, kind, args)
 
     return body
 
 
-def _ordered(own: Parameters) -> list[inspect.Parameter]:
-    return [*own, flags.OUTPUT, flags.QUERY]
-
-
-def _verbs(kind: Kind) -> Iterator[Verb]:
+def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
     yield _create(kind)
     yield _update(kind)
     if kind.resize_flag is not None:
         yield _resize(kind, kind.resize_flag)
-    yield Verb(
+    yield KindCommand(
         "show",
         read.show,
+        NameArgs,
         tuple(_identity(kind)),
         f"Show {_a(kind)}. Exits with 3 when there is none.",
     )
-    yield Verb("list", read.list_, tuple(_listing(kind)), f"List the {_plural(kind)}.")
+    yield KindCommand(
+        "list",
+        read.list_,
+        ListArgs,
+        tuple(_listing(kind)),
+        f"List the {_plural(kind)}.",
+        kind.list_flags,
+    )
     yield _delete(kind)
     if kind.takes_time:
         yield _wait(kind)
@@ -92,7 +105,7 @@ def _verbs(kind: Kind) -> Iterator[Verb]:
         yield from _of_clusters(kind)
 
 
-def _create(kind: Kind) -> Verb:
+def _create(kind: Kind) -> KindCommand[Any]:
     own = [
         _file(required=bool(kind.parent)),
         *_new_identity(kind),
@@ -103,17 +116,19 @@ def _create(kind: Kind) -> Verb:
         flags.IF_NOT_EXISTS,
         *_writing(),
     ]
-    return Verb(
+    return KindCommand(
         "create",
-        _written("create"),
+        _write("create"),
+        WriteArgs,
         tuple(own),
         f"Create {_a(kind)} from a YAML file, from flags, or from both, flags over the file.\n\n"
         f"Where the {_name(kind)} exists, it is brought to what is said here. What changes is shown"
         " first; what cannot be changed in place is refused unless --replace is given.",
+        kind.create_flags,
     )
 
 
-def _update(kind: Kind) -> Verb:
+def _update(kind: Kind) -> KindCommand[Any]:
     by_file = kind.updates_by_file
     own = [
         *([_file(required=False)] if by_file else ()),
@@ -123,41 +138,48 @@ def _update(kind: Kind) -> Verb:
         *_writing(),
     ]
     over_file = " A file is laid over the live one." if by_file else ""
-    return Verb(
+    return KindCommand(
         "update",
-        _written("update"),
+        _write("update"),
+        WriteArgs,
         tuple(own),
         f"Change {_a(kind)} that exists. What is not said stays as it is.{over_file}",
+        kind.update_flags,
     )
 
 
-def _resize(kind: Kind, size: Flag) -> Verb:
+def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
     many = option(size.parameter, *size.names, metavar="N", help=size.help, default=...)
     own = (*_identity(kind), many, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
-    return Verb(
-        "resize", _written("update"), own, f"Change how many virtual machines {_a(kind)} has."
+    return KindCommand(
+        "resize",
+        _write("update"),
+        WriteArgs,
+        own,
+        f"Change how many virtual machines {_a(kind)} has.",
+        (size,),
     )
 
 
-def _delete(kind: Kind) -> Verb:
+def _delete(kind: Kind) -> KindCommand[Any]:
     own = (*_identity(kind, label=False), flags.YES, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
-    return Verb("delete", _written("delete"), own, f"Delete {_a(kind)}.")
+    return KindCommand("delete", _write("delete"), WriteArgs, own, f"Delete {_a(kind)}.")
 
 
-def _wait(kind: Kind) -> Verb:
+def _wait(kind: Kind) -> KindCommand[Any]:
     text = (
         f"Wait until {_a(kind)} is made, changed or gone, after --no-wait or somebody else's write."
     )
-    return Verb("wait", wait.wait, (*_identity(kind), *wait.FLAGS), text)
+    return KindCommand("wait", wait.wait, WaitArgs, (*_identity(kind), *wait.FLAGS), text)
 
 
-def _archive(kind: Kind, name: str, what: str) -> Verb:
+def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
     own = (*_identity(kind), flags.DRY_RUN, *flags.POLICY)
     text = f"{name.capitalize()} a version of {_a(kind)}, or all of them. {what}"
-    return Verb(name, _written(name), own, text)
+    return KindCommand(name, _write(name), WriteArgs, own, text)
 
 
-def _of_clusters(kind: Kind) -> Iterator[Verb]:
+def _of_clusters(kind: Kind) -> Iterator[KindCommand[Any]]:
     place = option(
         "location",
         "--location",
@@ -166,21 +188,24 @@ def _of_clusters(kind: Kind) -> Iterator[Verb]:
         help="The region; the workspace's unless given.",
     )
     types = option("type_", "--type", "-t", help="Type of compute: AmlCompute or ComputeInstance.")
-    yield Verb(
+    yield KindCommand(
         "list-sizes",
         read.list_sizes,
+        RegionArgs,
         (place, types, *flags.POLICY),
         "List the VM sizes that a region has, with vCPUs, memory and prices.",
     )
-    yield Verb(
+    yield KindCommand(
         "list-usage",
         read.list_usage,
+        RegionArgs,
         (place, *flags.POLICY),
         "List what is used and allowed of each core quota.",
     )
-    yield Verb(
+    yield KindCommand(
         "list-nodes",
         read.list_nodes,
+        NameArgs,
         (*_identity(kind), *flags.POLICY),
         "List the nodes of a cluster.",
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
+from dataclasses import dataclass
+from typing import Annotated
 
-from mlctl.cli.output import OutputFormat
-from mlctl.cli.parser.command import option, switch
-from mlctl.cli.parser.tree import ARGUMENTS, GLOBAL
+import typer
+
+from mlctl.cli.output import OutputArgs
+from mlctl.cli.parser.arguments import TypedFlag
+from mlctl.cli.parser.command import option, parameters, several, switch
 
 _INSTANCE = "ComputeInstance Arguments"
 _POLICY = "Global Policy Arguments"
@@ -14,31 +17,32 @@ _UPDATE = "Generic Update Arguments"
 
 
 # What every az-style command takes, or every one that writes, or every one that updates.
-OUTPUT = option(
-    "output",
-    "--output",
-    "-o",
-    type_=OutputFormat | None,
-    help="Output format; json unless configured.",
-    panel=GLOBAL,
-)
-QUERY = option(
-    "query", "--query", help="JMESPath query of the output.", metavar="JMESPATH", panel=GLOBAL
-)
-POLICY = (
-    switch(
-        "acquire_policy_token",
-        "--acquire-policy-token",
-        help="Taken for az's sake; it means nothing here.",
-        panel=_POLICY,
-    ),
-    option(
-        "change_reference",
-        "--change-reference",
-        help="Taken for az's sake; it means nothing here.",
-        panel=_POLICY,
-    ),
-)
+OUTPUT = tuple(parameters(OutputArgs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyArgs:
+    """Flags of az that are accepted and ignored."""
+
+    acquire_policy_token: Annotated[
+        bool,
+        typer.Option(
+            "--acquire-policy-token",
+            help="Taken for az's sake; it means nothing here.",
+            rich_help_panel=_POLICY,
+        ),
+    ] = False
+    change_reference: Annotated[
+        str | None,
+        typer.Option(
+            "--change-reference",
+            help="Taken for az's sake; it means nothing here.",
+            rich_help_panel=_POLICY,
+        ),
+    ] = None
+
+
+POLICY = tuple(parameters(PolicyArgs))
 NO_WAIT = switch(
     "no_wait", "--no-wait", help="Do not wait until it is done: return once it is accepted."
 )
@@ -52,25 +56,18 @@ IF_NOT_EXISTS = switch(
 YES = switch("yes", "--yes", "-y", help="Do not prompt for confirmation.")
 
 
-def _set(panel: str = ARGUMENTS) -> inspect.Parameter:
-    return option(
-        "set_",
-        "--set",
-        type_=list[str] | None,
-        metavar="KEY=VALUE ...",
-        help="Set a field by its path: `tags.team=ds`, `settings.retry_settings.timeout=60`."
-        ' A key with a dot is quoted: `tags."a.b"=x`.',
-        panel=panel,
-    )
-
-
-SET = _set()
+_SET_METAVAR = "KEY=VALUE ..."
+_SET_HELP = (
+    "Set a field by its path: `tags.team=ds`, `settings.retry_settings.timeout=60`."
+    ' A key with a dot is quoted: `tags."a.b"=x`.'
+)
+SetFlag = Annotated[list[TypedFlag] | None, several("--set", metavar=_SET_METAVAR, help=_SET_HELP)]
+SET = option("set_", "--set", metavar=_SET_METAVAR, help=_SET_HELP)
 GENERIC = (
-    _set(_UPDATE),
+    option("set_", "--set", metavar=_SET_METAVAR, help=_SET_HELP, panel=_UPDATE),
     option(
         "add",
         "--add",
-        type_=list[str] | None,
         metavar="LIST VALUE|KEY=VALUE ...",
         help="Add to a list: the path of the list, then a value or the pairs of an object.",
         panel=_UPDATE,
@@ -78,7 +75,6 @@ GENERIC = (
     option(
         "remove",
         "--remove",
-        type_=list[str] | None,
         metavar="PATH [INDEX] ...",
         help="Remove a field, a key or an element of a list: `tags.team`, `tags`, `LIST 0`.",
         panel=_UPDATE,

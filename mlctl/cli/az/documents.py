@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from mlctl import pointer, schema, source
 from mlctl.assets.local_files import is_local
 from mlctl.backends.ports.backend import Live
+from mlctl.cli.az.args import EditArgs
 from mlctl.cli.az.field_flags import field_of, values
 from mlctl.cli.az.field_values import read_only
 from mlctl.cli.az.overlay import COMMAND_LINE, Given, Value, lay, over
@@ -40,20 +40,20 @@ def is_blank(document: Document) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What a command line says of a resource: the values of its flags, all words by parameter."""
+    """What a command line says of a resource: the values of its flags, and all its arguments."""
 
     kind: Kind
     values: tuple[Value, ...]
-    words: Mapping[str, Any]
+    args: EditArgs
 
     @classmethod
-    def of(cls, kind: Kind, flags: tuple[Flag, ...], words: Mapping[str, Any]) -> Typed:
-        """The words of a command of `kind` that takes `flags`.
+    def of(cls, kind: Kind, flags: tuple[Flag, ...], args: EditArgs) -> Typed:
+        """The arguments of a command of `kind` that takes `flags`.
 
         Raises:
             UsageError: a value cannot be one of its field.
         """
-        return cls(kind, tuple(values(flags, words, kind)), words)
+        return cls(kind, tuple(values(flags, args.fields, kind)), args)
 
 
 def created(document: Document, typed: Typed) -> Given:
@@ -63,7 +63,7 @@ def created(document: Document, typed: Typed) -> Given:
         UpdateError: `--set` makes no sense.
     """
     below = () if is_blank(document) else (document,)
-    return _edited([*_names(typed.words), *typed.values], document, below, typed)
+    return _edited([*_names(typed.args), *typed.values], document, below, typed)
 
 
 def updated(document: Document, live: Live, scope: Scope, typed: Typed, report: Novelties) -> Given:
@@ -121,10 +121,11 @@ class Novelties(Report):
         return emptied or (found.rule.code, found.message) in self.known
 
 
-def _names(words: Mapping[str, Any]) -> Iterator[Value]:
-    for name, flag in _NAMES.items():
-        if words.get(name) is not None:
-            yield Value((name,), words[name], flag, words[name])
+def _names(args: EditArgs) -> Iterator[Value]:
+    names = {"name": args.name, "endpoint_name": args.endpoint_name, "version": args.version}
+    for name, text in names.items():
+        if text is not None:
+            yield Value((name,), text, _NAMES[name], text)
 
 
 def _rebased(typed: Iterable[Value], document: Document, kind: Kind) -> list[Value]:
@@ -144,22 +145,25 @@ def _edited(
     """`said` over the documents `below`, and what the generic update arguments make of that."""
     based = _rebased(said, document, typed.kind)
     laid = over(based, *below)
-    updates = _updates(typed.words)
+    updates = _updates(typed.args)
     if not updates:
         return laid
     data = copy.deepcopy(laid.data)
     known = form_schema(typed.kind, data)
-    forced = typed.words.get("force_string", False)
-    touched = update(data, updates, known, force_string=forced)
+    touched = update(data, updates, known, force_string=typed.args.force_string)
     return lay(data, [*based, *(_value(one, known) for one in touched)], *below)
 
 
-def _updates(words: Mapping[str, Any]) -> list[Update]:
+def _updates(args: EditArgs) -> list[Update]:
     """The generic update arguments, in the order in which they were typed."""
     found = [
         (one.position, Update(verb, one.values))
-        for name, verb in (("set_", Verb.SET), ("add", Verb.ADD), ("remove", Verb.REMOVE))
-        for one in words.get(name) or ()
+        for verb, flags in (
+            (Verb.SET, args.set_),
+            (Verb.ADD, args.add),
+            (Verb.REMOVE, args.remove),
+        )
+        for one in flags or ()
     ]
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from mlctl import pointer, schema
+from mlctl.cli.az.args import FieldText
 from mlctl.cli.az.field_values import coerce, fits, inside
 from mlctl.cli.az.overlay import Value
-from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, option
 from mlctl.cli.parser.tree import ARGUMENTS, SWITCH
 from mlctl.kinds import Kind
@@ -35,7 +35,6 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
         yield option(
             flag.parameter,
             *flag.names,
-            type_=list[str] | None if _many(field) else str | None,
             help=flag.help or " ".join(_help(field, defaults=defaults)),
             metavar=_metavar(field),
             panel=flag.panel or ARGUMENTS,
@@ -43,7 +42,7 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
         )
 
 
-def values(flags: Iterable[Flag], given: Mapping[str, Any], kind: Kind) -> Iterator[Value]:
+def values(flags: Iterable[Flag], given: Mapping[str, FieldText], kind: Kind) -> Iterator[Value]:
     """The values that the flags of a command line give to fields.
 
     Raises:
@@ -70,33 +69,34 @@ def field_of(kind: Kind, at: Pointer) -> Schema:
     return form
 
 
-def _values(flag: Flag, typed: Any, field: Schema) -> Iterator[Value]:
-    if not _many(field):
+def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iterator[Value]:
+    if isinstance(typed, str):
         yield _value(flag, flag.at, typed, field, typed)
         return
-    words, text = flag_values(typed), " ".join(flag_values(typed))
+    texts = flag_values(typed)
+    text = " ".join(texts)
     if field.get("type") == "array":
         key = _LISTED_BY[str(flag.at[-1])]
-        yield Value(flag.at, [{key: word} for word in words], flag.names[0], text)
+        yield Value(flag.at, [{key: one} for one in texts], flag.names[0], text)
         return
-    pairs = dict(word.partition("=")[::2] for word in words)
+    pairs = dict(one.partition("=")[::2] for one in texts)
     if "properties" not in field:
         yield Value(flag.at, pairs, flag.names[0], text or '""')
         return
-    for key, word in pairs.items():
+    for key, value in pairs.items():
         below = inside(field, key)
         if below is None:
             known = ", ".join(field["properties"])
             raise UsageError(f"argument {flag.names[0]}: there is no `{key}`; there is: {known}.")
-        yield _value(flag, (*flag.at, key), word, below, f"{key}={word}")
+        yield _value(flag, (*flag.at, key), value, below, f"{key}={value}")
 
 
-def _value(flag: Flag, at: Pointer, word: str, field: Schema, text: str) -> Value:
-    data = coerce(word, field, switch=True)
+def _value(flag: Flag, at: Pointer, value: str, field: Schema, text: str) -> Value:
+    data = coerce(value, field, switch=True)
     if not fits(data, field):
         allowed = ", ".join(enumerated(field)) or {"boolean": "true, false"}.get(str(field["type"]))
         told = f"Allowed values: {allowed}." if allowed else f"It takes {_noun(field)}."
-        raise UsageError(f"'{word}' is not a valid value for '{'/'.join(flag.names)}'. {told}")
+        raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {told}")
     return Value(at, data, flag.names[0], "***" if field.get("x-ms-secret") else text)
 
 
@@ -125,9 +125,9 @@ def _help(field: Schema, *, defaults: bool) -> Iterator[str]:
     many = {"object": "Space-separated key=value pairs.", "array": "Space-separated."}
     if _many(field):
         yield many[field["type"]]
-    words: Sequence[Data] = enumerated(field)
-    if words:
-        yield f"Allowed values: {', '.join(map(str, words))}."
+    allowed: Sequence[Data] = enumerated(field)
+    if allowed:
+        yield f"Allowed values: {', '.join(map(str, allowed))}."
     if defaults and "default" in field:
         value = field["default"]
         yield f"Default: {str(value).lower() if isinstance(value, bool) else value}."

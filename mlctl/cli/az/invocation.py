@@ -1,18 +1,23 @@
-"""What an invocation says of its batch job: a file, flags over it, `--set` on top."""
+"""The batch job of an invocation: a file, flags over it, `--set` on top."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from mlctl import pointer, source
+from mlctl.cli.az.common_flags import SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import Update, Verb, update
-from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import flag_values
+from mlctl.cli.parser.arguments import TypedFlag, UsageError
+from mlctl.cli.parser.command import flag_values, several
 from mlctl.diagnostics import Report
 from mlctl.kinds.codec import iso
 from mlctl.pointer import Data
@@ -20,7 +25,85 @@ from mlctl.schema import Schema
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
 
-Words = Mapping[str, Any]
+
+class InputType(StrEnum):
+    """What `--input` is."""
+
+    FOLDER = "uri_folder"
+    FILE = "uri_file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchJobArgs:
+    """What the flags of `invoke` say of the batch job."""
+
+    input: Annotated[
+        str | None,
+        typer.Option(
+            "--input", metavar="URI", help="What to score: a local folder or file, or a URI."
+        ),
+    ] = None
+    input_type: Annotated[
+        InputType | None,
+        typer.Option("--input-type", help="What --input is; a folder, unless it is a local file."),
+    ] = None
+    inputs: Annotated[
+        list[TypedFlag] | None,
+        several(
+            "--inputs",
+            metavar="NAME=URI ...",
+            help="Named inputs: NAME=URI, or an object in JSON.",
+        ),
+    ] = None
+    outputs: Annotated[
+        list[TypedFlag] | None,
+        several(
+            "--outputs",
+            metavar="NAME=URI ...",
+            help="Named outputs: NAME=URI, or an object in JSON.",
+        ),
+    ] = None
+    output_path: Annotated[
+        str | None,
+        typer.Option("--output-path", metavar="URI", help="Where the predictions go."),
+    ] = None
+    mini_batch_size: Annotated[
+        int | None,
+        typer.Option(
+            "--mini-batch-size",
+            "-m",
+            metavar="N",
+            help="Files in a mini-batch; the deployment's number unless given.",
+        ),
+    ] = None
+    instance_count: Annotated[
+        int | None,
+        typer.Option(
+            "--instance-count",
+            "-c",
+            metavar="N",
+            help="Nodes to work on it; the deployment's number unless given.",
+        ),
+    ] = None
+    job_name: Annotated[
+        str | None,
+        typer.Option("--job-name", metavar="NAME", help="Name of the job; made up unless given."),
+    ] = None
+    experiment_name: Annotated[
+        str | None,
+        typer.Option("--experiment-name", metavar="NAME", help="Experiment of the job."),
+    ] = None
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="YAML file that says the inputs, outputs and settings of the job.",
+        ),
+    ] = None
+    set_: SetFlag = None
+
 
 # What a file and `--set` may say, the type of its value, and ARM's name for it.
 _FIELDS: Mapping[str, tuple[str, str]] = {
@@ -43,29 +126,33 @@ _TYPES = {"uri_folder": "UriFolder", "uri_file": "UriFile"}
 _REMOTE = re.compile(r"azureml:|[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-def document(words: Words) -> dict[str, Data]:
-    """The batch job under YAML's names.
+def document(args: BatchJobArgs) -> dict[str, Data]:
+    """The batch job under YAML's names: the file, flags over it, `--set` on top.
 
     Raises:
         UsageError: a flag makes no sense.
         UpdateError: `--set` leads nowhere.
         Permanent: the file cannot be read, or says what a batch job has not.
     """
-    data = _read(words["file"]) if words.get("file") else {}
-    for flag in ("job_name", "experiment_name", "mini_batch_size", "instance_count"):
-        if words.get(flag) is not None:
-            data[flag.removeprefix("job_") if flag == "job_name" else flag] = words[flag]
-    update(data, [Update(Verb.SET, tuple(flag_values(words.get("set_") or [])))], _schema())
+    data = _read(args.file) if args.file else {}
+    flags = {
+        "name": args.job_name,
+        "experiment_name": args.experiment_name,
+        "mini_batch_size": args.mini_batch_size,
+        "instance_count": args.instance_count,
+    }
+    data |= {name: value for name, value in flags.items() if value is not None}
+    update(data, [Update(Verb.SET, tuple(flag_values(args.set_ or ())))], _schema())
     inputs = data.setdefault("inputs", {})
-    if words.get("input") is not None:
-        given = _uri(words["input"], words.get("input_type"))
+    if args.input is not None:
+        given = _uri(args.input, args.input_type)
         inputs[_TYPES[given["type"]]] = given
-    elif words.get("input_type") is not None:
+    elif args.input_type is not None:
         raise UsageError("--input-type is the type of --input: give that too.")
-    inputs |= dict(_named(words.get("inputs")))
-    data["outputs"] = data.get("outputs", {}) | dict(_named(words.get("outputs")))
-    if words.get("output_path") is not None:
-        data["outputs"]["score"] = {"type": "uri_folder", "path": words["output_path"]}
+    inputs |= dict(_named(args.inputs))
+    data["outputs"] = data.get("outputs", {}) | dict(_named(args.outputs))
+    if args.output_path is not None:
+        data["outputs"]["score"] = {"type": "uri_folder", "path": args.output_path}
     return data
 
 
@@ -140,18 +227,18 @@ def _check(data: Mapping[str, Data], known: Schema, where: str) -> None:
             _check(value, field, where)
 
 
-def _named(typed: Sequence[Any] | None) -> Iterator[tuple[str, dict[str, Data]]]:
+def _named(typed: Sequence[TypedFlag] | None) -> Iterator[tuple[str, dict[str, Data]]]:
     """`NAME=URI` pairs, or one object in JSON or YAML's flow style."""
-    for word in flag_values(typed or []):
-        if word[:1] == "{":
-            held = source.plain(word)
+    for text in flag_values(typed or ()):
+        if text[:1] == "{":
+            held = source.plain(text)
             if not isinstance(held, dict):
-                raise UsageError(f"`{word}` is no object of named inputs or outputs.")
+                raise UsageError(f"`{text}` is no object of named inputs or outputs.")
             yield from ((str(name), _one(one)) for name, one in held.items())
             continue
-        name, equals, path = word.partition("=")
+        name, equals, path = text.partition("=")
         if not (name and equals and path):
-            raise UsageError(f"`{word}`: write NAME=URI, or an object in JSON.")
+            raise UsageError(f"`{text}`: write NAME=URI, or an object in JSON.")
         yield name, _uri(path, None)
 
 
@@ -164,9 +251,9 @@ def _one(given: Data) -> dict[str, Data]:
     return {"type": "literal", "value": given}
 
 
-def _uri(path: str, of_type: Any) -> dict[str, Data]:
+def _uri(path: str, of_type: InputType | None) -> dict[str, Data]:
     if of_type is not None:
-        return {"type": str(of_type.value), "path": path}
+        return {"type": of_type.value, "path": path}
     is_file = not _REMOTE.match(path) and Path(path).expanduser().is_file()
     return {"type": "uri_file" if is_file else "uri_folder", "path": path}
 

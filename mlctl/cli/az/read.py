@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsSizes, SupportsUsage
+from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import print_data
+from mlctl.cli.output import OutputArgs, print_data
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.scope import LOCATION
 from mlctl.cli.session import Session
@@ -20,63 +20,61 @@ from mlctl.pointer import Data
 from mlctl.render import resources, tables
 from mlctl.service_errors import NotFound
 
-Words = Mapping[str, Any]
 
-
-def show(session: Session, kind: Kind, words: Words) -> Exit:
+def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
     """Print one resource."""
     with session.backend() as backend:
-        live = found(backend, address_of(kind, words))
+        live = found(backend, address_of(kind, args))
         data = resources.resource(live, backend.scope)
     if moving(live.body):
         above = f" -e {live.address.parent}" if live.address.parent else ""
         until = "--deleted" if state(live.body) == "deleting" else "--updated"
         session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {until}")
-    _print(session, data, words, kind.columns)
+    _print(session, data, args, kind.columns)
     return Exit.OK
 
 
-def list_(session: Session, kind: Kind, words: Words) -> Exit:
+def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     """Print all resources of a kind: of one parent, type, name; archived ones only where asked for.
 
     Assets without a name are listed once a name, by their newest version, as az lists them.
     """
-    if words.get("archived_only") and words.get("include_archived"):
+    if args.archived_only and args.include_archived:
         raise UsageError("--archived-only and --include-archived exclude each other.")
     with session.backend() as backend:
-        live = backend.list(kind.name, words.get("endpoint_name"))
+        live = backend.list(kind.name, args.endpoint_name)
         data = [resources.resource(one, backend.scope) for one in live]
     for flag in kind.list_flags:
-        asked = words.get(flag.parameter)
+        asked = args.fields[flag.parameter]
         if asked is not None:
             data = [one for one in data if _folded(pointer.get(one, flag.at)) == _folded(asked)]
     if kind.versioned:
-        data = list(_assets(data, words))
-    _print(session, data[: words.get("max_results")], words, kind.columns)
+        data = list(_assets(data, args))
+    _print(session, data[: args.max_results], args, kind.columns)
     return Exit.OK
 
 
-def list_sizes(session: Session, _kind: Kind, words: Words) -> Exit:
+def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
     """Print the VM sizes that a region has, in the shape of ARM's `vmSizes`.
 
     The catalogue answers for a backend that does not know them.
     """
-    of_type = words.get("type_")
+    of_type = args.type_
     with session.backend() as backend:
-        place = _region(session, backend, words)
+        place = _region(session, backend, args.location)
         if isinstance(backend, SupportsSizes):
             found = backend.sizes(place)
         else:
             found = list(catalog.sizes().values())
     data = [_size(one) for one in found]
-    _print(session, data if of_type in (None, "AmlCompute") else [], words, tables.SIZES)
+    _print(session, data if of_type in (None, "AmlCompute") else [], args, tables.SIZES)
     return Exit.OK
 
 
-def list_usage(session: Session, _kind: Kind, words: Words) -> Exit:
+def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
     """Print what is used and allowed in a region, in the shape of ARM's `usages`."""
     with session.backend() as backend:
-        place = _region(session, backend, words)
+        place = _region(session, backend, args.location)
         used = backend.usage(place) if isinstance(backend, SupportsUsage) else []
         scope = (
             f"/subscriptions/{backend.scope.subscription}/providers/{PROVIDER}/locations/{place}"
@@ -92,20 +90,20 @@ def list_usage(session: Session, _kind: Kind, words: Words) -> Exit:
         }
         for one in used
     ]
-    _print(session, data, words, tables.USAGE)
+    _print(session, data, args, tables.USAGE)
     return Exit.OK
 
 
-def _region(session: Session, backend: Backend, words: Words) -> str:
+def _region(session: Session, backend: Backend, location: str | None) -> str:
     """The region that is asked about: the one named, the usual one, the workspace's."""
-    named = words.get("location") or session.settings.configured(LOCATION)
+    named = location or session.settings.configured(LOCATION)
     return str(named or backend.location).replace(" ", "").lower()
 
 
-def list_nodes(session: Session, kind: Kind, words: Words) -> Exit:
+def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
     """Print the nodes of a cluster."""
     with session.backend() as backend:
-        live = found(backend, address_of(kind, words))
+        live = found(backend, address_of(kind, args))
         nodes = backend.nodes(live.address) if isinstance(backend, SupportsNodes) else []
     data = [
         {
@@ -118,18 +116,18 @@ def list_nodes(session: Session, kind: Kind, words: Words) -> Exit:
         }
         for one in nodes
     ]
-    _print(session, data, words, tables.NODES)
+    _print(session, data, args, tables.NODES)
     return Exit.OK
 
 
-def address_of(kind: Kind, words: Words) -> Address:
+def address_of(kind: Kind, args: NameArgs) -> Address:
     """The address that a command line names; the newest version where it names none.
 
     Raises:
         NotFound: it names a label that there is not.
     """
-    label = words.get("label")
-    if label is not None and words.get("version") is not None:
+    label = args.label
+    if label is not None and args.version is not None:
         raise UsageError("--version and --label exclude each other.")
     if label not in (None, LATEST):
         raise NotFound(
@@ -137,7 +135,8 @@ def address_of(kind: Kind, words: Words) -> Address:
             f"There is no label `{label}`; the service knows `{LATEST}` only.",
             status=404,
         )
-    return Address(kind.name, words["name"], words.get("endpoint_name"), words.get("version"))
+    assert args.name is not None  # the flag is required, or the file was asked
+    return Address(kind.name, args.name, args.endpoint_name, args.version)
 
 
 def found(backend: Backend, address: Address) -> Live:
@@ -163,10 +162,10 @@ def missing(backend: Backend, address: Address) -> NotFound:
     )
 
 
-def _assets(data: Iterable[dict[str, Data]], words: Words) -> Iterator[dict[str, Data]]:
+def _assets(data: Iterable[dict[str, Data]], args: ListArgs) -> Iterator[dict[str, Data]]:
     """The versions of one name, or the newest version of each."""
-    wanted = [one for one in data if _wanted(one, words)]
-    if words.get("name") is not None:
+    wanted = [one for one in data if _wanted(one, args)]
+    if args.name is not None:
         yield from reversed(wanted)
         return
     latest = {one["name"].casefold(): one for one in wanted}  # oldest first: the last one stays
@@ -174,16 +173,15 @@ def _assets(data: Iterable[dict[str, Data]], words: Words) -> Iterator[dict[str,
         yield {**one, "latest_version": one["version"]}
 
 
-def _wanted(one: Mapping[str, Data], words: Words) -> bool:
+def _wanted(one: Mapping[str, Data], args: ListArgs) -> bool:
     archived = bool(one.get("is_archived"))
-    name = words.get("name")
-    return (
-        archived if words.get("archived_only") else words.get("include_archived") or not archived
-    ) and (name is None or one["name"].casefold() == name.casefold())
+    return (archived if args.archived_only else args.include_archived or not archived) and (
+        args.name is None or one["name"].casefold() == args.name.casefold()
+    )
 
 
 def _folded(value: Data) -> str:
-    """A value as words are compared with: `AmlCompute` is `aml_compute`."""
+    """A value as args are compared with: `AmlCompute` is `aml_compute`."""
     return str(value or "").replace("_", "").casefold()
 
 
@@ -205,5 +203,5 @@ def _size(one: catalog.Size) -> dict[str, Data]:
     }
 
 
-def _print(session: Session, data: Data, words: Words, columns: Columns) -> None:
-    print_data(session, data, words.get("output"), words.get("query"), columns)
+def _print(session: Session, data: Data, args: OutputArgs, columns: Columns) -> None:
+    print_data(session, data, args.output, args.query, columns)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, SupportsUpload
-from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import documents, jobs
+from mlctl.cli.az.args import EditArgs
+from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
 from mlctl.cli.az.documents import Typed
 from mlctl.cli.az.jobs import Output
 from mlctl.cli.az.stream import stream
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
-from mlctl.cli.output import Query, checked
-from mlctl.cli.parser.command import add, command, option, switch
-from mlctl.cli.parser.tree import SIMULATED
+from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
+from mlctl.cli.output import OutputArgs, Query, checked
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
@@ -31,70 +32,62 @@ from mlctl.service_errors import Permanent
 from mlctl.source import dump
 from mlctl.workload import DEFAULT_NAME
 
-_CREATE = (
-    option(
-        "file",
-        "--file",
-        "-f",
-        metavar="FILE",
-        help="The YAML file; - for standard input.",
-        default=...,
-    ),
-    option("name", "--name", "-n", metavar="NAME", help="Name of the job; over what it says."),
-    flags.SET,
-    switch("stream", "--stream", "-s", help="Show what happens to it until it has ended."),
-    option("save_as", "--save-as", "-a", metavar="FILE", help="Write the job to a file, as YAML."),
-    *flags.POLICY,
-    option(
-        "workload",
-        "--workload",
-        metavar="NAME",
-        help="What `mlctl local workload set NAME` said of the work.",
-        panel=SIMULATED,
-        default=DEFAULT_NAME,
-    ),
-    *workload_flags.TRAINING,
-    flags.OUTPUT,
-    flags.QUERY,
-)
-_CREATE_TEXT = (
-    "Submit a command job: a YAML file, with what is typed over it.\n\n"
-    "On the simulated cloud the command is not run: the job is a number of equal steps, with"
-    " checkpoints in `outputs`. Preempted, it is started again from the last complete one."
-)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobArgs:
+    """What `job create` is given besides the work to simulate."""
+
+    file: Annotated[
+        str,
+        typer.Option("--file", "-f", metavar="FILE", help="The YAML file; - for standard input."),
+    ]
+    name: Annotated[
+        str | None,
+        typer.Option("--name", "-n", metavar="NAME", help="Name of the job; over what it says."),
+    ] = None
+    set_: SetFlag = None
+    stream: Annotated[
+        bool,
+        typer.Option("--stream", "-s", help="Show what happens to it until it has ended."),
+    ] = False
+    save_as: Annotated[
+        Path | None,
+        typer.Option("--save-as", "-a", metavar="FILE", help="Write the job to a file, as YAML."),
+    ] = None
 
 
-def register(app: typer.Typer) -> None:
-    """Add `create` to the commands of jobs."""
-    add(app, "create", create, _CREATE, _CREATE_TEXT)
+def create(
+    session: Session,
+    *,
+    args: JobArgs,
+    _policy: PolicyArgs,
+    workload: WorkloadName = DEFAULT_NAME,
+    work: TrainingFlags,
+    printing: OutputArgs,
+) -> Exit:
+    """Submit a command job: a YAML file, with what is typed over it.
 
-
-def register_pool(app: typer.Typer) -> None:
-    """Add `submit` to the commands of Batch Pools."""
-    command(app, "submit")(submit)
-
-
-def create(session: Session, **words: Any) -> Exit:
-    """Submit a command job, and print it."""
-    checked(words["query"])
-    load = workload_flags.load(words)
+    On the simulated cloud the command is not run: the job is a number of equal steps, with
+    checkpoints in `outputs`. Preempted, it is started again from the last complete one.
+    """
+    checked(printing.query)
+    asked = workload_flags.workload_of(work)
     with session.backend() as backend:
         runs = jobs.of(backend)
-        workload_flags.check(runs, words)
-        found = _resources(session, backend.scope, words)
+        workload_flags.check(runs, workload, work)
+        found = _resources(session, backend.scope, args)
         if found is None:
             return Exit.ERROR
         resource, assets = found
         for asset in assets:
             _register(backend, asset)
         body = _body(resource, backend.scope)
-        name = words["name"] or resource.get("name")
-        job = runs.create(name, body, load, words["workload"])
-        if words["save_as"]:
+        job = runs.create(args.name or resource.get("name"), body, asked, workload)
+        if args.save_as:
             data = {**resource.document.data, "name": job.name}
-            jobs.write(Path(words["save_as"]).expanduser(), [dump(data)])
-        jobs.print_job(session, job, words["output"], words["query"])
-    return stream(session, job.name) if words["stream"] else Exit.OK
+            jobs.write(args.save_as.expanduser(), [dump(data)])
+        jobs.print_job(session, job, printing.output, printing.query)
+    return stream(session, job.name) if args.stream else Exit.OK
 
 
 def submit(
@@ -132,13 +125,13 @@ def submit(
 
 
 def _resources(
-    session: Session, scope: Scope, words: Mapping[str, Any]
+    session: Session, scope: Scope, args: JobArgs
 ) -> tuple[Resource, list[Resource]] | None:
     """The job of the file, and the assets that are written inline in it or are local.
 
     None where something is wrong with it, which has been said.
     """
-    typed, report = Typed.of(JOB, (), words), Report()
+    typed, report = Typed.of(JOB, (), EditArgs(name=args.name, set_=args.set_)), Report()
     loader = Loader(
         report,
         session.today,
@@ -147,14 +140,14 @@ def _resources(
         planning=True,
         edit=lambda document, _kind: documents.created(document, typed),
     )
-    loaded = loader.load([words["file"]])
+    loaded = loader.load([args.file])
     session.show(report)
     if report.failed:
         return None
     found = loaded.graph.resources.values()
     wanted = [one for one in found if one.kind is JOB]
     if len(wanted) != 1:
-        raise Permanent("NotOneJob", f"`{words['file']}` has {len(wanted)} jobs: one at a time")
+        raise Permanent("NotOneJob", f"`{args.file}` has {len(wanted)} jobs: one at a time")
     return wanted[0], [one for one in found if one.owner == wanted[0].address]
 
 

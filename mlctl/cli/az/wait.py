@@ -6,10 +6,10 @@ backend's: the simulated cloud moves its clock, Azure is asked again after a pau
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from mlctl.backends.ports.backend import Live
+from mlctl.cli.az.args import WaitArgs
 from mlctl.cli.az.read import address_of, missing
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import compiled
@@ -20,8 +20,6 @@ from mlctl.kinds import Address, Kind, Scope
 from mlctl.kinds.values import state
 from mlctl.render import resources
 from mlctl.service_errors import TIMED_OUT, Permanent
-
-Words = Mapping[str, Any]
 
 _TIMEOUT = 3600.0  # seconds; az's default
 _CONDITIONS = ("created", "updated", "deleted", "exists", "custom")
@@ -50,46 +48,50 @@ FLAGS = (
 )
 
 
-def wait(session: Session, kind: Kind, words: Words) -> Exit:
+def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
     """Return once one of the conditions holds; look every `interval` seconds, for `--timeout`.
 
     Raises:
         NotFound: it is not there, and is not waited for to come or go.
         Permanent: it failed, or the time is over.
     """
-    if not any(words[name] for name in _CONDITIONS):
+    conditions = (args.created, args.updated, args.deleted, args.exists, args.custom)
+    if not any(conditions):
         flags = " | ".join(f"--{name}" for name in _CONDITIONS)
         raise UsageError(f"say what to wait for: {flags}")
-    if words["interval"] < 1:
+    if args.interval < 1:
         raise UsageError("--interval takes at least 1 second.")
-    custom = compiled(words["custom"], "--custom") if words["custom"] else None
-    address, longest = address_of(kind, words), session.options.timeout or _TIMEOUT
+    custom = compiled(args.custom, "--custom") if args.custom else None
+    address, longest = address_of(kind, args), session.options.timeout or _TIMEOUT
     with session.backend() as backend:
         waited = 0.0
         while True:
             live = backend.read([address]).get(address)
-            if live is None and not any(words[one] for one in _CONDITIONS if one != "updated"):
+            expected = args.created or args.deleted or args.exists or args.custom
+            if live is None and not expected:
                 raise missing(backend, address)
-            if _reached(address, live, backend.scope, words, custom):
+            if _reached(address, live, backend.scope, args, custom):
                 return Exit.OK
             if waited >= longest:
                 raise Permanent(TIMED_OUT, f"{address} was waited for {waited:.0f} seconds")
-            backend.wait(words["interval"])
-            waited += words["interval"]
+            backend.wait(args.interval)
+            waited += args.interval
 
 
-def _reached(address: Address, live: Live | None, scope: Scope, words: Words, custom: Any) -> bool:
+def _reached(
+    address: Address, live: Live | None, scope: Scope, args: WaitArgs, custom: Any
+) -> bool:
     """Whether one of the conditions holds.
 
     Raises:
         Permanent: its last operation failed.
     """
     if live is None:
-        return bool(words["deleted"])
-    if words["exists"]:
+        return args.deleted
+    if args.exists:
         return True
     if state(live.body) == "failed":
         raise Permanent("OperationFailed", f"the last operation on {address} failed")
-    if state(live.body) == "succeeded" and (words["created"] or words["updated"]):
+    if state(live.body) == "succeeded" and (args.created or args.updated):
         return True
     return bool(custom and custom.search(resources.resource(live, scope)))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.apply import Run, actions_of, perform
 from mlctl.cli.az import documents
+from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.az.documents import Novelties, Typed
 from mlctl.cli.az.overlay import Value, lay
 from mlctl.cli.az.read import address_of, found, missing
@@ -33,13 +33,11 @@ from mlctl.render import outcome, resources
 from mlctl.render.outcome import Outcome
 from mlctl.source import Document, SourceFile
 
-Words = Mapping[str, Any]
 
-
-def create(session: Session, kind: Kind, words: Words) -> Exit:
+def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Create what the file and the flags say, or bring what is there to it."""
-    _refuse_what_excludes(kind, words)
-    typed = Typed.of(kind, kind.create_flags, words)
+    _check_flags(kind, args)
+    typed = Typed.of(kind, kind.create_flags, args)
     report = Report()
     with session.backend() as backend:
         loader = Loader(
@@ -49,67 +47,67 @@ def create(session: Session, kind: Kind, words: Words) -> Exit:
             backend.scope,
             planning=True,
             edit=lambda document, _kind: documents.created(document, typed),
-            scripts=not words.get("skip_script_validation"),
+            scripts=not args.skip_script_validation,
         )
-        loaded = _load(loader, words)
-        if words.get("if_not_exists") and not loaded.report.failed:
+        loaded = _load(loader, args)
+        if args.if_not_exists and not loaded.report.failed:
             there = backend.read([one.address for one in loaded.resources])
             if len(there) == len(loaded.resources):
                 session.note("It is there already, and stays as it is.")
-                _print_live(session, backend, there.values(), words)
+                _print_live(session, backend, there.values(), args)
                 return Exit.OK
             loaded = replace(loaded, graph=_without(loaded.graph, there, backend))
-        if words.get("set_default"):
+        if args.set_default:
             loaded = replace(loaded, graph=_with_defaults(loaded, backend))
-        return _finish(session, backend, loaded, words)
+        return _finish(session, backend, loaded, args)
 
 
-def update(session: Session, kind: Kind, words: Words) -> Exit:
+def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Change a live resource, and nothing that was not asked for."""
-    typed = Typed.of(kind, kind.update_flags, words)
+    typed = Typed.of(kind, kind.update_flags, args)
     with session.backend() as backend:
         report = Novelties()
 
         def edit(document: Document, one: Kind) -> Document:
-            live = found(backend, _meant(document, one, words))
+            live = found(backend, _address(document, one, args))
             report.known |= _said_of(live, session, backend)
             return documents.updated(document, live, backend.scope, typed, report)
 
         loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=edit)
-        return _finish(session, backend, _load(loader, words), words)
+        return _finish(session, backend, _load(loader, args), args)
 
 
-def archive(session: Session, kind: Kind, words: Words) -> Exit:
+def archive(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Archive a version of an asset, or all of them; they stay usable by name and version."""
-    return _archive(session, kind, words, archived=True)
+    return _archive(session, kind, args, archived=True)
 
 
-def restore(session: Session, kind: Kind, words: Words) -> Exit:
+def restore(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Undo what `archive` did."""
-    return _archive(session, kind, words, archived=False)
+    return _archive(session, kind, args, archived=False)
 
 
-def delete(session: Session, kind: Kind, words: Words) -> Exit:
+def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Delete one resource, with all that is beneath."""
-    address = address_of(kind, words)
+    address = address_of(kind, args)
     with session.backend() as backend:
         live = backend.read([address, address.up] if address.up else [address])
         if address not in live:
             raise missing(backend, address)
         made = removal(live[address], live, backend.name, backend.scope, find_users(backend))
-        if words.get("dry_run"):
-            print_plan(session, made, words.get("output"))
+        if args.dry_run:
+            print_plan(session, made, args.output)
             return Exit.ERROR if made.rejections else Exit.OK
         if made.rejections:
             session.show_rejections(made)
             return Exit.ERROR
-        agreed = words["yes"] or session.settings.truth("disable_confirm_prompt")
+        agreed = args.yes or session.settings.truth("disable_confirm_prompt")
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR
-        return _perform(session, backend, made, Graph({}, ()), words)
+        return _perform(session, backend, made, Graph({}, ()), args)
 
 
-VERBS: Mapping[str, Callable[[Session, Kind, Words], Exit]] = {
+COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {
     "create": create,
     "update": update,
     "archive": archive,
@@ -118,12 +116,12 @@ VERBS: Mapping[str, Callable[[Session, Kind, Words], Exit]] = {
 }
 
 
-def _archive(session: Session, kind: Kind, words: Words, *, archived: bool) -> Exit:
+def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -> Exit:
     verb = "archive" if archived else "restore"
     with session.backend() as backend:
         report = Novelties()
         read = []
-        for live in _versions(backend, kind, words):
+        for live in _versions(backend, kind, args):
             report.known |= _said_of(live, session, backend)
             read.append(documents.as_document(live, backend.scope))
 
@@ -133,41 +131,53 @@ def _archive(session: Session, kind: Kind, words: Words, *, archived: bool) -> E
 
         loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=edit)
         loaded = loader.check([(SourceFile(one.source.name, explicit=True), one) for one in read])
-        return _finish(session, backend, loaded, {**words, "silent": True})
+        return _finish(session, backend, loaded, args, silent=True)
 
 
-def _refuse_what_excludes(kind: Kind, words: Words) -> None:
-    if words.get("no_wait") and words.get("set_default"):
+def _check_flags(kind: Kind, args: WriteArgs) -> None:
+    """Refuse flags that exclude each other, are not for the kind, or are missing without a file."""
+    if args.no_wait and args.set_default:
         raise UsageError("--set-default does not work with --no-wait: it is read back and proved.")
-    for name in ("user_object_id", "user_tenant_id"):
-        if words.get(name) is not None:
-            flag = f"--{name.replace('_', '-')}"
+    instances_only = {
+        "--user-object-id": args.user_object_id,
+        "--user-tenant-id": args.user_tenant_id,
+    }
+    for flag, value in instances_only.items():
+        if value is not None:
             raise UsageError(f"{flag} is only valid for type ComputeInstance.")
-    absent = [name for name in kind.required_flags if words.get(name) is None]
-    if words.get("file") is None and absent:
+    given = {**args.fields, "name": args.name}
+    absent = [name for name in kind.required_flags if given.get(name) is None]
+    if args.file is None and absent:
         flags = ", ".join(f"--{name}" for name in absent)
         raise UsageError(f"the following arguments are required without --file: {flags}")
 
 
-def _load(loader: Loader, words: Words) -> LoadedConfig:
-    if words.get("file") is not None:
-        return loader.load([words["file"]])
+def _load(loader: Loader, args: WriteArgs) -> LoadedConfig:
+    if args.file is not None:
+        return loader.load([args.file])
     blank = documents.blank()
     return loader.check([(SourceFile(blank.source.name, explicit=True), blank)])
 
 
-def _meant(document: Document, kind: Kind, words: Words) -> Address:
-    """The address that the flags and the file name together."""
-    names = ("name", "endpoint_name", "version")
-    said = {name: document.data.get(name) for name in names}
-    typed = {name: words[name] for name in names if words.get(name) is not None}
-    address = own_address(kind, {**said, **typed})
-    if address is None:
+def _address(document: Document, kind: Kind, args: WriteArgs) -> Address:
+    """The address that the flags and the file name together, flags over the file."""
+
+    def either(value: str | None, name: str) -> str | None:
+        return document.data.get(name) if value is None else value
+
+    whole = replace(
+        args,
+        name=either(args.name, "name"),
+        endpoint_name=either(args.endpoint_name, "endpoint_name"),
+        version=either(args.version, "version"),
+    )
+    names = {"name": whole.name, "endpoint_name": whole.endpoint_name, "version": whole.version}
+    if own_address(kind, names) is None:
         flags = "--name and --endpoint-name" if kind.parent else "--name"
         raise UsageError(
             f"the following arguments are required without a file that says so: {flags}"
         )
-    return address_of(kind, {**words, **said, **typed})
+    return address_of(kind, whole)
 
 
 def _said_of(live: Live, session: Session, backend: Backend) -> frozenset[tuple[str, str]]:
@@ -180,10 +190,10 @@ def _said_of(live: Live, session: Session, backend: Backend) -> frozenset[tuple[
     return frozenset((one.rule.code, one.message) for one in report)
 
 
-def _versions(backend: Backend, kind: Kind, words: Words) -> Sequence[Live]:
+def _versions(backend: Backend, kind: Kind, args: WriteArgs) -> Sequence[Live]:
     """The version that is named, or all of them."""
-    address = address_of(kind, words)
-    if address.version is not None or words.get("label") is not None:
+    address = address_of(kind, args)
+    if address.version is not None or args.label is not None:
         return [found(backend, address)]
     every = [one for one in backend.list(kind.name) if one.address.at(None) == address]
     if not every:
@@ -215,7 +225,14 @@ def _without(of: Graph, there: Mapping[Address, Live], backend: Backend) -> Grap
     return graph.build(kept, backend.scope)
 
 
-def _finish(session: Session, backend: Backend, loaded: LoadedConfig, words: Words) -> Exit:
+def _finish(
+    session: Session,
+    backend: Backend,
+    loaded: LoadedConfig,
+    args: WriteArgs,
+    *,
+    silent: bool = False,
+) -> Exit:
     """From the gate to the end: plan, show, write, read back."""
     report = loaded.report
     if len(report) and (report.failed or not session.quiet):
@@ -223,29 +240,29 @@ def _finish(session: Session, backend: Backend, loaded: LoadedConfig, words: Wor
     if report.failed:
         return Exit.ERROR
     made = plan(loaded.graph, refresh(loaded.graph, backend), backend=backend.name)
-    if words.get("dry_run"):
-        print_plan(session, made, words.get("output"))
+    if args.dry_run:
+        print_plan(session, made, args.output)
         return Exit.ERROR if made.rejections else Exit.OK
-    refused = _refused(session, made, words)
+    refused = _refused(session, made, args)
     if refused:
         return Exit.ERROR
     if made.empty:
         session.note("No changes: it is so already.")
     elif any(change.action is not Action.CREATE for change in made.pending):
         session.show_plan(made, quiet=session.quiet)
-    code = _perform(session, backend, made, loaded.graph, words)
-    if code is Exit.OK and not words.get("no_wait") and not words.get("silent"):
-        _print_made(session, backend, made, loaded.resources, words)
+    code = _perform(session, backend, made, loaded.graph, args)
+    if code is Exit.OK and not args.no_wait and not silent:
+        _print_made(session, backend, made, loaded.resources, args)
     return code
 
 
-def _refused(session: Session, made: Plan, words: Words) -> bool:
+def _refused(session: Session, made: Plan, args: WriteArgs) -> bool:
     """Whether it is predicted to be rejected, or replaces what nobody asked to replace."""
     if made.rejections:
         session.show_rejections(made)
         return True
     replaced = [change for change in made.changes if change.action is Action.REPLACE]
-    if not replaced or words.get("replace"):
+    if not replaced or args.replace:
         return False
     session.show_plan(made)
     for change in replaced:
@@ -258,8 +275,8 @@ def _refused(session: Session, made: Plan, words: Words) -> bool:
     return True
 
 
-def _perform(session: Session, backend: Backend, made: Plan, of: Graph, words: Words) -> Exit:
-    run = Run(work(made, of), actions_of(made), wait=not words.get("no_wait"))
+def _perform(session: Session, backend: Backend, made: Plan, of: Graph, args: WriteArgs) -> Exit:
+    run = Run(work(made, of), actions_of(made), wait=not args.no_wait)
     ended = perform(session, backend, run)
     for line in _errors(ended):
         session.say(line)
@@ -267,7 +284,7 @@ def _perform(session: Session, backend: Backend, made: Plan, of: Graph, words: W
 
 
 def _errors(ended: Outcome) -> Iterable[str]:
-    """Each failure as az words one, and then what to do."""
+    """Each failure as az args one, and then what to do."""
     for event in ended.failed:
         if event.error is not None:
             first, *more = outcome.error_lines(event.error)
@@ -280,7 +297,7 @@ def _errors(ended: Outcome) -> Iterable[str]:
 
 
 def _print_made(
-    session: Session, backend: Backend, made: Plan, wanted: Iterable[Resource], words: Words
+    session: Session, backend: Backend, made: Plan, wanted: Iterable[Resource], args: WriteArgs
 ) -> None:
     """What was written, as it is now."""
     named = {id(one.document) for one in wanted}
@@ -292,13 +309,13 @@ def _print_made(
         and id(change.resource.document) in named
     ]
     live = backend.read(addresses)
-    _print_live(session, backend, [live[one] for one in addresses if one in live], words)
+    _print_live(session, backend, [live[one] for one in addresses if one in live], args)
 
 
-def _print_live(session: Session, backend: Backend, live: Iterable[Live], words: Words) -> None:
+def _print_live(session: Session, backend: Backend, live: Iterable[Live], args: WriteArgs) -> None:
     """Resources as they are: one as an object, several as a list."""
     found = list(live)
     shown = [resources.resource(one, backend.scope) for one in found]
     columns = kind_of(found[0].address).columns if found else None
     data = shown[0] if len(shown) == 1 else shown
-    print_data(session, data, words.get("output"), words.get("query"), columns)
+    print_data(session, data, args.output, args.query, columns)

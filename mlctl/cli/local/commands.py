@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from mlctl.cli.local import cloud, faults, preemption, settings, usage
+from mlctl.cli.local import capacity, cloud, faults, preemption, settings, usage
 from mlctl.cli.parser.command import command
 
 
@@ -14,6 +14,7 @@ def register(app: typer.Typer, verb: str) -> None:
     cloud.register(group)
     settings.register(group)
     preemption.register(group)
+    capacity.register(group)
     faults.register(group)
     command(group, "usage")(usage.usage)
     app.add_typer(group, name=verb)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Annotated, Any
 
@@ -12,27 +12,19 @@ from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import add, command, option
+from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
-
-_DELAYS = {
-    "allocation": "From asking for a node to having it.",
-    "preparation": "From having a node until it can work.",
-    "replacement": "What allocation is for a node that was preempted.",
-    "leave": "From giving a node back to its being gone.",
-}
 
 
 def register(app: typer.Typer) -> None:
     """Add these commands to those of `mlctl local`."""
     delays = typer.Typer(help="How long nodes take to come and to go.")
-    options = [option(name, f"--{name}", metavar="S", help=text) for name, text in _DELAYS.items()]
-    text = "Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not said stays as it is."
-    add(delays, "set", delays_set, [*options, _CV], text)
+    command(delays, "set")(delays_set)
     app.add_typer(delays, name="delays")
     settings = typer.Typer(help="How the cloud behaves, and why.")
     command(settings, "set")(settings_set)
@@ -42,48 +34,55 @@ def register(app: typer.Typer) -> None:
     command(tenancy, "set")(tenancy_set)
     app.add_typer(tenancy, name="tenancy")
     workload = typer.Typer(help="How long jobs take.")
-    add(
-        workload,
-        "set",
-        workload_set,
-        [*workload_flags.BATCH, *workload_flags.TRAINING, _NAME],
-        _WORKLOAD_TEXT,
-    )
+    command(workload, "set")(workload_set)
     command(workload, "list")(workload_list)
     app.add_typer(workload, name="workload")
 
 
-_CV = option(
-    "cv", "--cv", type_=float | None, metavar="X", help="Their spread: coefficient of variation."
-)
-_NAME = option(
-    "name",
-    "--name",
-    "-n",
-    metavar="NAME",
-    help="The workload, for jobs that name it; that of all others unless given.",
-    default=DEFAULT_NAME,
-)
-_WORKLOAD_TEXT = (
-    "Say how much there is to do in a job, and how long it takes, for the jobs to come.\n\n"
-    "What is not said stays as it is, but who says anything about the time of a mini-batch says all"
-    " about it. A mini-batch keeps its time: a rerun takes as long."
-)
+def _delay(name: str, help: str) -> Any:  # noqa: A002  # typer's word
+    return typer.Option(name, metavar="S", help=help)
 
 
-def delays_set(session: Session, **words: Any) -> Exit:
-    """Set how long nodes take to come, and to go."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelayArgs:
+    """How long nodes take."""
+
+    allocation: Annotated[
+        str | None, _delay("--allocation", "From asking for a node to having it.")
+    ] = None
+    preparation: Annotated[
+        str | None, _delay("--preparation", "From having a node until it can work.")
+    ] = None
+    replacement: Annotated[
+        str | None,
+        _delay("--replacement", "What allocation is for a node that was preempted."),
+    ] = None
+    leave: Annotated[
+        str | None, _delay("--leave", "From giving a node back to its being gone.")
+    ] = None
+
+
+def delays_set(
+    session: Session,
+    delays: DelayArgs,
+    cv: Annotated[
+        float | None,
+        typer.Option("--cv", metavar="X", help="Their spread: coefficient of variation."),
+    ] = None,
+) -> Exit:
+    """Set how long nodes take: seconds, or 90s, 15m, 1h30m. What is not said stays as it is."""
     from mlctl.simulator.control_plane import disruptions
 
-    given: dict[str, object] = {
-        f"{name}_s": duration(words[name]) for name in _DELAYS if words[name] is not None
+    texts: dict[str, str | None] = asdict(delays)
+    changes: dict[str, object] = {
+        f"{name}_s": duration(text) for name, text in texts.items() if text is not None
     }
-    if words["cv"] is not None:
-        given["delay_cv"] = words["cv"]
-    if not given:
-        raise UsageError(f"say which: {', '.join(f'--{name}' for name in _DELAYS)} or --cv.")
+    if cv is not None:
+        changes["delay_cv"] = cv
+    if not changes:
+        raise UsageError(f"say which: {', '.join(f'--{name}' for name in texts)} or --cv.")
     with opened(session) as cloud:
-        disruptions.configure(cloud.handle, given)
+        disruptions.configure(cloud.handle, changes)
     return Exit.OK
 
 
@@ -96,9 +95,9 @@ def settings_set(
     """Set how the simulated cloud behaves where no resource says so."""
     from mlctl.simulator.control_plane import disruptions
 
-    given: dict[str, object] = dict(_pair(one) for one in pairs)
+    changes: dict[str, object] = dict(_pair(one) for one in pairs)
     with opened(session) as cloud:
-        disruptions.configure(cloud.handle, given)
+        disruptions.configure(cloud.handle, changes)
     return Exit.OK
 
 
@@ -152,15 +151,32 @@ def tenancy_set(
     return Exit.OK
 
 
-def workload_set(session: Session, **words: Any) -> Exit:
-    """Say how long jobs take."""
+def workload_set(
+    session: Session,
+    batch: BatchFlags,
+    training: TrainingFlags,
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name",
+            "-n",
+            metavar="NAME",
+            help="The workload, for jobs that name it; that of all others unless given.",
+        ),
+    ] = DEFAULT_NAME,
+) -> Exit:
+    """Say how much there is to do in a job, and how long it takes, for the jobs to come.
+
+    What is not said stays as it is, but who says anything about the time of a mini-batch says all
+    about it. A mini-batch keeps its time: a rerun takes as long.
+    """
     from mlctl.simulator.control_plane import disruptions
 
-    load = workload_flags.load(words)
-    if all(value is None for value in asdict(load).values()):
+    workload = workload_flags.workload_of(batch, training)
+    if all(value is None for value in asdict(workload).values()):
         raise UsageError("say something of the work: --seconds-per-file, --steps, ...")
     with opened(session) as cloud:
-        disruptions.set_workload(cloud.handle, words["name"], load)
+        disruptions.set_workload(cloud.handle, name, workload)
     return Exit.OK
 
 

@@ -3,115 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from mlctl.backends.ports.jobs import Jobs
+from mlctl.cli.local.flag_text import parse_file
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import option
 from mlctl.cli.parser.tree import SIMULATED
-from mlctl.service_errors import Permanent
 from mlctl.workload import DEFAULT_NAME, Workload
 
-BATCH = (
-    option(
-        "files",
-        "--files",
-        type_=int | None,
-        metavar="N",
-        help="Files in the input.",
-        panel=SIMULATED,
-    ),
-    option(
-        "seconds_per_file",
-        "--seconds-per-file",
-        type_=float | None,
-        metavar="S",
-        help="Time of each file of a mini-batch.",
-        panel=SIMULATED,
-    ),
-    option(
-        "seconds_per_mini_batch",
-        "--seconds-per-mini-batch",
-        type_=float | None,
-        metavar="S",
-        help="Time of each mini-batch, besides that of its files.",
-        panel=SIMULATED,
-    ),
-    option(
-        "cv",
-        "--cv",
-        type_=float | None,
-        metavar="X",
-        help="Spread of these times: the coefficient of variation of a log-normal factor.",
-        panel=SIMULATED,
-    ),
-    option(
-        "fail_probability",
-        "--fail-probability",
-        type_=float | None,
-        metavar="P",
-        help="How likely an attempt at a mini-batch is to fail.",
-        panel=SIMULATED,
-    ),
-    option(
-        "trace",
-        "--trace",
-        type_=Path | None,
-        metavar="FILE",
-        help="Times of mini-batches, one after the other, instead: JSON, [seconds, ...].",
-        panel=SIMULATED,
-    ),
-)
-TRAINING = (
-    option(
-        "steps", "--steps", type_=int | None, metavar="N", help="Steps to train.", panel=SIMULATED
-    ),
-    option(
-        "seconds_per_step",
-        "--seconds-per-step",
-        type_=float | None,
-        metavar="S",
-        help="Time of a step.",
-        panel=SIMULATED,
-    ),
-    option(
-        "checkpoint_every",
-        "--checkpoint-every",
-        type_=int | None,
-        metavar="N",
-        help="Steps between checkpoints; 0 for none.",
-        panel=SIMULATED,
-    ),
-    option(
-        "seconds_per_checkpoint",
-        "--seconds-per-checkpoint",
-        type_=float | None,
-        metavar="S",
-        help="Time to write a checkpoint.",
-        panel=SIMULATED,
-    ),
-    option(
-        "seconds_to_restore",
-        "--seconds-to-restore",
-        type_=float | None,
-        metavar="S",
-        help="Time to go on from a checkpoint.",
-        panel=SIMULATED,
-    ),
-)
-_FIELDS = [one.name for one in (*BATCH, *TRAINING) if one.name != "trace"]
+
+def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002  # typer's word
+    return typer.Option(name, metavar=metavar, help=help, rich_help_panel=SIMULATED)
 
 
-def load(words: Mapping[str, Any]) -> Workload:
-    """What the flags say.
+WorkloadName = Annotated[
+    str, _flag("--workload", "NAME", "What `mlctl local workload set NAME` said of the work.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchFlags:
+    """The work of a batch job: its mini-batches."""
+
+    files: Annotated[int | None, _flag("--files", "N", "Files in the input.")] = None
+    seconds_per_file: Annotated[
+        float | None, _flag("--seconds-per-file", "S", "Time of each file of a mini-batch.")
+    ] = None
+    seconds_per_mini_batch: Annotated[
+        float | None,
+        _flag(
+            "--seconds-per-mini-batch",
+            "S",
+            "Time of each mini-batch, besides that of its files.",
+        ),
+    ] = None
+    cv: Annotated[
+        float | None,
+        _flag(
+            "--cv",
+            "X",
+            "Spread of these times: the coefficient of variation of a log-normal factor.",
+        ),
+    ] = None
+    fail_probability: Annotated[
+        float | None,
+        _flag("--fail-probability", "P", "How likely an attempt at a mini-batch is to fail."),
+    ] = None
+    trace: Annotated[
+        Path | None,
+        _flag(
+            "--trace",
+            "FILE",
+            "Times of mini-batches, one after the other, instead: JSON, [seconds, ...].",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingFlags:
+    """The work of a training job: its steps."""
+
+    steps: Annotated[int | None, _flag("--steps", "N", "Steps to train.")] = None
+    seconds_per_step: Annotated[
+        float | None, _flag("--seconds-per-step", "S", "Time of a step.")
+    ] = None
+    checkpoint_every: Annotated[
+        int | None, _flag("--checkpoint-every", "N", "Steps between checkpoints; 0 for none.")
+    ] = None
+    seconds_per_checkpoint: Annotated[
+        float | None, _flag("--seconds-per-checkpoint", "S", "Time to write a checkpoint.")
+    ] = None
+    seconds_to_restore: Annotated[
+        float | None, _flag("--seconds-to-restore", "S", "Time to go on from a checkpoint.")
+    ] = None
+
+
+def workload_of(*flags: BatchFlags | TrainingFlags) -> Workload:
+    """The workload that flags describe.
 
     Raises:
         Permanent: the file of times cannot be read, or has none.
         UsageError: times are given in two ways.
     """
-    given = {name: words[name] for name in _FIELDS if words.get(name) is not None}
-    trace = words.get("trace")
+    given = _given(*flags)
+    trace = given.pop("trace", None)
     if trace is not None:
         if {"seconds_per_file", "seconds_per_mini_batch"} & {*given}:
             raise UsageError("--trace has the times: leave the other flags of time out.")
@@ -119,41 +98,29 @@ def load(words: Mapping[str, Any]) -> Workload:
     return Workload(**given)
 
 
-def check(jobs: Jobs, words: Mapping[str, Any]) -> None:
-    """See that nobody tells real jobs how long they take.
+def check(jobs: Jobs, name: str, flags: BatchFlags | TrainingFlags) -> None:
+    """Refuse to describe the work of real jobs, by a workload's name or by flags.
 
     Raises:
-        UsageError: somebody does.
+        UsageError: the jobs are real and something is given.
     """
     if jobs.simulated:
         return
-    given = [name for name in (*_FIELDS, "trace") if words.get(name) is not None]
-    given += ["workload"] if words["workload"] != DEFAULT_NAME else []
+    given = [*_given(flags), *(["workload"] if name != DEFAULT_NAME else [])]
     if given:
-        said = ", ".join("--" + name.replace("_", "-") for name in given)
-        text = f"{said}: only the simulated cloud (--backend local) is told what work takes."
+        listed = ", ".join("--" + one.replace("_", "-") for one in given)
+        text = f"{listed}: only the simulated cloud (--backend local) is told what work takes."
         raise UsageError(text)
 
 
-def text_of(file: Path) -> str:
-    """What is in a file of the command line.
-
-    Raises:
-        Permanent: it cannot be read.
-    """
-    try:
-        return file.expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise Permanent("CannotRead", f"cannot read `{file}`: {why}") from None
+def _given(*flags: BatchFlags | TrainingFlags) -> dict[str, Any]:
+    values: Mapping[str, Any] = {
+        name: one for group in flags for name, one in asdict(group).items()
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _times(trace: Path) -> tuple[float, ...]:
     from mlctl.simulator.engine import traces
-    from mlctl.simulator.engine.commands import EngineError
 
-    text = text_of(trace)
-    try:
-        return traces.times(text)
-    except EngineError as refused:
-        raise Permanent("InvalidTrace", f"`{trace}`: {refused}") from None
+    return parse_file(trace, traces.times, code="InvalidTrace")

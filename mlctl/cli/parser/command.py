@@ -11,7 +11,7 @@ import typer
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.arguments import TypedFlag
-from mlctl.cli.parser.tree import ARGUMENTS
+from mlctl.cli.parser.tree import ARGUMENTS, SEVERAL
 from mlctl.cli.session import GlobalArgs, Session
 
 Body = Callable[..., Exit | None]
@@ -31,8 +31,8 @@ def command(app: typer.Typer, name: str) -> Callable[[Body], Body]:
         def run(session: Session, **values: Any) -> Exit | None:
             return body(session, **{one: _value(hint, one, values) for one, hint in own.items()})
 
-        parameters = [one for one in _flattened(body) if one.name != "session"]
-        add(app, name, run, parameters, inspect.getdoc(body) or "")
+        parameters_ = [one for one in parameters(body) if one.name != "session"]
+        add(app, name, run, parameters_, inspect.getdoc(body) or "")
         return body
 
     return register
@@ -74,12 +74,18 @@ def option(
 ) -> inspect.Parameter:
     """A parameter that is a flag; the default `...` makes it a required one.
 
-    `choices` are what completion offers.
+    `choices` are what completion offers. With a metavar that ends in SEVERAL, the parameter is a
+    `list[TypedFlag]`.
     """
     complete = (lambda: list(choices)) if choices else None
     info = typer.Option(
         *names, help=help, metavar=metavar, rich_help_panel=panel, autocompletion=complete
     )
+    if metavar is not None and metavar.endswith(SEVERAL):
+        type_, info = (
+            list[TypedFlag] | None,
+            several(*names, help=help, metavar=metavar, panel=panel),
+        )
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -93,6 +99,12 @@ def switch(name: str, *names: str, help: str, panel: str = ARGUMENTS) -> inspect
     return option(name, *names, type_=bool, help=help, panel=panel, default=False)
 
 
+def several(*names: str, help: str, metavar: str, panel: str = ARGUMENTS) -> Any:  # noqa: A002
+    """What typer is told of a flag that several values follow: a parameter `list[TypedFlag]`."""
+    assert metavar.endswith(SEVERAL)
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, parser=str)
+
+
 def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
     """An object of the dataclass `of` with the values of its fields; others are ignored."""
     assert is_dataclass(of)
@@ -104,23 +116,23 @@ def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
     return [value for one in occurrences for value in one.values if value]
 
 
-def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
-    is_group = isinstance(hint, type) and is_dataclass(hint)
-    return fill(hint, values) if is_group else values[name]
-
-
-def _flattened(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     """The parameters of a function; for one that is a dataclass, those of its fields."""
     hints = get_type_hints(of, include_extras=True)
     for name, one in inspect.signature(of).parameters.items():
         if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
-            yield from _flattened(hints[name])
+            yield from parameters(hints[name])
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
             yield one.replace(annotation=hints[name], kind=kind)
 
 
-_GLOBAL = tuple(_flattened(GlobalArgs))
+def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
+    is_group = isinstance(hint, type) and is_dataclass(hint)
+    return fill(hint, values) if is_group else values[name]
+
+
+_GLOBAL = tuple(parameters(GlobalArgs))
 _GLOBAL_NAMES = frozenset(one.name for one in _GLOBAL)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mlctl.cli.az import invocation
-from mlctl.cli.az.invoke import InputType
+from mlctl.cli.az.invocation import BatchJobArgs, InputType
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.tree import Option
 from mlctl.service_errors import Permanent, ServiceError
@@ -23,9 +23,9 @@ def several(*words: str) -> list[TypedFlag]:
     return [TypedFlag(Option(("--x",)), words, 1)]
 
 
-def body(**words: Any) -> Mapping[str, Any]:
+def body(**args: Any) -> Mapping[str, Any]:
     """ARM's body of a batch job."""
-    return invocation.body(invocation.document(words))
+    return invocation.body(invocation.document(BatchJobArgs(**args)))
 
 
 def written(folder: Path, text: str) -> Path:
@@ -70,16 +70,16 @@ def test_inputs_are_pairs_or_json_and_may_be_values() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "args",
     [
         {"inputs": several("nothing")},
         {"inputs": several("{1, 2")},
         {"input_type": InputType.FILE},
     ],
 )
-def test_what_is_no_input_is_a_usage_error(words: dict[str, Any]) -> None:
+def test_what_is_no_input_is_a_usage_error(args: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        invocation.document(words)
+        invocation.document(BatchJobArgs(**args))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_is_no_input_is_a_usage_error(words: dict[str, Any]) -> None:
 )
 def test_a_file_that_makes_no_sense_is_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(Permanent, match=re.escape(says)):
-        invocation.document({"file": written(tmp_path, text)})
+        invocation.document(BatchJobArgs(file=written(tmp_path, text)))
 
 
 def test_files_are_counted_in_folders_and_not_beyond(tmp_path: Path) -> None:
@@ -102,11 +102,11 @@ def test_files_are_counted_in_folders_and_not_beyond(tmp_path: Path) -> None:
     for name in ("in/a", "in/deep/b", "in/deep/c"):
         (tmp_path / name).write_text("x")
     here = str(tmp_path / "in")
-    assert invocation.files(invocation.document({"input": here})) == 3
-    both = {"inputs": several(f"a={here}", f"b={here}/a")}
+    assert invocation.files(invocation.document(BatchJobArgs(input=here))) == 3
+    both = BatchJobArgs(inputs=several(f"a={here}", f"b={here}/a"))
     assert invocation.files(invocation.document(both)) == 4
-    assert invocation.files(invocation.document({"input": "azureml://d/x"})) is None
-    assert invocation.files(invocation.document({})) is None
+    assert invocation.files(invocation.document(BatchJobArgs(input="azureml://d/x"))) is None
+    assert invocation.files(invocation.document(BatchJobArgs())) is None
 
 
 def test_one_word_about_the_time_of_a_mini_batch_says_all_about_it() -> None:

@@ -1,0 +1,83 @@
+"""The arguments of the commands of a kind, as their flags gave them.
+
+Which of them a command has depends on its kind; those that it lacks keep their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from mlctl.cli.output import OutputArgs
+from mlctl.cli.parser.arguments import TypedFlag
+
+FieldText: TypeAlias = str | Sequence[TypedFlag] | None
+"""What a flag says of a field: text, the occurrences of a flag of several values, or nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameArgs(OutputArgs):
+    """What a resource is known by; `name` is None only where a file may say it."""
+
+    name: str | None = None
+    endpoint_name: str | None = None
+    version: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListArgs(NameArgs):
+    """Of `list`; `fields` are the values that listed resources have, by the flag's parameter."""
+
+    archived_only: bool = False
+    include_archived: bool = False
+    max_results: int | None = None
+    fields: Mapping[str, FieldText] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionArgs(OutputArgs):
+    """Of `list-sizes` and `list-usage`."""
+
+    location: str | None = None
+    type_: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitArgs(NameArgs):
+    """Of `wait`; `interval` in seconds."""
+
+    created: bool = False
+    updated: bool = False
+    deleted: bool = False
+    exists: bool = False
+    custom: str | None = None
+    interval: int = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditArgs(NameArgs):
+    """What is typed over a document: names, `fields` by the flag's parameter, generic updates."""
+
+    file: str | None = None
+    fields: Mapping[str, FieldText] = field(default_factory=dict)
+    set_: Sequence[TypedFlag] | None = None
+    add: Sequence[TypedFlag] | None = None
+    remove: Sequence[TypedFlag] | None = None
+    force_string: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteArgs(EditArgs):
+    """Of the commands that write."""
+
+    if_not_exists: bool = False
+    set_default: bool = False
+    skip_script_validation: bool = False
+    user_object_id: str | None = None
+    user_tenant_id: str | None = None
+    replace: bool = False
+    no_wait: bool = False
+    dry_run: bool = False
+    yes: bool = False

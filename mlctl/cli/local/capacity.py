@@ -1,0 +1,98 @@
+"""`mlctl local capacity`: how many nodes a region has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlctl.cli.exits import Exit
+from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.flag_text import parse_file, parse_numbers
+from mlctl.cli.local.preemption import TRACE_SHAPE
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.command import command
+from mlctl.cli.session import Session
+
+if TYPE_CHECKING:  # the event engine takes longer to load than most commands
+    from mlctl.simulator.engine.processes import CapacityProcess
+
+_TIERS = ("dedicated", "low_priority")
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to those of `mlctl local`."""
+    capacity = typer.Typer(help="How many nodes a region has.")
+    command(capacity, "set")(capacity_set)
+    app.add_typer(capacity, name="capacity")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityArgs:
+    """The process that says how many nodes there are; `nodes` goes with `outages` too."""
+
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", metavar="N", help="As many nodes, always.")
+    ] = None
+    outages: Annotated[
+        str | None,
+        typer.Option(
+            "--outages",
+            metavar="PER_HOUR,SECONDS",
+            help="Times without any node, at random, of this mean length; --nodes between them.",
+        ),
+    ] = None
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help=f"As many as {TRACE_SHAPE}.")
+    ] = None
+    script: Annotated[
+        str | None,
+        typer.Option(
+            "--script", metavar="FILE", help="As many as [[seconds, nodes from then on], ...]."
+        ),
+    ] = None
+    none: Annotated[bool, typer.Option("--none", help="As many as anybody asks for.")] = False
+    tier: Annotated[
+        str | None,
+        typer.Option(
+            "--tier",
+            help="Of this tier; of each unless given.",
+            autocompletion=lambda: [*_TIERS],
+        ),
+    ] = None
+
+
+def capacity_set(session: Session, args: CapacityArgs) -> Exit:
+    """Set how many nodes every region has, for all its clusters together.
+
+    A cluster that finds none waits for one. Dedicated nodes are never taken away.
+    """
+    from mlctl.simulator.control_plane import disruptions
+    from mlctl.simulator.engine.model import Tier
+
+    found = _capacity(args)
+    if len(found) + args.none != 1:
+        raise UsageError("say one of --nodes, --outages, --trace, --script and --none.")
+    if args.tier not in (None, *_TIERS):
+        raise UsageError(f"argument --tier: `{args.tier}` is none of {', '.join(_TIERS)}.")
+    tier = Tier(args.tier) if args.tier else None
+    with opened(session) as cloud:
+        disruptions.set_capacity(cloud.handle, found[0] if found else None, tier)
+    return Exit.OK
+
+
+def _capacity(args: CapacityArgs) -> list[CapacityProcess]:
+    from mlctl.simulator.engine import processes, traces
+
+    found: list[CapacityProcess] = []
+    if args.outages is not None:
+        rate, mean = parse_numbers(args.outages, "--outages", 2)
+        found.append(processes.OnOff(rate, mean, args.nodes))
+    elif args.nodes is not None:
+        found.append(processes.Constant(args.nodes))
+    if args.trace is not None:
+        found.append(parse_file(args.trace, traces.trace))
+    if args.script is not None:
+        found.append(parse_file(args.script, traces.steps))
+    return found

@@ -1,0 +1,56 @@
+"""What flags of the simulated cloud name or hold: text files, and numbers with commas between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.service_errors import Permanent
+
+_T = TypeVar("_T")
+
+
+def read_text(file: Path) -> str:
+    """The text of a file that a flag names.
+
+    Raises:
+        Permanent: it cannot be read.
+    """
+    try:
+        return file.expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise Permanent("CannotRead", f"cannot read `{file}`: {why}") from None
+
+
+def parse_file(file: str | Path, parse: Callable[[str], _T], *, code: str = "InvalidFile") -> _T:
+    """What `parse` makes of a file that a flag names.
+
+    Raises:
+        Permanent: it cannot be read (CannotRead), or is not of the shape (`code`).
+    """
+    from mlctl.simulator.engine.commands import EngineError
+
+    text = read_text(Path(file))
+    try:
+        return parse(text)
+    except EngineError as error:
+        raise Permanent(code, f"`{file}`: {error}") from None
+
+
+def parse_numbers(text: str, flag: str, count: int) -> list[float]:
+    """The numbers of `0.05,0.6`, which must be `count` many.
+
+    Raises:
+        UsageError: they are not.
+    """
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count:
+        shape = "a number" if count == 1 else f"{count} numbers with a comma between them"
+        raise UsageError(f"argument {flag}: `{text}` is not {shape}.")
+    return numbers
