@@ -10,7 +10,7 @@ from functools import cached_property
 
 
 class Severity(Enum):
-    """How bad a finding is; errors stop at the gate, warnings are shown and pass."""
+    """The severity of a finding: errors stop the command, warnings do not."""
 
     ERROR = "error"
     WARNING = "warning"

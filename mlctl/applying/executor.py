@@ -165,7 +165,7 @@ class _StepRunner:
     stop: threading.Event
 
     def run(self) -> Iterator[StepEvent | WaitUntil]:
-        """Report the start and the outcome."""
+        """The events of the step: its start, its retries and its outcome."""
         step = self.assignment.step
         try:
             if self.stop.is_set():
@@ -181,7 +181,7 @@ class _StepRunner:
             yield StepEvent(step, StepState.FAILED, error)
 
     def _do(self, step: Step) -> _StepTask[bool]:
-        """Whether something was written."""
+        """Carry out the step; true if something was written."""
         live = yield from self._read(step)
         if _as_planned(step, live, self.scope):
             return False

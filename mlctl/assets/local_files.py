@@ -138,9 +138,14 @@ def is_local(value: Data) -> bool:
     return isinstance(value, str) and bool(value) and "\n" not in value and not _SCHEME.match(value)
 
 
+def local_path(value: str) -> Path:
+    """The path that a local value means: `file:` before it is left out."""
+    return Path(value.removeprefix("file:"))
+
+
 def resolve(resource: Resource, path: str) -> Path:
     """A path of a document, relative to the document's folder."""
-    return resource.document.folder / path.removeprefix("file:")
+    return resource.document.folder / local_path(path)
 
 
 def digest(upload: Upload) -> str:

@@ -78,7 +78,7 @@ def size_of(text: str) -> Size | None:
 
 @cache
 def retirement(text: str) -> Retirement | None:
-    """The retirement of the size called `text`, known or not: the name tells the series."""
+    """The retirement of the size called `text`, listed or not: the series follows from the name."""
     bare = text.casefold().removeprefix("standard_").removeprefix("basic_")
     for pattern, row in _retirements():
         if pattern.fullmatch(bare):

@@ -146,7 +146,7 @@ class LocalBackend:
         return known + [Usage(one, 0, quota.default(one)) for one in new]
 
     def sizes(self, location: str) -> builtins.list[Size]:  # noqa: ARG002 - all regions are alike
-        """The sizes of the catalogue."""
+        """The sizes of the catalog."""
         return [*catalog.sizes().values()]
 
     def checkup(self, now: float) -> Iterator[Check]:  # noqa: ARG002 - its own clock is always right

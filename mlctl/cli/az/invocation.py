@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from mlctl import pointer, source
+from mlctl.assets.local_files import is_local, local_path
 from mlctl.cli.az.common_flags import SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import Update, Verb, update
@@ -123,7 +123,6 @@ _FIELDS: Mapping[str, tuple[str, str]] = {
     "outputs": ("object", ""),
 }
 _TYPES = {"uri_folder": "UriFolder", "uri_file": "UriFile"}
-_REMOTE = re.compile(r"azureml:|[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def document(args: BatchJobArgs) -> dict[str, Data]:
@@ -254,7 +253,7 @@ def _one(given: Data) -> dict[str, Data]:
 def _uri(path: str, of_type: InputType | None) -> dict[str, Data]:
     if of_type is not None:
         return {"type": of_type.value, "path": path}
-    is_file = not _REMOTE.match(path) and Path(path).expanduser().is_file()
+    is_file = is_local(path) and local_path(path).expanduser().is_file()
     return {"type": "uri_file" if is_file else "uri_folder", "path": path}
 
 
@@ -267,9 +266,9 @@ def _wire(one: Mapping[str, Data], key: str) -> dict[str, Data]:
 
 def _count(one: Mapping[str, Data]) -> int | None:
     text = str(one["path"])
-    if _REMOTE.match(text):
+    if not is_local(text):
         return 1 if one.get("type") == "uri_file" else None
-    path = Path(text).expanduser()
+    path = local_path(text).expanduser()
     if path.is_file():
         return 1
     if not path.is_dir():

@@ -57,7 +57,7 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
 def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
     """Print the VM sizes that a region has, in the shape of ARM's `vmSizes`.
 
-    The catalogue answers for a backend that does not know them.
+    The catalog answers for a backend that does not know them.
     """
     of_type = args.type_
     with session.backend() as backend:

@@ -148,7 +148,7 @@ def _is_named_like_one(size: str) -> bool:
 
 
 def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
-    """Sizes of clusters and of serverless jobs, and where they stand.
+    """Sizes of clusters and of serverless jobs, and their positions.
 
     Only those that are written: silence means the service's default, whatever it is then.
     """
