@@ -26,7 +26,7 @@ from bench.figure import Figure, at_most, beside
 from mlctl.applying import executor
 from mlctl.backends import open_backend
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.backend import Options
+from mlctl.backends.ports.backend import ConnectionOptions
 from mlctl.config.graph import Graph
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
@@ -223,7 +223,9 @@ def loaded(folder: Path) -> Graph:
 
 def planned(folder: Path) -> None:
     """The plan of the files on the azure backend, which must be empty."""
-    backend, _ = open_backend("azure", SCOPE, os.environ, Options(auth="managed-identity"))
+    backend, _ = open_backend(
+        "azure", SCOPE, os.environ, ConnectionOptions(auth="managed-identity")
+    )
     graph = loaded(folder)
     made = planning.plan(graph, refresh(graph, backend), backend="azure")
     assert made.empty, len(made.pending)
@@ -234,7 +236,9 @@ def requests_of(folder: Path) -> int:
     """How many requests a plan takes."""
     from mlctl.backends.azure import AzureBackend
 
-    backend, _ = open_backend("azure", SCOPE, os.environ, Options(auth="managed-identity"))
+    backend, _ = open_backend(
+        "azure", SCOPE, os.environ, ConnectionOptions(auth="managed-identity")
+    )
     assert isinstance(backend, AzureBackend)
     count = 0
     transport = backend.arm.transport

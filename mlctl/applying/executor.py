@@ -18,7 +18,13 @@ from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
 from mlctl.applying.schedulers import Scheduler, ThreadScheduler, VirtualTimeScheduler, WaitUntil
-from mlctl.backends.ports.backend import Backend, KeepsTime, Live, Operation, SupportsUpload
+from mlctl.backends.ports.backend import (
+    Backend,
+    Live,
+    Operation,
+    SupportsUpload,
+    SupportsVirtualTime,
+)
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import decode, fingerprint, form_of_body, moving, said, state
@@ -94,7 +100,7 @@ def apply(
 
 def _scheduler(backend: Backend, parallelism: int) -> Scheduler[StepEvent]:
     """The scheduler that suits the backend's clock."""
-    if isinstance(backend, KeepsTime):
+    if isinstance(backend, SupportsVirtualTime):
         return VirtualTimeScheduler(parallelism, backend.now)
     return ThreadScheduler(parallelism)
 
@@ -263,7 +269,7 @@ class _StepRunner:
 
     def _wait(self, seconds: float) -> _StepTask[None]:
         """Wait; other tasks may have advanced a virtual clock meanwhile."""
-        if isinstance(self.backend, KeepsTime):
+        if isinstance(self.backend, SupportsVirtualTime):
             until = self.backend.now() + seconds
             yield WaitUntil(until)
             seconds = max(until - self.backend.now(), 0.0)
@@ -271,7 +277,9 @@ class _StepRunner:
 
     def _wait_until(self, operation: Operation) -> WaitUntil:
         backend = self.backend
-        return WaitUntil(backend.due(operation) if isinstance(backend, KeepsTime) else None)
+        return WaitUntil(
+            backend.due(operation) if isinstance(backend, SupportsVirtualTime) else None
+        )
 
 
 def _fingerprint(live: Live | None, scope: Scope) -> str | None:

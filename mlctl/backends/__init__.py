@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlctl.backends.ports.backend import Backend, Options
+from mlctl.backends.ports.backend import Backend, ConnectionOptions
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import Permanent
 
@@ -13,7 +13,10 @@ LOCAL_DB = Path(".mlctl", "local.db")
 
 
 def open_backend(
-    name: str, scope: Scope, environment: Mapping[str, str], options: Options | None = None
+    name: str,
+    scope: Scope,
+    environment: Mapping[str, str],
+    options: ConnectionOptions | None = None,
 ) -> tuple[Backend, str]:
     """The backend of that name, open on a workspace, and where it keeps its state (in parentheses).
 
@@ -29,7 +32,7 @@ def open_backend(
         path = environment.get("MLCTL_LOCAL_DB") or LOCAL_DB
         return LocalBackend(path, scope), f" ({path})"
     if name == "azure":
-        return _azure(scope, environment, options or Options()), ""
+        return _azure(scope, environment, options or ConnectionOptions()), ""
     from importlib.metadata import entry_points
 
     found = entry_points(group="mlctl.backends")
@@ -40,7 +43,7 @@ def open_backend(
     return backend, ""
 
 
-def _azure(scope: Scope, environment: Mapping[str, str], options: Options) -> Backend:
+def _azure(scope: Scope, environment: Mapping[str, str], options: ConnectionOptions) -> Backend:
     try:
         from mlctl.backends.azure import connect
     except ModuleNotFoundError as error:

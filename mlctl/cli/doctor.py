@@ -16,7 +16,7 @@ import typer
 from mlctl import __version__
 from mlctl.backends import open_backend
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.health import Check, SupportsCheckup, Verdict
+from mlctl.backends.ports.health import HealthCheck, HealthStatus, SupportsHealthChecks
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.scope import ScopeError
@@ -59,36 +59,40 @@ def doctor(
         session.out(health.document(found))
     else:
         session.out("\n" + health.summary(found))
-    return Exit.ERROR if any(one.verdict is Verdict.FAILED for one in found) else Exit.OK
+    return Exit.ERROR if any(one.status is HealthStatus.FAILED for one in found) else Exit.OK
 
 
-def _checks(session: Session) -> Iterator[Check]:
-    yield Check("mlctl", Verdict.OK, f"{__version__}, Python {platform.python_version()}")
+def _checks(session: Session) -> Iterator[HealthCheck]:
+    yield HealthCheck(
+        "mlctl", HealthStatus.OK, f"{__version__}, Python {platform.python_version()}"
+    )
     try:
         name, scope = session.backend_name, session.scope
     except ScopeError as error:
-        yield from (Check("scope", Verdict.FAILED, line) for line in str(error).splitlines())
+        yield from (
+            HealthCheck("scope", HealthStatus.FAILED, line) for line in str(error).splitlines()
+        )
         return
-    yield Check("scope", Verdict.OK, f"the {name} backend, workspace {scope}")
+    yield HealthCheck("scope", HealthStatus.OK, f"the {name} backend, workspace {scope}")
     if name == "azure":
-        yield Check("packages", Verdict.OK, _packages())
+        yield HealthCheck("packages", HealthStatus.OK, _packages())
     try:
         backend, _ = open_backend(name, scope, session.environment, session.options)
     except ServiceError as error:
-        yield Check("backend", Verdict.FAILED, str(error), error=error)
+        yield HealthCheck("backend", HealthStatus.FAILED, str(error), error=error)
         return
     with closing(backend):
-        if isinstance(backend, SupportsCheckup):
-            yield from backend.checkup(time.time())
+        if isinstance(backend, SupportsHealthChecks):
+            yield from backend.check_health(time.time())
         else:
             yield _opened(backend)
 
 
-def _opened(backend: Backend) -> Check:
+def _opened(backend: Backend) -> HealthCheck:
     try:
-        return Check("backend", Verdict.OK, f"open, in {backend.location}")
+        return HealthCheck("backend", HealthStatus.OK, f"open, in {backend.location}")
     except ServiceError as error:
-        return Check("backend", Verdict.FAILED, str(error), error=error)
+        return HealthCheck("backend", HealthStatus.FAILED, str(error), error=error)
 
 
 def _packages() -> str:

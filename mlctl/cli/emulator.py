@@ -24,8 +24,8 @@ from mlctl.cli.session import Session
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
-    from mlctl.emulator.instance_file import Running
-    from mlctl.emulator.requests.settings import Settings
+    from mlctl.emulator.instance_file import EmulatorInstance
+    from mlctl.emulator.requests.settings import EmulatorSettings
     from mlctl.simulator.control_plane.http_faults import OperationStyle
 
 STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
@@ -113,17 +113,17 @@ def start(
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
     _need_extras(http=http)
     _need_token(session, host, token)
-    from mlctl.emulator.lifecycle import Site, SiteError, run
+    from mlctl.emulator.lifecycle import ServerConfig, StartError, run
 
     certificates = None if http else cert_dir
     path = db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
     try:
         run(
-            Site(host, port, path, certificates, record, tuple(allow_host or ())),
+            ServerConfig(host, port, path, certificates, record, tuple(allow_host or ())),
             _settings(session, token, pace, page_size, strict=strict_workspaces),
             lambda running: _told(session, running, as_json=as_json),
         )
-    except SiteError as error:
+    except StartError as error:
         raise Permanent("NoSite", str(error)) from error
     return Exit.OK
 
@@ -133,13 +133,13 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
     eval "$(mlctl emulator env)"."""
     from mlctl.emulator import instance_file as notes
 
-    running = notes.find(notes.FILE)
+    running = notes.find_running(notes.FILE)
     if running is None:
         told = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
         raise Permanent("NoEmulator", told)
-    pairs = notes.exports(running, session.environment)
+    pairs = notes.environment_variables(running, session.environment)
     if output is OutputFormat.NONE and query is None:
-        session.out(notes.shell(pairs))
+        session.out(notes.export_lines(pairs))
     else:
         print_data(session, dict(pairs), output, query)
     return Exit.OK
@@ -180,10 +180,10 @@ def _loopback(host: str) -> bool:
 
 def _settings(
     session: Session, token: str | None, pace: str, page: int, *, strict: bool
-) -> Settings:
-    from mlctl.emulator.requests.settings import Settings
+) -> EmulatorSettings:
+    from mlctl.emulator.requests.settings import EmulatorSettings
 
-    return Settings(
+    return EmulatorSettings(
         home=session.settings.scope("local", session.flags.scope),
         style=_style(session),
         pace=_pace(pace),
@@ -225,7 +225,7 @@ def _tell(session: Session, error: Exception) -> None:
     session.say(f"ERROR: this is a bug in mlctl: {type(error).__name__}: {error}")
 
 
-def _told(session: Session, running: Running, *, as_json: bool) -> None:
+def _told(session: Session, running: EmulatorInstance, *, as_json: bool) -> None:
     """Say where the emulator is, once it is there."""
     keys = ("url", "ca_file", "subscription", "resource_group", "workspace", "pid")
     data = {key: held for key, held in asdict(running).items() if key in keys}
@@ -233,7 +233,7 @@ def _told(session: Session, running: Running, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def _words(running: Running) -> str:
+def _words(running: EmulatorInstance) -> str:
     scope = running.scope
     return (
         f"Azure Machine Learning is emulated at {running.url}\n"

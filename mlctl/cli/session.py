@@ -16,7 +16,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from mlctl.backends import open_backend
-from mlctl.backends.ports.backend import Backend, Options
+from mlctl.backends.ports.backend import Backend, ConnectionOptions
 from mlctl.cli.scope import OPTIONS, Settings
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
@@ -79,9 +79,9 @@ class GlobalArgs:
     )
 
     @property
-    def options(self) -> Options:
+    def options(self) -> ConnectionOptions:
         """How a backend is to be reached across the network, as far as flags say so."""
-        return Options(self.auth, self.cloud, self.timeout)
+        return ConnectionOptions(self.auth, self.cloud, self.timeout)
 
     @property
     def scope(self) -> dict[str, str | None]:
@@ -133,10 +133,10 @@ class Session:
         return self.settings.scope(self.backend_name, self.flags.scope)
 
     @property
-    def options(self) -> Options:
+    def options(self) -> ConnectionOptions:
         """How to reach a backend across the network: flags, else the environment or `mlctl.yml`."""
         configured = {name: self.settings.configured(part) for name, part in OPTIONS.items()}
-        return self.flags.options.over(Options(configured["auth"], configured["cloud"]))
+        return self.flags.options.over(ConnectionOptions(configured["auth"], configured["cloud"]))
 
     @property
     def today(self) -> date:

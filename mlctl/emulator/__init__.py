@@ -5,6 +5,6 @@
 
 from mlctl.emulator.emulator import Emulator
 from mlctl.emulator.http.messages import Request, Response
-from mlctl.emulator.requests.settings import Settings
+from mlctl.emulator.requests.settings import EmulatorSettings
 
-__all__ = ["Emulator", "Request", "Response", "Settings"]
+__all__ = ["Emulator", "EmulatorSettings", "Request", "Response"]

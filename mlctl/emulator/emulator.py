@@ -7,11 +7,11 @@ from threading import Lock
 
 from mlctl.emulator import routes
 from mlctl.emulator.arm import authorization, faults
-from mlctl.emulator.http.messages import Request, Response, refusal
+from mlctl.emulator.http.messages import Request, Response, error_response
 from mlctl.emulator.identity import tokens
-from mlctl.emulator.requests.blob_store import Shelf
+from mlctl.emulator.requests.blob_store import BlobStore
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.requests.settings import VIRTUAL, Settings
+from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.emulator.routes import Needs
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control
@@ -31,15 +31,15 @@ class Emulator:
     500 with an error body, and is told to `Settings.bug`.
     """
 
-    def __init__(self, store: Store, settings: Settings | None = None) -> None:
+    def __init__(self, store: Store, settings: EmulatorSettings | None = None) -> None:
         """The cloud in `store`.
 
         Raises:
             LocalStateError: the state file cannot be used.
         """
         self._store = store
-        self._shelf = Shelf(store)
-        self._settings = settings or Settings()
+        self._blob_store = BlobStore(store)
+        self._settings = settings or EmulatorSettings()
         self._ticked = self._settings.now()
         self._ticking = Lock()
 
@@ -50,30 +50,32 @@ class Emulator:
         try:
             response = self._answer(_plain(request), struck)
         except LocalStateError as error:
-            response = refusal(_internal(error.message), number)
+            response = error_response(_internal(error.message), number)
         except ServiceError as error:
-            response = refusal(self._passed(error), number)
+            response = error_response(self._passed(error), number)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server
             self._settings.bug(error)
             told = f"The emulator has a bug ({type(error).__name__}); it says more on its console."
-            response = refusal(_internal(told), number)
-        return faults.spoil(response, struck).adding(_always(request, number))
+            response = error_response(_internal(told), number)
+        return faults.apply_to(response, struck).with_headers(_always(request, number))
 
     def _answer(self, request: Request, struck: list[HttpFault]) -> Response:
         self._tick()
         if not request.path.casefold().startswith(_OWN):
-            struck += faults.meet(self._store, request)
-            faults.refuse(struck, self._settings.now())
+            struck += faults.match_request(self._store, request)
+            faults.raise_refusal(struck, self._settings.now())
         route, names = routes.find(request.method, request.path)
         if route.needs is not Needs.NOTHING:
-            tokens.check(request, self._settings)
-        if route.needs is Needs.VERSION and not request.asked("api-version"):
+            tokens.authenticate(request, self._settings)
+        if route.needs is Needs.VERSION and not request.query_value("api-version"):
             text = "The api-version query parameter (?api-version=) is required for all requests."
             raise Permanent("MissingApiVersionParameter", text)
-        style = faults.style(struck, _wanted(request, self._settings.style))
-        call = Call(request, route.kind, names, self._store, self._shelf, self._settings, style)
+        style = faults.operation_style(struck, _wanted(request, self._settings.style))
+        call = Call(
+            request, route.kind, names, self._store, self._blob_store, self._settings, style
+        )
         if route.needs is Needs.VERSION:
-            authorization.refuse(call, request.path)
+            authorization.check_locks(call, request.path)
         return route.handler(call)
 
     def _tick(self) -> None:

@@ -23,7 +23,7 @@ _ANY_SECRET = "emulator"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class EmulatorInstance:
     """An emulator: its URL, the authority of its certificate (None: plain HTTP), its home."""
 
     url: str
@@ -40,7 +40,7 @@ class Running:
         """The workspace that exists from the start."""
         return Scope(self.subscription, self.resource_group, self.workspace)
 
-    def leave(self, file: Path) -> None:
+    def write(self, file: Path) -> None:
         """Leave the note where others look for it, readable by the user only.
 
         Raises:
@@ -48,20 +48,20 @@ class Running:
         """
         secure_files.write(file, json.dumps(asdict(self), indent=2).encode())
 
-    def forget(self, file: Path, before: Running | None = None) -> None:
+    def remove(self, file: Path, before: EmulatorInstance | None = None) -> None:
         """Take the note away, unless another emulator has left its own there.
 
         The note of the one that ran `before` comes back, if it still does.
         """
         if _read(file) != self:
             return
-        if before is not None and before.lives:
-            before.leave(file)
+        if before is not None and before.is_running:
+            before.write(file)
         else:
             file.unlink(missing_ok=True)
 
     @property
-    def lives(self) -> bool:
+    def is_running(self) -> bool:
         """Whether its process is there, and somebody listens where it did."""
         try:
             os.kill(self.pid, 0)
@@ -77,13 +77,15 @@ class Running:
         return True
 
 
-def find(file: Path) -> Running | None:
+def find_running(file: Path) -> EmulatorInstance | None:
     """The emulator whose note is there, if it runs."""
     running = _read(file)
-    return running if running is not None and running.lives else None
+    return running if running is not None and running.is_running else None
 
 
-def exports(running: Running, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def environment_variables(
+    running: EmulatorInstance, environment: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """The variables after which programs that know nothing of emulators talk to this one."""
     url = running.url
     yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
@@ -104,15 +106,15 @@ def exports(running: Running, environment: Mapping[str, str]) -> Iterator[tuple[
         yield name, ",".join(dict.fromkeys([*held, host, "127.0.0.1", "localhost"]))
 
 
-def shell(pairs: Iterator[tuple[str, str]]) -> str:
+def export_lines(pairs: Iterator[tuple[str, str]]) -> str:
     """Lines that a POSIX shell evaluates."""
     return "".join(f"export {name}={shlex.quote(held)}\n" for name, held in pairs)
 
 
-def _read(file: Path) -> Running | None:
+def _read(file: Path) -> EmulatorInstance | None:
     """The note, unless it is none: anybody may have written it."""
     try:
-        note = Running(**json.loads(file.read_text(encoding="utf-8")))
+        note = EmulatorInstance(**json.loads(file.read_text(encoding="utf-8")))
         sound = type(note.pid) is int and 0 < note.pid < _MOST and urlsplit(note.url).port
     except (OSError, ValueError, TypeError, AttributeError):
         return None

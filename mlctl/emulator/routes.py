@@ -79,14 +79,14 @@ def _versioned(kind: str) -> Iterator[Route]:
     one = every + "/{name}"
     yield Route("GET", one, assets.show_container, kind)
     yield Route("PUT", one, assets.write_container, kind)
-    yield Route("DELETE", one, assets.refuse, kind)
+    yield Route("DELETE", one, assets.refuse_delete, kind)
     yield Route("GET", one + "/labels/{label}", assets.show_label, kind)
     yield Route("GET", one + "/versions", assets.show_versions, kind)
     version = one + "/versions/{version}"
     yield Route("GET", version, assets.show_version, kind)
     yield Route("PUT", version, assets.write_version, kind)
     yield Route("DELETE", version, assets.delete_version, kind)
-    yield Route("POST", version + "/startPendingUpload", uploads.begin, kind)
+    yield Route("POST", version + "/startPendingUpload", uploads.start_pending_upload, kind)
 
 
 ROUTES = (
@@ -135,7 +135,7 @@ ROUTES = (
     Route("GET", _STORES, uploads.datastores),
     Route("GET", _STORES + "/{name}", uploads.datastore),
     Route("PUT", _STORES + "/{name}", uploads.write_datastore),
-    Route("DELETE", _STORES + "/{name}", uploads.drop_datastore),
+    Route("DELETE", _STORES + "/{name}", uploads.delete_datastore),
     Route("POST", _STORES + "/{name}/listSecrets", uploads.secrets),
     Route("GET", _WS, workspaces.show),
     Route("PUT", _WS, workspaces.make),
@@ -154,7 +154,7 @@ ROUTES = (
     Route("GET", _AUTH + "/locks", authorization.show_locks),
     Route("GET", _AUTH + "/locks/{name}", authorization.show_lock),
     Route("PUT", _AUTH + "/locks/{name}", authorization.put_lock),
-    Route("DELETE", _AUTH + "/locks/{name}", authorization.drop_lock),
+    Route("DELETE", _AUTH + "/locks/{name}", authorization.delete_lock),
     Route("GET", _AUTH + "/permissions", authorization.permissions),
     Route("GET", "{scope*}/providers/Microsoft.Insights/metrics", authorization.metrics),
     Route("GET", _REGISTRY + "/versions", registries.versions),
@@ -178,9 +178,9 @@ ROUTES = (
         tokens.openid,
         needs=Needs.NOTHING,
     ),
-    Route("GET PUT DELETE", "/blob/{account}/{container}", blobs.answer, needs=Needs.NOTHING),
+    Route("GET PUT DELETE", "/blob/{account}/{container}", blobs.handle, needs=Needs.NOTHING),
     Route(
-        "GET PUT DELETE", "/blob/{account}/{container}/{blob*}", blobs.answer, needs=Needs.NOTHING
+        "GET PUT DELETE", "/blob/{account}/{container}/{blob*}", blobs.handle, needs=Needs.NOTHING
     ),
     Route("GET", "/mlctl/faults", faults.show, needs=Needs.TOKEN),
     Route("POST", "/mlctl/faults", faults.add, needs=Needs.TOKEN),

@@ -5,34 +5,34 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from mlctl.backends.ports.health import Check, Verdict
+from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.render.advice import advice
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
 
 FORMAT_VERSION = "1.0"
 _SIGNS = {
-    Verdict.OK: ("✓", Style.GREEN),
-    Verdict.WARNING: ("!", Style.YELLOW),
-    Verdict.FAILED: ("✗", Style.BOLD_RED),
-    Verdict.SKIPPED: ("-", Style.GRAY),
+    HealthStatus.OK: ("✓", Style.GREEN),
+    HealthStatus.WARNING: ("!", Style.YELLOW),
+    HealthStatus.FAILED: ("✗", Style.BOLD_RED),
+    HealthStatus.SKIPPED: ("-", Style.GRAY),
 }
 _WIDTH = 12  # of the names
 
 
-def line(check: Check, *, color: bool = False) -> str:
+def line(check: HealthCheck, *, color: bool = False) -> str:
     """One check, and beneath it what to do."""
-    sign, style = _SIGNS[check.verdict]
+    sign, style = _SIGNS[check.status]
     styler = Styler(color)
     text = f"{styler.apply(sign, style)} {check.name:{_WIDTH}} {clean(check.found)}"
     told = what_to_do(check)
     return f"{text}\n  {'':{_WIDTH}} hint: {clean(told)}" if told else text
 
 
-def summary(checks: Sequence[Check]) -> str:
+def summary(checks: Sequence[HealthCheck]) -> str:
     """The last line."""
-    failed = sum(one.verdict is Verdict.FAILED for one in checks)
-    warned = sum(one.verdict is Verdict.WARNING for one in checks)
+    failed = sum(one.status is HealthStatus.FAILED for one in checks)
+    warned = sum(one.status is HealthStatus.WARNING for one in checks)
     if not failed and not warned:
         return "Everything is in order."
     counts = ((failed, "thing is wrong", "things are wrong"), (warned, "warning", "warnings"))
@@ -40,22 +40,22 @@ def summary(checks: Sequence[Check]) -> str:
     return ", ".join(told) + "."
 
 
-def document(checks: Sequence[Check]) -> str:
+def document(checks: Sequence[HealthCheck]) -> str:
     """All of it as JSON."""
     found = [
         {
             "name": one.name,
-            "verdict": one.verdict.value,
+            "verdict": one.status.value,
             "found": one.found,
             "advice": what_to_do(one),
         }
         for one in checks
     ]
-    healthy = all(one.verdict is not Verdict.FAILED for one in checks)
+    healthy = all(one.status is not HealthStatus.FAILED for one in checks)
     told = {"format_version": FORMAT_VERSION, "healthy": healthy, "checks": found}
     return json.dumps(told, indent=2, ensure_ascii=False)
 
 
-def what_to_do(check: Check) -> str | None:
+def what_to_do(check: HealthCheck) -> str | None:
     """Its own advice, or that on the refusal behind it."""
     return check.advice or (advice(check.error) if check.error else None)

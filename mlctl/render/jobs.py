@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from mlctl import pointer
-from mlctl.backends.ports.jobs import Happening, Job
+from mlctl.backends.ports.jobs import Job, JobEvent
 from mlctl.kinds import JOB, Scope
 from mlctl.kinds.kind import Columns
 from mlctl.kinds.values import decode
@@ -61,7 +61,7 @@ def resource(job: Job, scope: Scope) -> dict[str, Data]:
     }
 
 
-def line(event: Happening) -> str:
+def line(event: JobEvent) -> str:
     """One event of a job's own story: when, what, and the facts besides the job."""
     said = {key: value for key, value in event.facts.items() if key != "job" and value != ""}
     facts = " ".join(f"{key}={_plain(value)}" for key, value in said.items())

@@ -10,13 +10,13 @@ from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from mlctl.backends.ports.jobs import Progress
+from mlctl.backends.ports.jobs import JobProgress
 from mlctl.render.jobs import clock, done
 
 
 def watch(
-    updates: Iterator[Progress], lines: Callable[[Progress], Sequence[str]], stream: TextIO
-) -> Progress:
+    updates: Iterator[JobProgress], lines: Callable[[JobProgress], Sequence[str]], stream: TextIO
+) -> JobProgress:
     """Show a job until it has ended; its last progress. The bar stays."""
     console = Console(file=stream, highlight=False)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
@@ -33,7 +33,7 @@ def watch(
     return progress
 
 
-def _show(bars: Bars, task: TaskID, progress: Progress) -> None:
+def _show(bars: Bars, task: TaskID, progress: JobProgress) -> None:
     run = progress.job.body["properties"].get("run", {})
     ended, total = _progress_of(run)
     nodes = ", ".join(f"{count} {state}" for state, count in progress.nodes.items() if count)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mlctl.backends.ports.backend import Options
-from mlctl.emulator import Emulator, Request, Response, Settings
+from mlctl.backends.ports.backend import ConnectionOptions
+from mlctl.emulator import Emulator, EmulatorSettings, Request, Response
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.store import Store
@@ -38,7 +38,7 @@ class Credential:
 
 
 @dataclass
-class Clock:
+class ManualClock:
     """A clock that moves when somebody sleeps, and remembers for how long."""
 
     slept: list[float] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Azure:
     """An azure backend, the clock that it waits by, and the transport that knows what it asked."""
 
     backend: AzureBackend
-    clock: Clock
+    clock: ManualClock
     transport: Any
 
     @property
@@ -113,16 +113,16 @@ def azure(
     import requests
     from azure.core.pipeline.transport import RequestsTransport
 
-    from mlctl.backends.azure import Arm, AzureBackend, Cloud, Time
+    from mlctl.backends.azure import ArmClient, AzureBackend, Clock, Cloud
     from tests.builders.transport import InProcess
 
-    session, clock = requests.Session(), Clock()
+    session, clock = requests.Session(), ManualClock()
     given: Any = emulator  # it is only called
     transport: Any = InProcess(given)
     session.mount(base, transport)
     steady = Random(0)
-    ticking = Time(clock.sleep, lambda: clock.moment, steady, limit)
-    arm = Arm(base, credential or Credential(), RequestsTransport(session=session), ticking)
+    ticking = Clock(clock.sleep, lambda: clock.moment, steady, limit)
+    arm = ArmClient(base, credential or Credential(), RequestsTransport(session=session), ticking)
     return Azure(
         AzureBackend(arm, scope, Cloud("Test", base, base, "core.windows.net")), clock, transport
     )
@@ -134,7 +134,7 @@ def emulated(store: Store | None = None, **settings: Any) -> Emulator:
     def bug(error: Exception) -> None:
         raise error
 
-    return Emulator(store or Store(":memory:"), Settings(bug=bug, home=SCOPE, **settings))
+    return Emulator(store or Store(":memory:"), EmulatorSettings(bug=bug, home=SCOPE, **settings))
 
 
 def connected(served: Served, scope: Scope, patch: pytest.MonkeyPatch) -> AzureBackend:
@@ -142,7 +142,7 @@ def connected(served: Served, scope: Scope, patch: pytest.MonkeyPatch) -> AzureB
     pytest.importorskip("azure.identity", reason="the azure extra is not installed")
     from mlctl.backends.azure import connect
 
-    return connect(scope, led(served, patch), Options(timeout=60))
+    return connect(scope, led(served, patch), ConnectionOptions(timeout=60))
 
 
 def led(served: Served, patch: pytest.MonkeyPatch) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlctl.emulator import Emulator, Request, Response, Settings
+from mlctl.emulator import Emulator, EmulatorSettings, Request, Response
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.store import Store
 
@@ -103,7 +103,7 @@ def world(**settings: Any) -> World:
         raise AssertionError from error
 
     store = Store(":memory:")
-    return World(Emulator(store, Settings(bug=bug, **settings)), store)
+    return World(Emulator(store, EmulatorSettings(bug=bug, **settings)), store)
 
 
 def with_deployment(**settings: Any) -> World:

@@ -10,7 +10,7 @@ import requests
 import urllib3
 
 from mlctl.emulator import Emulator, Request
-from mlctl.emulator.http.messages import LOST
+from mlctl.emulator.http.messages import DROPPED
 
 
 class InProcess:
@@ -33,7 +33,7 @@ class InProcess:
         )
         self.seen.append(asked)
         answer = self.emulator(asked)
-        if answer.cut == LOST:
+        if answer.cut == DROPPED:
             raise requests.ConnectionError("the connection was lost")
         raw: Any = urllib3.HTTPResponse(
             io.BytesIO(b"" if request.method == "HEAD" else answer.body),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.emulator import Emulator, Request, Settings
+from mlctl.emulator import Emulator, EmulatorSettings, Request
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.emulator import (
     BASE,
@@ -158,7 +158,7 @@ def test_a_bug_is_told_and_answered_without_a_traceback() -> None:
     told: list[Exception] = []
     moments = iter([0.0])  # the clock breaks after the first look at it
     emulator = Emulator(
-        Store(":memory:"), Settings(pace=1.0, now=lambda: next(moments), bug=told.append)
+        Store(":memory:"), EmulatorSettings(pace=1.0, now=lambda: next(moments), bug=told.append)
     )
     answer = Answer(emulator(Request.to("GET", f"{BASE}{WS}?{VERSION}")))
     assert (answer.status, answer.code) == (500, "InternalServerError")

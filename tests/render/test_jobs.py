@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.ports.jobs import Happening, Job, Progress
-from mlctl.backends.ports.metrics import Interval, Series
+from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress
+from mlctl.backends.ports.metrics import MetricInterval, Series
 from mlctl.render import charts, jobs, metrics, watch
 from tests.builders.simulated import SCOPE
 
@@ -25,12 +25,14 @@ def counts(completed: int, failed: int = 0, total: int = 4) -> dict[str, int]:
     return {"total": total, "completed": completed, "failed": failed, "attempts": completed}
 
 
-def story() -> Iterator[Progress]:
+def story() -> Iterator[JobProgress]:
     """A job that loses a node on its way."""
-    lost = Happening(60.0, "PREEMPT", {"cluster": "cpu", "node": 0})
-    yield Progress(0.0, job("Queued", mini_batches=counts(0)), {})
-    yield Progress(60.0, job(mini_batches=counts(2)), {"running": 1, "preempted": 1}, (lost,))
-    yield Progress(90_061.0, job("Completed", mini_batches=counts(3, 1)), {"idle": 2, "running": 0})
+    lost = JobEvent(60.0, "PREEMPT", {"cluster": "cpu", "node": 0})
+    yield JobProgress(0.0, job("Queued", mini_batches=counts(0)), {})
+    yield JobProgress(60.0, job(mini_batches=counts(2)), {"running": 1, "preempted": 1}, (lost,))
+    yield JobProgress(
+        90_061.0, job("Completed", mini_batches=counts(3, 1)), {"idle": 2, "running": 0}
+    )
 
 
 def test_a_bar_shows_how_far_a_job_is_and_what_its_nodes_do() -> None:
@@ -45,7 +47,7 @@ def test_a_bar_shows_how_far_a_job_is_and_what_its_nodes_do() -> None:
 def test_a_job_of_steps_or_of_nothing_known_has_a_bar_too() -> None:
     runs: list[dict[str, Any]] = [{"steps": {"total": 9, "done": 4, "saved": 3}}, {}]
     for run in runs:
-        told = iter([Progress(0.0, job(**run), {})])
+        told = iter([JobProgress(0.0, job(**run), {})])
         assert watch.watch(told, lambda _: [], io.StringIO()).at == 0
 
 
@@ -58,7 +60,7 @@ def test_the_clock_counts_days(seconds: int, text: str) -> None:
 
 def test_an_event_is_a_line_without_what_everybody_knows() -> None:
     facts = {"job": "j", "status": "Canceled", "reason": "no capacity", "more": ""}
-    said = jobs.line(Happening(1.0, "JOB_ENDED", facts))
+    said = jobs.line(JobEvent(1.0, "JOB_ENDED", facts))
     assert said == '00:00:01  JOB_ENDED       status=Canceled reason="no capacity"'
 
 
@@ -97,7 +99,9 @@ def test_a_long_series_is_thinned_to_a_screen_and_keeps_its_end() -> None:
 
 def series() -> list[Series]:
     """Two metrics over two intervals."""
-    intervals = [Interval(f"2026-01-01T0{hour}:00:00.000Z", 0.5, 0, 1, hour) for hour in (1, 2)]
+    intervals = [
+        MetricInterval(f"2026-01-01T0{hour}:00:00.000Z", 0.5, 0, 1, hour) for hour in (1, 2)
+    ]
     return [Series(name, 3600.0, tuple(intervals)) for name in ("Preempted Nodes", "Idle Nodes")]
 
 

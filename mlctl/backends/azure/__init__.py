@@ -9,18 +9,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mlctl.backends.azure.arm import Arm, fetch
+from mlctl.backends.azure.arm import ArmClient, fetch
 from mlctl.backends.azure.backend import AzureBackend
-from mlctl.backends.azure.clouds import Cloud, choose
-from mlctl.backends.azure.credentials import auth, credential
-from mlctl.backends.azure.retry import Time
-from mlctl.backends.ports.backend import Options
+from mlctl.backends.azure.clouds import Cloud, choose_cloud
+from mlctl.backends.azure.credentials import auth_method, credential
+from mlctl.backends.azure.retry import Clock
+from mlctl.backends.ports.backend import ConnectionOptions
 from mlctl.kinds.address import Scope
 
-__all__ = ["Arm", "AzureBackend", "Cloud", "Time", "connect", "identified"]
+__all__ = ["ArmClient", "AzureBackend", "Clock", "Cloud", "connect", "identified"]
 
 
-def connect(scope: Scope, environment: Mapping[str, str], options: Options) -> AzureBackend:
+def connect(
+    scope: Scope, environment: Mapping[str, str], options: ConnectionOptions
+) -> AzureBackend:
     """A workspace of the cloud that the options or the environment name.
 
     Nothing is asked of it yet, but for the id of a subscription that is given by its name.
@@ -28,15 +30,15 @@ def connect(scope: Scope, environment: Mapping[str, str], options: Options) -> A
     Raises:
         ServiceError: there is no such cloud, or no such way to log in.
     """
-    way = auth(options.auth)
-    cloud = choose(options.cloud, environment, fetch)
+    way = auth_method(options.auth)
+    cloud = choose_cloud(options.cloud, environment, fetch)
     given = credential(way, cloud, environment.get("AZURE_CLIENT_ID"))
-    clock = Time() if options.timeout is None else Time(limit=options.timeout)
-    arm = Arm(cloud.manager, given, clock=clock)
+    clock = Clock() if options.timeout is None else Clock(limit=options.timeout)
+    arm = ArmClient(cloud.manager, given, clock=clock)
     return AzureBackend(arm, identified(scope, arm), cloud)
 
 
-def identified(scope: Scope, arm: Arm) -> Scope:
+def identified(scope: Scope, arm: ArmClient) -> Scope:
     """The workspace with the id of its subscription; what is neither id nor name stays as it is."""
     if _ID.fullmatch(scope.subscription):
         return scope

@@ -17,7 +17,7 @@ from azure.mgmt.core.polling.arm_polling import ARMPolling
 
 from mlctl import __version__
 from mlctl.backends.azure import errors
-from mlctl.backends.azure.retry import Patience, Time
+from mlctl.backends.azure.retry import Clock, RetryPolicy
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 
@@ -28,7 +28,7 @@ _POLL = 5.0  # seconds between two looks at an operation, where the service does
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class Arm:
+class ArmClient:
     """Asks one resource manager as one caller. Every method raises ServiceError and no other.
 
     Paths begin with a slash; URLs of the service's own (the next page) are taken whole.
@@ -39,28 +39,28 @@ class Arm:
         base: str,
         credential: Any,
         transport: Any = None,
-        clock: Time | None = None,
+        clock: Clock | None = None,
         *,
         audience: str | None = None,
     ) -> None:
         self.base = base.rstrip("/")
-        self.clock = clock or Time()
+        self.clock = clock or Clock()
         self.credential = credential
-        self.transport: Any = _Transport(transport or _pooled(), self.clock.sleep)
+        self.transport: Any = _ClockedTransport(transport or _pooled_transport(), self.clock.sleep)
         policies: Any = [
             RequestIdPolicy(),
             UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"),
-            Patience(self.clock),
-            _Home(self.base),
+            RetryPolicy(self.clock),
+            _SameHostPolicy(self.base),
             ARMChallengeAuthenticationPolicy(credential, audience or f"{self.base}/.default"),
         ]
         self._pipeline: Any = Pipeline(cast("Any", self.transport), policies)  # quacks like one
         self._client: Any = ARMPipelineClient(self.base, policies=policies, pipeline=self._pipeline)
-        self._options: dict[str, Any] = {} if _secure(self.base) else {"enforce_https": False}
+        self._options: dict[str, Any] = {} if _uses_tls(self.base) else {"enforce_https": False}
 
-    def beside(self, base: str, audience: str) -> Arm:
+    def at_host(self, base: str, audience: str) -> ArmClient:
         """The same caller at another host, which wants tokens for `audience`."""
-        return Arm(base, self.credential, self.transport, self.clock, audience=audience)
+        return ArmClient(base, self.credential, self.transport, self.clock, audience=audience)
 
     def get(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data]:
         """The object at a path.
@@ -70,7 +70,7 @@ class Arm:
         """
         data, _ = self.send("GET", path, version, query)
         if not isinstance(data, dict):
-            raise errors.garbled(f"GET {path} answered with no object")
+            raise errors.malformed_response(f"GET {path} answered with no object")
         return data
 
     def find(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data] | None:
@@ -104,18 +104,18 @@ class Arm:
         _, headers = self.send("GET", path, version)
         return headers.get("date")
 
-    def begin(self, method: str, path: str, body: Data = None, **query: str) -> LongRunning:
+    def begin(self, method: str, path: str, body: Data = None, **query: str) -> AzureOperation:
         """Begin a write.
 
         Raises:
             ServiceError: refused at once.
         """
         deadline = self.clock.deadline()
-        with errors.translated():
+        with errors.sdk_errors_decoded():
             answer = self._run(method, path, VERSION, query, body, deadline=deadline)
-        errors.check(answer.http_response)
+        errors.checked_json(answer.http_response)
         polling = ARMPolling(_POLL, deadline=deadline, **self._options)
-        return LongRunning(polling, self._client, answer, f"{method} {path}")
+        return AzureOperation(polling, self._client, answer, f"{method} {path}")
 
     def send(
         self,
@@ -131,11 +131,11 @@ class Arm:
         """The JSON and the headers of an answer; `headers` are sent too."""
         options: dict[str, Any] = {"again": True} if again else {}
         options |= {"headers": headers} if headers else {}
-        with errors.translated():
+        with errors.sdk_errors_decoded():
             answer = self._run(
                 method, path, version, query or {}, body, deadline=self.clock.deadline(), **options
             )
-        return errors.check(answer.http_response), answer.http_response.headers
+        return errors.checked_json(answer.http_response), answer.http_response.headers
 
     def close(self) -> None:
         """Give back the connections."""
@@ -159,7 +159,7 @@ class Arm:
         return self._pipeline.run(request, stream=False, **self._options, **options)
 
 
-class LongRunning:
+class AzureOperation:
     """A write that Azure accepted."""
 
     def __init__(self, polling: Any, client: Any, answer: Any, what: str) -> None:
@@ -174,24 +174,26 @@ class LongRunning:
         Raises:
             ServiceError: it failed, or was cancelled, or its resource says so.
         """
-        with errors.translated():
+        with errors.sdk_errors_decoded():
             ended = self._polled()
         if ended is None:
             return
-        data = errors.check(ended.http_response)
+        data = errors.checked_json(ended.http_response)
         properties = data.get("properties") if isinstance(data, dict) else None
         found = str((properties or {}).get("provisioningState")).casefold()
         if found in ("failed", "canceled"):  # although the operation says that it succeeded
-            raise errors.refused(ended.http_response)
+            raise errors.error_of(ended.http_response)
 
     def _polled(self) -> Any:
         """The last answer about the resource; None where there is none."""
         try:
-            self._polling.initialize(self._client, self._answer, _same)
+            self._polling.initialize(self._client, self._answer, _identity)
             self._polling.run()
             return self._polling.resource()
         except (AttributeError, TypeError):  # the SDK takes any JSON for an object
-            raise errors.garbled(f"{self._what} is said to be something strange") from None
+            raise errors.malformed_response(
+                f"{self._what} is said to be something strange"
+            ) from None
 
 
 def fetch(url: str) -> Data:
@@ -200,16 +202,16 @@ def fetch(url: str) -> Data:
     Raises:
         ServiceError: there is none to be had.
     """
-    _secure(url)
-    transport = _pooled()
-    policies: Any = [Patience(Time())]
+    _uses_tls(url)
+    transport = _pooled_transport()
+    policies: Any = [RetryPolicy(Clock())]
     pipeline: Any = Pipeline(transport, policies)
-    with errors.translated():
+    with errors.sdk_errors_decoded():
         try:
             answer = pipeline.run(HttpRequest("GET", url), stream=False)
         finally:
             transport.close()
-    return errors.check(answer.http_response)
+    return errors.checked_json(answer.http_response)
 
 
 def path_of(*parts: str) -> str:
@@ -217,7 +219,7 @@ def path_of(*parts: str) -> str:
     return "".join("/" + quote(part, safe="") for part in parts)
 
 
-class _Home:
+class _SameHostPolicy:
     """A policy: tokens go to the resource manager and its regions, whatever an answer links to."""
 
     next: Any
@@ -233,11 +235,11 @@ class _Home:
         return self.next.send(request)
 
 
-def _same(answer: Any) -> Any:
+def _identity(answer: Any) -> Any:
     return answer
 
 
-def _secure(base: str) -> bool:
+def _uses_tls(base: str) -> bool:
     """Whether tokens go over TLS; only to this very machine they may go without.
 
     Raises:
@@ -251,7 +253,7 @@ def _secure(base: str) -> bool:
     raise Permanent("InsecureEndpoint", f"{base} is not https: a token sent there could be read")
 
 
-def _pooled() -> Any:
+def _pooled_transport() -> Any:
     """A pool of connections, with proxies as the environment says."""
     session = requests.Session()
     adapter = requests.adapters.HTTPAdapter(pool_maxsize=_CONNECTIONS, max_retries=0)
@@ -260,7 +262,7 @@ def _pooled() -> Any:
     return RequestsTransport(session=session, connection_timeout=10, read_timeout=60)
 
 
-class _Transport:
+class _ClockedTransport:
     """A transport whose sleep is ours: the SDK's poller waits through it."""
 
     def __init__(self, inner: Any, sleep: Callable[[float], None]) -> None:
@@ -276,7 +278,7 @@ class _Transport:
     def close(self) -> None:
         self._inner.close()
 
-    def __enter__(self) -> _Transport:
+    def __enter__(self) -> _ClockedTransport:
         self._inner.__enter__()
         return self
 

@@ -8,15 +8,20 @@ from threading import Lock
 
 from mlctl import pointer
 from mlctl.backends.azure import capacity, metrics
-from mlctl.backends.azure.arm import Arm, LongRunning
-from mlctl.backends.azure.capacity import Neighbours, region
+from mlctl.backends.azure.arm import ArmClient, AzureOperation
+from mlctl.backends.azure.capacity import OtherWorkspaces, normalized_region
 from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.health import Checkup
+from mlctl.backends.azure.health import HealthChecker
 from mlctl.backends.azure.jobs import AzureJobs
-from mlctl.backends.azure.reads import Reader, path, together, workspace
+from mlctl.backends.azure.reads import (
+    ResourceReader,
+    resource_path,
+    run_concurrently,
+    workspace_path,
+)
 from mlctl.backends.azure.uploads import Uploader
-from mlctl.backends.ports.backend import Live, Node, Usage
-from mlctl.backends.ports.health import Check
+from mlctl.backends.ports.backend import ComputeNode, Live, Usage
+from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
 from mlctl.kinds import codec, kind_of
@@ -27,7 +32,7 @@ from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
-_GONE = 2.0  # seconds between two looks at what is being deleted
+_DELETE_POLL_S = 2.0  # seconds between two looks at what is being deleted
 
 
 class AzureBackend:
@@ -35,12 +40,12 @@ class AzureBackend:
 
     name = "azure"
 
-    def __init__(self, arm: Arm, scope: Scope, cloud: Cloud) -> None:
+    def __init__(self, arm: ArmClient, scope: Scope, cloud: Cloud) -> None:
         self.scope = scope
         self.cloud = cloud
         self.arm = arm
-        self._reader = Reader(arm, scope)
-        self._neighbours = Neighbours(arm, scope)
+        self._reader = ResourceReader(arm, scope)
+        self._neighbours = OtherWorkspaces(arm, scope)
         self._uploader = Uploader(arm, scope, cloud)
         self._seen: dict[Address, Live] = {}
         self._location: str | None = None
@@ -56,7 +61,9 @@ class AzureBackend:
         if self._location is None:
             with self._asking:
                 if self._location is None:
-                    self._location = region(self.arm.get(workspace(self.scope)).get("location"))
+                    self._location = normalized_region(
+                        self.arm.get(workspace_path(self.scope)).get("location")
+                    )
         return self._location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
@@ -69,7 +76,7 @@ class AzureBackend:
             return {}
         _refuse_retired({address.kind for address in addresses})
         _ = self.location  # in a workspace that is not there, nothing would seem to be
-        answers = together(self._reader.questions(addresses))
+        answers = run_concurrently(self._reader.questions(addresses))
         found = {address: live for answer in answers for address, live in answer.items()}
         self._seen.update(found)
         return found
@@ -83,7 +90,7 @@ class AzureBackend:
         _refuse_retired([kind])
         return self._reader.every(kind, parent)
 
-    def put(self, address: Address, body: Mapping[str, Data]) -> LongRunning:
+    def put(self, address: Address, body: Mapping[str, Data]) -> AzureOperation:
         """Create or overwrite.
 
         What differs from what was read last in nothing but what a PATCH may name is patched where
@@ -98,21 +105,21 @@ class AzureBackend:
             patch: dict[str, Data] = {}
             for at in kind.patchable:
                 pointer.put(patch, at, pointer.get(body, at))
-            return self.arm.begin("PATCH", path(address, self.scope), patch)
+            return self.arm.begin("PATCH", resource_path(address, self.scope), patch)
         sent = dict(body)
         if kind.tracked and not sent.get("location"):
             sent["location"] = self.location
-        return self.arm.begin("PUT", path(address, self.scope), sent)
+        return self.arm.begin("PUT", resource_path(address, self.scope), sent)
 
-    def delete(self, address: Address) -> Deleting:
+    def delete(self, address: Address) -> DeleteOperation:
         """Delete, with all that is beneath; of a cluster the nodes too (never `Detach`).
 
         Raises:
             NotFound: there is nothing to delete.
         """
         _refuse_retired([address.kind])
-        query, at = kind_of(address).delete_query, path(address, self.scope)
-        return Deleting(self.arm, at, self.arm.begin("DELETE", at, **query))
+        query, at = kind_of(address).delete_query, resource_path(address, self.scope)
+        return DeleteOperation(self.arm, at, self.arm.begin("DELETE", at, **query))
 
     def wait(self, seconds: float) -> None:
         """Sleep a little longer than that."""
@@ -144,13 +151,13 @@ class AzureBackend:
         owner = self._neighbours.owner(address, location)
         return f"workspace `{owner}` has it" if owner else None
 
-    def nodes(self, cluster: Address) -> builtins.list[Node]:
+    def nodes(self, cluster: Address) -> builtins.list[ComputeNode]:
         """The nodes of a cluster.
 
         Raises:
             NotFound: there is no such cluster.
         """
-        answer = self.arm.post(path(cluster, self.scope) + "/listNodes", None)
+        answer = self.arm.post(resource_path(cluster, self.scope) + "/listNodes", None)
         return [_node(one) for one in answer.get("nodes") or ()]
 
     def metrics(
@@ -171,9 +178,9 @@ class AzureBackend:
             self.arm, self.scope, cluster, names, interval=interval, span=span
         )
 
-    def checkup(self, now: float) -> Iterator[Check]:
+    def check_health(self, now: float) -> Iterator[HealthCheck]:
         """Look at what can be wrong between the caller and the workspace."""
-        return Checkup(self.arm, self.scope, now).checks()
+        return HealthChecker(self.arm, self.scope, now).checks()
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash, whoever uploaded it."""
@@ -213,8 +220,8 @@ class AzureBackend:
         )
 
 
-def _node(body: Mapping[str, Data]) -> Node:
-    return Node(
+def _node(body: Mapping[str, Data]) -> ComputeNode:
+    return ComputeNode(
         str(body.get("nodeId")),
         str(body.get("nodeState")),
         body.get("privateIpAddress"),
@@ -242,10 +249,10 @@ def _refuse_retired(kinds: Iterable[str]) -> None:
             )
 
 
-class Deleting:
+class DeleteOperation:
     """A delete that Azure accepted."""
 
-    def __init__(self, arm: Arm, at: str, running: LongRunning) -> None:
+    def __init__(self, arm: ArmClient, at: str, running: AzureOperation) -> None:
         self._arm = arm
         self._at = at
         self._running = running
@@ -261,4 +268,4 @@ class Deleting:
         while self._arm.find(self._at) is not None:
             if self._arm.clock.now() > deadline:
                 raise self._arm.clock.overdue(f"DELETE {self._at}")
-            self._arm.clock.pause(_GONE)
+            self._arm.clock.pause(_DELETE_POLL_S)

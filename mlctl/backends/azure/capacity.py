@@ -7,8 +7,8 @@ from functools import partial
 from threading import Lock
 
 from mlctl import catalog
-from mlctl.backends.azure.arm import Arm, path_of
-from mlctl.backends.azure.reads import together
+from mlctl.backends.azure.arm import ArmClient, path_of
+from mlctl.backends.azure.reads import run_concurrently
 from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import Size
 from mlctl.kinds.address import PROVIDER, Address, Scope
@@ -16,18 +16,20 @@ from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 from mlctl.service_errors import ServiceError
 
-_NEIGHBOURS = 32  # workspaces of a region that are looked at; beyond that, a name is thought free
+_MOST_WORKSPACES = (
+    32  # workspaces of a region that are looked at; beyond that, a name is thought free
+)
 # Type of a usage -> what `Usage` calls it. Origin: the service's own example (2024-04-01,
 # Usage/list.json), where the number of clusters really is of the type `totalCores`.
 _GENERAL = {"totalCores": "computes", "dedicatedCores": "total", "lowPriorityCores": "low_priority"}
 
 
-def usage(arm: Arm, scope: Scope, location: str) -> list[Usage]:
+def usage(arm: ArmClient, scope: Scope, location: str) -> list[Usage]:
     """Cores and clusters of a region, taken and allowed."""
     return [one for body in arm.pages(_place(scope, location, "usages")) for one in _usage(body)]
 
 
-def sizes(arm: Arm, scope: Scope, location: str) -> list[Size]:
+def sizes(arm: ArmClient, scope: Scope, location: str) -> list[Size]:
     """The VM sizes of a region that clusters can have, with what the service says of them."""
     return [
         _size(body)
@@ -36,10 +38,10 @@ def sizes(arm: Arm, scope: Scope, location: str) -> list[Size]:
     ]
 
 
-class Neighbours:
+class OtherWorkspaces:
     """The other workspaces of a subscription that the caller may see, each read at most once."""
 
-    def __init__(self, arm: Arm, scope: Scope) -> None:
+    def __init__(self, arm: ArmClient, scope: Scope) -> None:
         self._arm = arm
         self._scope = scope
         self._names: dict[tuple[str, str], Mapping[str, str]] = {}
@@ -58,16 +60,18 @@ class Neighbours:
         path = path_of(
             "subscriptions", self._scope.subscription, "providers", PROVIDER, "workspaces"
         )
-        others = [one for one in self._quietly(path) if self._is_other(one)][:_NEIGHBOURS]
+        others = [one for one in self._quietly(path) if self._is_other(one)][:_MOST_WORKSPACES]
         asked = [partial(self._named, one, kind, location) for one in others]
-        return {name: who for names in together(asked) for name, who in names} if asked else {}
+        return (
+            {name: who for names in run_concurrently(asked) for name, who in names} if asked else {}
+        )
 
     def _named(self, other: Mapping[str, Data], kind: str, location: str) -> list[tuple[str, str]]:
         path = str(other["id"]) + path_of(ALL[kind].collection)
         return [
             (str(one["name"]).casefold(), str(other["name"]))
             for one in self._quietly(path)
-            if region(one.get("location") or other.get("location")) == location
+            if normalized_region(one.get("location") or other.get("location")) == location
         ]
 
     def _is_other(self, body: Mapping[str, Data]) -> bool:
@@ -81,7 +85,7 @@ class Neighbours:
             return ()
 
 
-def region(text: Data) -> str:
+def normalized_region(text: Data) -> str:
     """A region in ARM's spelling: `East US 2` -> `eastus2`."""
     return str(text).replace(" ", "").lower()
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent, ServiceError
 
-METADATA = "ARM_CLOUD_METADATA_URL"  # the variable that az and azure-ai-ml read too
+METADATA_URL_VARIABLE = "ARM_CLOUD_METADATA_URL"  # the variable that az and azure-ai-ml read too
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ CLOUDS = {
 }
 
 
-def choose(name: str | None, environment: Mapping[str, str], fetch: Callable[[str], Data]) -> Cloud:
+def choose_cloud(
+    name: str | None, environment: Mapping[str, str], fetch: Callable[[str], Data]
+) -> Cloud:
     """The cloud of that name, else the one that the metadata URL describes, else the public one.
 
     `fetch` gets the JSON of a URL.
@@ -58,10 +60,10 @@ def choose(name: str | None, environment: Mapping[str, str], fetch: Callable[[st
     Raises:
         Permanent: there is no such cloud, or the metadata say nothing of use.
     """
-    url = environment.get(METADATA)
+    url = environment.get(METADATA_URL_VARIABLE)
     described = _described(_fetched(url, fetch), url) if url else ()
     if name is None:
-        return _home(described, url) if url else CLOUDS["azurecloud"]
+        return _own_cloud(described, url) if url else CLOUDS["azurecloud"]
     known = {**CLOUDS, **{one.name.casefold(): one for one in described}}
     if name.casefold() not in known:
         names = ", ".join(one.name for one in known.values())
@@ -73,11 +75,11 @@ def _fetched(url: str, fetch: Callable[[str], Data]) -> Data:
     try:
         return fetch(url)
     except ServiceError as error:  # nobody typed that URL just now: say where it comes from
-        told = f"the cloud's metadata cannot be read from {url} ({METADATA}): {error}"
+        told = f"the cloud's metadata cannot be read from {url} ({METADATA_URL_VARIABLE}): {error}"
         raise Permanent(error.code, told, details=error.details) from None
 
 
-def _home(described: Sequence[Cloud], url: str) -> Cloud:
+def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
     """Of several clouds the one whose resource manager gave the list."""
     host = urlsplit(url).netloc
     for one in described:
@@ -85,21 +87,22 @@ def _home(described: Sequence[Cloud], url: str) -> Cloud:
             return one
     names = ", ".join(one.name for one in described)
     raise Permanent(
-        "UnknownCloud", f"{METADATA} knows several clouds: choose with --cloud: {names}"
+        "UnknownCloud",
+        f"{METADATA_URL_VARIABLE} knows several clouds: choose with --cloud: {names}",
     )
 
 
 def _described(data: Data, url: str) -> tuple[Cloud, ...]:
     """An object since version 2022-09-01, before that an array of them."""
     found = tuple(
-        _cloud(one) for one in (data if isinstance(data, list) else [data]) if _speaks(one)
+        _cloud(one) for one in (data if isinstance(data, list) else [data]) if _is_cloud(one)
     )
     if not found:
-        raise Permanent("UnknownCloud", f"{url} ({METADATA}) describes no cloud")
+        raise Permanent("UnknownCloud", f"{url} ({METADATA_URL_VARIABLE}) describes no cloud")
     return found
 
 
-def _speaks(one: Any) -> bool:
+def _is_cloud(one: Any) -> bool:
     return isinstance(one, dict) and isinstance(one.get("resourceManager"), str)
 
 

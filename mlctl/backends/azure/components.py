@@ -19,18 +19,18 @@ from azure.core.pipeline.policies import HTTPPolicy
 from azure.core.rest import HttpRequest
 
 from mlctl.backends.azure import errors, sdk
-from mlctl.backends.azure.arm import Arm
+from mlctl.backends.azure.arm import ArmClient
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.kinds.address import Scope
 
 _UNNAMED = [{"name": "azureml_anonymous"}, {"version": "1"}]  # so a deployment's file is read
-_quiet = Lock()  # the SDK prints, and what it prints to belongs to the whole process
+_stdout_lock = Lock()  # the SDK prints, and what it prints to belongs to the whole process
 
 
-class Components:
+class PipelineComponents:
     """The components of one workspace, through the SDK."""
 
-    def __init__(self, arm: Arm, scope: Scope, cloud: Cloud) -> None:
+    def __init__(self, arm: ArmClient, scope: Scope, cloud: Cloud) -> None:
         self._arm = arm
         self._scope = scope
         self._cloud = cloud
@@ -41,7 +41,7 @@ class Components:
         Raises:
             ServiceError: refused.
         """
-        with errors.translated():
+        with errors.sdk_errors_decoded():
             return self._registered(path)
 
     def find(self, path: str) -> str | None:
@@ -53,21 +53,21 @@ class Components:
         from azure.core.exceptions import AzureError
 
         try:
-            return self._registered(path, per_call_policies=[_Looking()])
-        except (_Absent, AzureError, MlException):
+            return self._registered(path, per_call_policies=[_ReadOnlyPolicy()])
+        except (_NotRegistered, AzureError, MlException):
             return None
 
     def _registered(self, path: str, **options: Any) -> str:
         from azure.ai.ml import load_component
 
-        with _quiet, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            client = sdk.client(self._arm, self._scope, self._cloud, **options)
+        with _stdout_lock, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            client = sdk.ml_client(self._arm, self._scope, self._cloud, **options)
             given = load_component(path, params_override=_UNNAMED)
             made = client.components.create_or_update(given, is_anonymous=True)
         return str(made.id)
 
 
-class _Absent(Exception):
+class _NotRegistered(Exception):
     """Something would have to be written first."""
 
 
@@ -76,7 +76,7 @@ _ANONYMOUS = re.compile(
 )
 
 
-class _Looking:
+class _ReadOnlyPolicy:
     """Lets nothing be written: a PUT of what is named by its content is as good as a GET.
 
     An `HTTPPolicy` by its shape; the pipeline sets `next`.
@@ -90,8 +90,8 @@ class _Looking:
         if asked.method == "PUT" and _ANONYMOUS.search(urlsplit(asked.url).path):
             request.http_request = HttpRequest("GET", asked.url)
         elif asked.method not in ("GET", "HEAD"):
-            raise _Absent
+            raise _NotRegistered
         answer = self.next.send(request)
         if asked.method == "PUT" and answer.http_response.status_code == HTTPStatus.NOT_FOUND:
-            raise _Absent
+            raise _NotRegistered
         return answer

@@ -10,7 +10,7 @@ from mlctl.backends.azure.clouds import Cloud
 from mlctl.service_errors import Permanent
 
 
-class Auth(Enum):
+class AuthMethod(Enum):
     """Where tokens come from; `default` tries them in turn, as azure-identity does."""
 
     DEFAULT = "default"
@@ -21,20 +21,20 @@ class Auth(Enum):
     BROWSER = "browser"
 
 
-def auth(name: str | None) -> Auth:
+def auth_method(name: str | None) -> AuthMethod:
     """The way of that name.
 
     Raises:
         Permanent: there is none.
     """
     try:
-        return Auth(name or Auth.DEFAULT.value)
+        return AuthMethod(name or AuthMethod.DEFAULT.value)
     except ValueError:
-        known = ", ".join(one.value for one in Auth)
+        known = ", ".join(one.value for one in AuthMethod)
         raise Permanent("UnknownAuth", f"there is no --auth `{name}`; there is: {known}") from None
 
 
-def credential(way: Auth, cloud: Cloud, client_id: str | None) -> Any:
+def credential(way: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
     """A credential of azure-identity; it asks for nothing before its first token.
 
     `client_id` is that of a user-assigned managed identity.
@@ -49,17 +49,17 @@ def credential(way: Auth, cloud: Cloud, client_id: str | None) -> Any:
     authority = {"authority": cloud.authority} if cloud.authority.startswith("https://") else {}
     try:
         match way:
-            case Auth.DEFAULT:
+            case AuthMethod.DEFAULT:
                 return identity.DefaultAzureCredential(**authority)
-            case Auth.CLI:
+            case AuthMethod.CLI:
                 return identity.AzureCliCredential()
-            case Auth.ENV:
+            case AuthMethod.ENV:
                 return identity.EnvironmentCredential(**authority)
-            case Auth.MANAGED_IDENTITY:
+            case AuthMethod.MANAGED_IDENTITY:
                 return identity.ManagedIdentityCredential(client_id=client_id)
-            case Auth.WORKLOAD_IDENTITY:
+            case AuthMethod.WORKLOAD_IDENTITY:
                 return identity.WorkloadIdentityCredential(**authority)
-            case Auth.BROWSER:
+            case AuthMethod.BROWSER:
                 return identity.InteractiveBrowserCredential(**authority)
     except ValueError as error:
         raise Permanent("NoCredentials", f"--auth {way.value}: {error}", status=401) from None

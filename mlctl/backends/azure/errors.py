@@ -41,10 +41,10 @@ _UNAUTHORIZED = 401
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
 _LONGEST = 2000
 _FIRST_NO = 300  # no redirection is followed: tokens stay where they belong
-LOST = (ServiceRequestError, ServiceResponseError, IncompleteReadError, DecodeError)
+CONNECTION_ERRORS = (ServiceRequestError, ServiceResponseError, IncompleteReadError, DecodeError)
 
 
-def check(response: Any) -> Data:
+def checked_json(response: Any) -> Data:
     """The JSON of a response that says yes (None: there is no body).
 
     Raises:
@@ -53,13 +53,13 @@ def check(response: Any) -> Data:
     data = _json(response)
     told = data.get("error") if isinstance(data, dict) else None
     if response.status_code >= _FIRST_NO or (isinstance(told, dict) and told.get("code")):
-        raise refused(response)
+        raise error_of(response)
     return data
 
 
-def refused(response: Any) -> ServiceError:
+def error_of(response: Any) -> ServiceError:
     """The error that a response is."""
-    told = _told(response)
+    told = _error_object(response)
     status = int(response.status_code)
     code = told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}"
     message = told.get("message") or _text(response).strip() or response.reason or "no reason"
@@ -70,7 +70,7 @@ def refused(response: Any) -> ServiceError:
     if status in TRANSIENT_STATUSES or later:
         return Transient(
             str(code),
-            clean(str(message)),
+            redact(str(message)),
             status=status,
             target=target,
             details=details,
@@ -78,26 +78,26 @@ def refused(response: Any) -> ServiceError:
             retry_after=wait,
             ambiguous=status not in (THROTTLED, CONFLICT),
         )
-    said = clean(str(message))
+    said = redact(str(message))
     return from_status(
         str(code), said, status, target=target, details=details, request_id=request_id
     )
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def sdk_errors_decoded() -> Iterator[None]:
     """The border where the SDK's exceptions become a backend's errors."""
     try:
         yield
     except HttpResponseError as error:
         raise _of_response(error) from None
     except AzureError as error:
-        raise _lost(error) from None
+        raise _of_connection(error) from None
     except ValueError as error:  # JSON that is none, read by the SDK
-        raise garbled(clean(str(error))) from None
+        raise malformed_response(redact(str(error))) from None
 
 
-def garbled(why: str) -> Transient:
+def malformed_response(why: str) -> Transient:
     """An answer that makes no sense; what was asked for may have been done."""
     return Transient("GarbledAnswer", f"the service's answer cannot be read: {why}", ambiguous=True)
 
@@ -115,7 +115,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return wait if wait is not None else _until(text, headers.get("date"))
 
 
-def clean(text: str) -> str:
+def redact(text: str) -> str:
     """A message without what looks like a token, a key or a signature, and not too long."""
     for pattern, instead in _SECRETS:
         text = pattern.sub(instead, text)
@@ -133,27 +133,27 @@ def _of_response(error: HttpResponseError) -> ServiceError:
     """No credentials at all carry no response; an operation that failed carries one with 200."""
     if error.response is None:
         if isinstance(error, ClientAuthenticationError):
-            return _unknown_caller(error)
-        return _lost(error)
-    found = refused(error.response)
-    if (error.response.status_code or 0) >= _FIRST_NO or _told(error.response):
+            return _no_credentials(error)
+        return _of_connection(error)
+    found = error_of(error.response)
+    if (error.response.status_code or 0) >= _FIRST_NO or _error_object(error.response):
         return found
-    return garbled(clean(str(error.message)))
+    return malformed_response(redact(str(error.message)))
 
 
-def _unknown_caller(error: ClientAuthenticationError) -> Permanent:
-    first, *more = clean(str(error.message)).splitlines() or ["no reason"]
+def _no_credentials(error: ClientAuthenticationError) -> Permanent:
+    first, *more = redact(str(error.message)).splitlines() or ["no reason"]
     details = tuple(line.strip() for line in more if line.strip())
     return Permanent("NoCredentials", first, status=_UNAUTHORIZED, details=details)
 
 
-def _lost(error: AzureError) -> ServiceError:
+def _of_connection(error: AzureError) -> ServiceError:
     """The request or its answer was lost on the way; else the SDK refuses by itself."""
-    inner = clean(str(error.inner_exception or error.message))
+    inner = redact(str(error.inner_exception or error.message))
     if "CERTIFICATE_VERIFY_FAILED" in inner:
         message = "the server's certificate is signed by nobody that this machine trusts"
         return Permanent("UntrustedCertificate", message, status=495, details=(inner,))
-    if not isinstance(error, LOST):
+    if not isinstance(error, CONNECTION_ERRORS):
         return Permanent(type(error).__name__, inner)
     # A request may have arrived although sending it is what failed.
     sending = isinstance(error, ServiceRequestError)
@@ -162,7 +162,7 @@ def _lost(error: AzureError) -> ServiceError:
     return Transient("ConnectionLost", said, ambiguous=True, details=(inner,))
 
 
-def _told(response: Any) -> Mapping[str, Data]:
+def _error_object(response: Any) -> Mapping[str, Data]:
     """The `error` of a body: `{error: {...}}`, or a failed operation's or resource's own."""
     data = _json(response)
     if not isinstance(data, dict):
@@ -172,7 +172,7 @@ def _told(response: Any) -> Mapping[str, Data]:
         return told
     properties = data.get("properties")
     if isinstance(properties, dict):
-        return failure(properties)
+        return provisioning_error(properties)
     status = data.get("status")
     if isinstance(status, str):
         return {"code": f"Operation{status}", "message": f"the operation ended as {status}"}
@@ -181,7 +181,7 @@ def _told(response: Any) -> Mapping[str, Data]:
     }
 
 
-def failure(properties: Mapping[str, Data]) -> Mapping[str, Data]:
+def provisioning_error(properties: Mapping[str, Data]) -> Mapping[str, Data]:
     """What a resource's `provisioningErrors` say, or else its state."""
     for one in properties.get("provisioningErrors") or ():
         inner = one.get("error") if isinstance(one, dict) else None
@@ -196,7 +196,7 @@ def failure(properties: Mapping[str, Data]) -> Mapping[str, Data]:
 def _details(told: Mapping[str, Data]) -> Iterator[str]:
     for one in told.get("details") or ():
         if isinstance(one, dict) and (one.get("message") or one.get("code")):
-            code, message = one.get("code"), clean(str(one.get("message") or ""))
+            code, message = one.get("code"), redact(str(one.get("message") or ""))
             yield f"({code}) {message}" if code else message
             yield from _details(one)
 
@@ -216,7 +216,7 @@ def _json(response: Any) -> Data:
         return json.loads(text)
     except ValueError as error:
         if response.status_code < _FIRST_NO:
-            raise garbled(str(error)) from None
+            raise malformed_response(str(error)) from None
         return None  # a proxy's page: its status says enough
 
 

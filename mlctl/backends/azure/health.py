@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from mlctl.backends.azure import errors
-from mlctl.backends.azure.arm import VERSION, Arm, path_of
-from mlctl.backends.azure.capacity import region, usage
-from mlctl.backends.azure.reads import workspace
+from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
+from mlctl.backends.azure.capacity import normalized_region, usage
+from mlctl.backends.azure.reads import workspace_path
 from mlctl.backends.ports.backend import Usage
-from mlctl.backends.ports.health import Check, Verdict
+from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data, get
 from mlctl.service_errors import ServiceError
@@ -35,96 +35,100 @@ _ROLES = {
 Body = Mapping[str, Data]
 
 
-class Checkup:
+class HealthChecker:
     """Looks at one workspace as one caller."""
 
-    def __init__(self, arm: Arm, scope: Scope, now: float) -> None:
+    def __init__(self, arm: ArmClient, scope: Scope, now: float) -> None:
         self._arm = arm
         self._scope = scope
         self._now = now
         self._location = ""
 
-    def checks(self) -> Iterator[Check]:
+    def checks(self) -> Iterator[HealthCheck]:
         """Everything; what rests on something that failed is not looked at."""
         lacking = None
         looks = (self._credentials, self._workspace, self._clock, self._provider)
         more = (self._permissions, self._locks, self._clusters, self._quota)
         for name, look in zip(_NAMES, (*looks, *more), strict=True):
             if lacking is not None:
-                yield Check(name, Verdict.SKIPPED, f"needs {lacking}")
+                yield HealthCheck(name, HealthStatus.SKIPPED, f"needs {lacking}")
                 continue
-            for check in _looked(name, look):
+            for check in _results(name, look):
                 yield check
-                if name in _VITAL and check.verdict is Verdict.FAILED:
+                if name in _VITAL and check.status is HealthStatus.FAILED:
                     lacking = name
 
-    def _credentials(self) -> Iterator[Check]:
-        with errors.translated():
+    def _credentials(self) -> Iterator[HealthCheck]:
+        with errors.sdk_errors_decoded():
             token = self._arm.credential.get_token(f"{self._arm.base}/.default")
         ends = datetime.fromtimestamp(token.expires_on, UTC)
-        who = _caller(token.token)
-        yield Check(
-            "credentials", Verdict.OK, f"{who}; the token ends at {ends:%Y-%m-%d %H:%M} UTC"
+        who = _caller_of(token.token)
+        yield HealthCheck(
+            "credentials", HealthStatus.OK, f"{who}; the token ends at {ends:%Y-%m-%d %H:%M} UTC"
         )
 
-    def _workspace(self) -> Iterator[Check]:
-        body = self._arm.get(workspace(self._scope))
-        self._location = region(body.get("location"))
+    def _workspace(self) -> Iterator[HealthCheck]:
+        body = self._arm.get(workspace_path(self._scope))
+        self._location = normalized_region(body.get("location"))
         state = str(get(body, ("properties", "provisioningState"), "unknown"))
         found = f"{self._scope.workspace} in {self._location}, {state}"
         fine = state.casefold() in ("succeeded", "unknown")
-        yield Check("workspace", Verdict.OK if fine else Verdict.WARNING, found)
+        yield HealthCheck("workspace", HealthStatus.OK if fine else HealthStatus.WARNING, found)
 
-    def _clock(self) -> Iterator[Check]:
-        date = self._arm.date(workspace(self._scope))
+    def _clock(self) -> Iterator[HealthCheck]:
+        date = self._arm.date(workspace_path(self._scope))
         if date is None:
-            yield Check("clock", Verdict.SKIPPED, "the service does not tell the time")
+            yield HealthCheck("clock", HealthStatus.SKIPPED, "the service does not tell the time")
             return
         skew = self._now - parsedate_to_datetime(date).timestamp()
         found = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} Azure's"
         if abs(skew) < _SKEW:
-            yield Check("clock", Verdict.OK, found)
+            yield HealthCheck("clock", HealthStatus.OK, found)
             return
-        verdict = Verdict.FAILED if abs(skew) > _BAD_SKEW else Verdict.WARNING
+        verdict = HealthStatus.FAILED if abs(skew) > _BAD_SKEW else HealthStatus.WARNING
         advice = "set this machine's clock (timedatectl set-ntp true): tokens are refused otherwise"
-        yield Check("clock", verdict, found, advice)
+        yield HealthCheck("clock", verdict, found, advice)
 
-    def _provider(self) -> Iterator[Check]:
+    def _provider(self) -> Iterator[HealthCheck]:
         path = path_of("subscriptions", self._scope.subscription, "providers", PROVIDER)
         body = self._arm.get(path, _PROVIDERS)
         state = str(body.get("registrationState"))
         if state.casefold() != "registered":
             advice = f"az provider register -n {PROVIDER}"
-            yield Check("provider", Verdict.FAILED, f"{PROVIDER} is {state}", advice)
+            yield HealthCheck("provider", HealthStatus.FAILED, f"{PROVIDER} is {state}", advice)
             return
         offered = {str(one.get("resourceType")): one for one in body.get("resourceTypes") or ()}
         lacking = [one for one in _TYPES if not _offered(offered.get(f"workspaces/{one}"))]
         if lacking:
             found = f"api-version {VERSION} is not offered for {', '.join(lacking)}"
-            yield Check("provider", Verdict.WARNING, found, "this cloud may need another mlctl")
+            yield HealthCheck(
+                "provider", HealthStatus.WARNING, found, "this cloud may need another mlctl"
+            )
         else:
-            yield Check("provider", Verdict.OK, f"registered, with api-version {VERSION}")
+            yield HealthCheck(
+                "provider", HealthStatus.OK, f"registered, with api-version {VERSION}"
+            )
 
-    def _permissions(self) -> Iterator[Check]:
-        path = workspace(self._scope) + "/providers/Microsoft.Authorization/permissions"
+    def _permissions(self) -> Iterator[HealthCheck]:
+        path = workspace_path(self._scope) + "/providers/Microsoft.Authorization/permissions"
         given = list(self._arm.pages(path, _PERMISSIONS))
         blind = [one for one in _TYPES if not _may(given, one, "read")]
         if blind:
             found = f"may not read {', '.join(blind)}: no plan can be made"
-            yield Check("permissions", Verdict.FAILED, found, _ask_for(blind))
+            yield HealthCheck("permissions", HealthStatus.FAILED, found, _ask_for(blind))
             return
         bound = [
             one for one in _TYPES if not (_may(given, one, "write") and _may(given, one, "delete"))
         ]
         if bound:
             found = f"may read everything, and not write or delete {', '.join(bound)}"
-            yield Check("permissions", Verdict.WARNING, found, _ask_for(bound))
+            yield HealthCheck("permissions", HealthStatus.WARNING, found, _ask_for(bound))
         else:
-            yield Check(
-                "permissions", Verdict.OK, "may read and write clusters, endpoints and assets"
+            yield HealthCheck(
+                "permissions", HealthStatus.OK, "may read and write clusters, endpoints and assets"
             )
 
-    def _locks(self) -> Iterator[Check]:
+    def _locks(self) -> Iterator[HealthCheck]:
         mine = self._scope.id.casefold() + "/"
         found = False
         for lock in self._known_locks():
@@ -134,9 +138,9 @@ class Checkup:
                 found = True
                 level = get(lock, ("properties", "level"))
                 told = f"`{lock.get('name')}` ({level}) on {on or '/'}"
-                yield Check("locks", Verdict.WARNING, told, _UNLOCK)
+                yield HealthCheck("locks", HealthStatus.WARNING, told, _UNLOCK)
         if not found:
-            yield Check("locks", Verdict.OK, "none on the workspace or above it")
+            yield HealthCheck("locks", HealthStatus.OK, "none on the workspace or above it")
 
     def _known_locks(self) -> Iterator[Body]:
         subscription = path_of("subscriptions", self._scope.subscription)
@@ -149,20 +153,22 @@ class Checkup:
                     seen.add(lock.get("id"))
                     yield lock
 
-    def _clusters(self) -> Iterator[Check]:
-        path = workspace(self._scope) + path_of("computes")
+    def _clusters(self) -> Iterator[HealthCheck]:
+        path = workspace_path(self._scope) + path_of("computes")
         bodies = list(self._arm.pages(path))
-        ill = [check for body in bodies for check in _ill(body)]
+        ill = [check for body in bodies for check in _unhealthy(body)]
         yield from ill
         if not ill:
-            yield Check("clusters", Verdict.OK, f"{len(bodies)} computes, none failed or stuck")
+            yield HealthCheck(
+                "clusters", HealthStatus.OK, f"{len(bodies)} computes, none failed or stuck"
+            )
 
-    def _quota(self) -> Iterator[Check]:
+    def _quota(self) -> Iterator[HealthCheck]:
         found = usage(self._arm, self._scope, self._location)
-        tight = [check for one in found for check in _tight(one)]
+        tight = [check for one in found for check in _nearly_used_up(one)]
         yield from tight
         if not tight:
-            yield Check("quota", Verdict.OK, f"room left in {self._location}")
+            yield HealthCheck("quota", HealthStatus.OK, f"room left in {self._location}")
 
 
 _VITAL = ("credentials", "workspace")
@@ -177,16 +183,16 @@ _STUCK = (
 )
 
 
-def _looked(name: str, look: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+def _results(name: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[HealthCheck]:
     """What a look finds; a refusal is a finding too, and advised on as any other."""
     try:
         yield from look()
     except ServiceError as error:
         details = "".join(f"; {one}" for one in error.details)
-        yield Check(name, Verdict.FAILED, f"{error}{details}", error=error)
+        yield HealthCheck(name, HealthStatus.FAILED, f"{error}{details}", error=error)
 
 
-def _caller(token: str) -> str:
+def _caller_of(token: str) -> str:
     """Whom a token speaks of, as far as it can be read."""
     try:
         part = token.split(".")[1]
@@ -224,27 +230,31 @@ def _ask_for(types: Iterable[str]) -> str:
     return f"ask an owner of the workspace for the role {roles}, or for Contributor"
 
 
-def _ill(body: Body) -> Iterator[Check]:
+def _unhealthy(body: Body) -> Iterator[HealthCheck]:
     name, properties = body.get("name"), body.get("properties") or {}
     state = str(properties.get("provisioningState"))
     if state.casefold() in ("failed", "canceled"):
-        why = errors.failure(properties)
+        why = errors.provisioning_error(properties)
         told = f"compute/{name} is {state}: ({why.get('code')}) {why.get('message')}"
-        yield Check("clusters", Verdict.WARNING, errors.clean(told), "mlctl apply puts it again")
+        yield HealthCheck(
+            "clusters", HealthStatus.WARNING, errors.redact(told), "mlctl apply puts it again"
+        )
     inner = properties.get("properties") or {}
     nodes = [inner.get(one) for one in ("currentNodeCount", "targetNodeCount")]
     if inner.get("allocationState") == "Resizing" and nodes == [0, 0]:
-        yield Check("clusters", Verdict.WARNING, f"compute/{name} is resizing (0 -> 0)", _STUCK)
+        yield HealthCheck(
+            "clusters", HealthStatus.WARNING, f"compute/{name} is resizing (0 -> 0)", _STUCK
+        )
 
 
-def _tight(one: Usage) -> Iterator[Check]:
+def _nearly_used_up(one: Usage) -> Iterator[HealthCheck]:
     """A quota that is used up or nearly so; that a family has none is nothing unusual."""
     if one.limit is None or (one.limit == 0 and one.family not in _COUNTS):
         return
     if one.used >= one.limit * _NEARLY:
         told = f"{one.used} of {one.limit} used of {_COUNTS.get(one.family, one.family)}"
         advice = "delete idle clusters, or ask for more: the portal's page `Usage + quotas`"
-        yield Check("quota", Verdict.WARNING, told, advice)
+        yield HealthCheck("quota", HealthStatus.WARNING, told, advice)
 
 
 _COUNTS = {

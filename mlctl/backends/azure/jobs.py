@@ -16,10 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mlctl.backends.azure import errors, sdk
-from mlctl.backends.azure.arm import VERSION, Arm, path_of
+from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.reads import path, workspace
-from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
+from mlctl.backends.azure.reads import resource_path, workspace_path
+from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, MetricPoint
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
 from mlctl.service_errors import CONFLICT, NotFound, Permanent
@@ -41,7 +41,7 @@ _DATA_PLANES: Mapping[str, tuple[str, str]] = {
 class AzureJobs:
     """The jobs of one workspace."""
 
-    arm: Arm
+    arm: ArmClient
     scope: Scope
     cloud: Cloud
 
@@ -66,7 +66,7 @@ class AzureJobs:
         """
         _refuse_local(body)
         address = Address("batch-endpoint", endpoint)
-        found = self.arm.get(path(address, self.scope))
+        found = self.arm.get(resource_path(address, self.scope))
         uri = get(found, ("properties", "scoringUri"))
         if not uri:
             raise Permanent("NoScoringUri", f"{address} has no scoring URI yet")
@@ -87,7 +87,7 @@ class AzureJobs:
             NotFound: something that it names is not there.
             ServiceError: refused.
         """
-        chosen = name or f"job-{self.arm.clock.chance.getrandbits(48):012x}"
+        chosen = name or f"job-{self.arm.clock.rng.getrandbits(48):012x}"
         asked = {"properties": body["properties"]}
         data, _ = self.arm.send("PUT", self._at(chosen), VERSION, body=asked)
         return _job(data)
@@ -109,11 +109,11 @@ class AzureJobs:
             NotFound: there is no such endpoint or deployment.
         """
         if endpoint is None:
-            return _newest(self.arm.pages(workspace(self.scope) + "/jobs"))
+            return _newest(self.arm.pages(workspace_path(self.scope) + "/jobs"))
         parent = Address("batch-endpoint", endpoint)
         if deployment is not None:
             parent = Address("batch-deployment", deployment, endpoint)
-        at = path(parent, self.scope)
+        at = resource_path(parent, self.scope)
         self.arm.get(at)  # of what is not there, the list would be empty
         base = self._base()
         url = f"{base.rstrip('/')}{_FRONT}{at}/jobs"
@@ -133,7 +133,7 @@ class AzureJobs:
         self.arm.begin("POST", self._at(name) + "/cancel").wait()
         return self.show(name)
 
-    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:  # noqa: ARG002
+    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:  # noqa: ARG002
         """Look at a job until it has ended, but no longer than `seconds`; its states are told.
 
         Raises:
@@ -143,8 +143,8 @@ class AzureJobs:
         began, told = clock.now(), ""
         while True:
             job, at = self.show(name), clock.now() - began
-            new = (Happening(at, "STATUS", {"status": job.status}),) if job.status != told else ()
-            yield Progress(at, job, {}, new)
+            new = (JobEvent(at, "STATUS", {"status": job.status}),) if job.status != told else ()
+            yield JobProgress(at, job, {}, new)
             told = job.status
             if job.ended or at >= seconds:
                 return
@@ -161,7 +161,7 @@ class AzureJobs:
         with self._client(name) as client:
             client.jobs.stream(name)
 
-    def metrics(self, name: str) -> builtins.list[Point]:
+    def metrics(self, name: str) -> builtins.list[MetricPoint]:
         """Not from here.
 
         Raises:
@@ -189,25 +189,25 @@ class AzureJobs:
         """The SDK's client, without its warnings of what is experimental in it."""
         from azure.ai.ml.exceptions import MlException
 
-        with errors.translated(), redirect_stderr(io.StringIO()):
+        with errors.sdk_errors_decoded(), redirect_stderr(io.StringIO()):
             try:
-                yield sdk.client(self.arm, self.scope, self.cloud)
+                yield sdk.ml_client(self.arm, self.scope, self.cloud)
             except MlException as error:
-                told = errors.clean(" ".join(str(error.message).split()))
+                told = errors.redact(" ".join(str(error.message).split()))
                 raise Permanent("JobException", f"job {name}: {told}") from None
 
     def _at(self, name: str) -> str:
-        return workspace(self.scope) + path_of("jobs", name)
+        return workspace_path(self.scope) + path_of("jobs", name)
 
     def _base(self) -> str:
         """The URL of the workspace's data plane, which the workspace's discovery URL tells."""
-        url = get(self.arm.get(workspace(self.scope)), ("properties", "discoveryUrl"))
+        url = get(self.arm.get(workspace_path(self.scope)), ("properties", "discoveryUrl"))
         base = self._plane(str(url)).get(str(url), "").get("api") if url else None
         if not base:
-            raise errors.garbled("the workspace names no data plane")
+            raise errors.malformed_response("the workspace names no data plane")
         return str(base)
 
-    def _plane(self, url: str) -> Arm:
+    def _plane(self, url: str) -> ArmClient:
         """Who asks the data plane at a URL; tokens go to no host but Azure's or the manager's.
 
         Raises:
@@ -218,7 +218,7 @@ class AzureJobs:
             return self.arm
         domains = _DATA_PLANES.get(self.cloud.name.casefold())
         if domains and parts.scheme == "https" and _within(parts.hostname, domains):
-            return self.arm.beside(f"https://{parts.netloc}", f"https://{domains[0]}/.default")
+            return self.arm.at_host(f"https://{parts.netloc}", f"https://{domains[0]}/.default")
         text = f"an answer leads to another host ({parts.hostname}), which gets no token"
         raise Permanent("ForeignLink", text)
 
@@ -237,7 +237,7 @@ def _sent(body: Mapping[str, Data]) -> Data:
 def _job(data: Data) -> Job:
     """A job as the service tells it; the answer to a call has little more than its name."""
     if not isinstance(data, dict) or not data.get("name"):
-        raise errors.garbled("the job has no name")
+        raise errors.malformed_response("the job has no name")
     properties = {"jobType": "Batch", "status": "Unknown", **(data.get("properties") or {})}
     return Job(str(data["name"]), {"id": "", **data, "properties": properties})
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from mlctl.backends.azure.arm import Arm, path_of
-from mlctl.backends.azure.reads import workspace
-from mlctl.backends.ports.metrics import Interval, Series
+from mlctl.backends.azure.arm import ArmClient, path_of
+from mlctl.backends.azure.reads import workspace_path
+from mlctl.backends.ports.metrics import MetricInterval, Series
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.codec import iso, seconds
 from mlctl.pointer import Data, get
@@ -19,7 +19,7 @@ _AGGREGATIONS = "Total,Average,Minimum,Maximum"
 
 
 def of_cluster(
-    arm: Arm,
+    arm: ArmClient,
     scope: Scope,
     cluster: Address,
     names: Sequence[str],
@@ -33,7 +33,7 @@ def of_cluster(
         NotFound: there is no such workspace.
         ServiceError: there is no such metric, or the interval is none that the service knows.
     """
-    path = workspace(scope) + path_of("providers", "Microsoft.Insights", "metrics")
+    path = workspace_path(scope) + path_of("providers", "Microsoft.Insights", "metrics")
     name = cluster.name.replace("'", "''")
     query = {
         "metricnames": ",".join(names),
@@ -46,9 +46,9 @@ def of_cluster(
     return [_series(one, str(data.get("interval", "PT1M"))) for one in data.get("value", [])]
 
 
-def _span(arm: Arm, scope: Scope, length: float) -> str:
+def _span(arm: ArmClient, scope: Scope, length: float) -> str:
     """From then until now, by the service's own clock."""
-    said = arm.date(workspace(scope))
+    said = arm.date(workspace_path(scope))
     now = parsedate_to_datetime(said) if said else datetime.now(UTC)
     begun = now - timedelta(seconds=length)
     return "/".join(each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in (begun, now))
@@ -63,8 +63,8 @@ def _series(metric: Mapping[str, Data], interval: str) -> Series:
     return Series(name, seconds(interval), tuple(_intervals(points)))
 
 
-def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[Interval]:
+def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[MetricInterval]:
     """What was not measured counts as nothing."""
     for one in points:
         numbers = (float(one.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
-        yield Interval(str(one["timeStamp"]), *numbers)
+        yield MetricInterval(str(one["timeStamp"]), *numbers)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from mlctl.backends.azure.arm import WORKERS, Arm, path_of
+from mlctl.backends.azure.arm import WORKERS, ArmClient, path_of
 from mlctl.backends.ports.backend import Live
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.registry import ALL
@@ -19,25 +19,25 @@ FEW = 2  # so many of a kind are asked one by one; of one endpoint's deployments
 _ALL = {"listViewType": "All"}  # archived ones too
 
 Body = Mapping[str, Data]
-Answer = dict[Address, Live]
+LiveResources = dict[Address, Live]
 T = TypeVar("T")
 
 
-def path(address: Address, scope: Scope) -> str:
+def resource_path(address: Address, scope: Scope) -> str:
     """The ARM path of a resource; without a version, that of all versions."""
     collection = ALL[address.kind].collection
-    above = path(address.up, scope) if address.up else workspace(scope)
+    above = resource_path(address.up, scope) if address.up else workspace_path(scope)
     version = ("versions", address.version) if address.version is not None else ()
     return above + path_of(collection, address.name, *version)
 
 
-def workspace(scope: Scope) -> str:
+def workspace_path(scope: Scope) -> str:
     """The ARM path of the workspace."""
     names = scope.id.strip("/").split("/")
     return path_of(*names)
 
 
-def together(questions: Iterable[Callable[[], T]]) -> list[T]:
+def run_concurrently(questions: Iterable[Callable[[], T]]) -> list[T]:
     """The answers to independent questions, asked at once."""
     asked = list(questions)
     if len(asked) == 1:
@@ -46,14 +46,14 @@ def together(questions: Iterable[Callable[[], T]]) -> list[T]:
         return list(pool.map(lambda ask: ask(), asked))
 
 
-class Reader:
+class ResourceReader:
     """Reads the resources of one workspace."""
 
-    def __init__(self, arm: Arm, scope: Scope) -> None:
+    def __init__(self, arm: ArmClient, scope: Scope) -> None:
         self._arm = arm
         self._scope = scope
 
-    def questions(self, addresses: Collection[Address]) -> Iterator[Callable[[], Answer]]:
+    def questions(self, addresses: Collection[Address]) -> Iterator[Callable[[], LiveResources]]:
         """Independent questions whose answers say which of the addresses exist, and how they are.
 
         Deployments are asked by endpoint, versions by name: there is no list of all of them.
@@ -80,14 +80,14 @@ class Reader:
         collection, holder = ALL[kind].collection, ALL[kind].parent
         if holder and parent is None:
             return self._beneath(kind, holder)
-        above = path(Address(holder, parent), self._scope) if holder and parent else None
-        root = (above or workspace(self._scope)) + path_of(collection)
+        above = resource_path(Address(holder, parent), self._scope) if holder and parent else None
+        root = (above or workspace_path(self._scope)) + path_of(collection)
         if _versioned(kind):
             names = [str(one["name"]) for one in self._arm.pages(root, **_ALL)]
             asked = [partial(self._versions, Address(kind, name)) for name in names]
-            found = [live for versions in together(asked) for live in versions]
+            found = [live for versions in run_concurrently(asked) for live in versions]
         else:
-            found = [_live(kind, body) for body in self._arm.pages(root) if _is(kind, body)]
+            found = [_live(kind, body) for body in self._arm.pages(root) if _is_of_kind(kind, body)]
         return sorted(found, key=lambda live: live.address.name.casefold())
 
     def _beneath(self, kind: str, holder: str) -> list[Live]:
@@ -100,26 +100,26 @@ class Reader:
                 return []
 
         asked = [partial(of, live.address.name) for live in self.every(holder)]
-        return [live for lives in together(asked) for live in lives] if asked else []
+        return [live for lives in run_concurrently(asked) for live in lives] if asked else []
 
-    def _one(self, address: Address) -> Answer:
-        body = self._arm.find(path(address, self._scope))
+    def _one(self, address: Address) -> LiveResources:
+        body = self._arm.find(resource_path(address, self._scope))
         if body is None:
             return {}
-        if not _is(address.kind, body):
+        if not _is_of_kind(address.kind, body):
             other = get(body, ("properties", "computeType"))
             message = f"the name of {address} is taken by a compute of another type: {other}"
             raise Permanent("OtherComputeType", message, status=409)
         return {address: _live(address.kind, body)}
 
-    def _newest(self, address: Address) -> Answer:
+    def _newest(self, address: Address) -> LiveResources:
         """The version created last, as the SDK asks for `@latest`."""
         query = {"$orderBy": "createdtime desc", "$top": "1"}
-        versions = path(address, self._scope) + path_of("versions")
+        versions = resource_path(address, self._scope) + path_of("versions")
         found = (self._arm.find(versions, **query) or {}).get("value")
         return {address: _live(address.kind, found[0])} if found else {}
 
-    def _among(self, addresses: list[Address]) -> Answer:
+    def _among(self, addresses: list[Address]) -> LiveResources:
         first = addresses[0]
         try:
             if _versioned(first.kind):
@@ -132,7 +132,7 @@ class Reader:
         return {address: found[address] for address in addresses if address in found}
 
     def _versions(self, address: Address) -> list[Live]:
-        versions = path(address, self._scope) + path_of("versions")
+        versions = resource_path(address, self._scope) + path_of("versions")
         found = [_live(address.kind, body) for body in self._arm.pages(versions, **_ALL)]
         return sorted(found, key=lambda live: str(get(live.body, ("systemData", "createdAt"), "")))
 
@@ -141,7 +141,7 @@ def _versioned(kind: str) -> bool:
     return ALL[kind].versioned
 
 
-def _is(kind: str, body: Body) -> bool:
+def _is_of_kind(kind: str, body: Body) -> bool:
     """Whether a body is of the kind: computes are of many types, and a cluster is one."""
     live_type = ALL[kind].live_type
     if live_type is None:

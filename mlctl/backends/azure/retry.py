@@ -20,13 +20,13 @@ _CONNECTING, _READING, _LEAST = 10.0, 60.0, 0.1  # seconds that one attempt may 
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class Clock:
     """The clock and the chance that a backend works with; `limit` is the seconds that one operation
     may take."""
 
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
-    chance: Random = field(default_factory=Random)
+    rng: Random = field(default_factory=Random)
     limit: float = 1800.0
 
     def deadline(self) -> float:
@@ -43,10 +43,10 @@ class Time:
 
     def pause(self, seconds: float) -> None:
         """Sleep a little longer than asked, so that many who wait do not come back at once."""
-        self.sleep(seconds * (1.0 + 0.2 * self.chance.random()))
+        self.sleep(seconds * (1.0 + 0.2 * self.rng.random()))
 
 
-class Patience:
+class RetryPolicy:
     """A policy of the SDK's pipeline.
 
     Options of a request: `deadline`, a moment of `Time.now`; `again`, whether it may be asked again
@@ -55,7 +55,7 @@ class Patience:
 
     next: Any
 
-    def __init__(self, clock: Time, *, attempts: int = 4, base: float = 0.5) -> None:
+    def __init__(self, clock: Clock, *, attempts: int = 4, base: float = 0.5) -> None:
         self._clock = clock
         self._attempts = attempts
         self._base = base
@@ -77,7 +77,7 @@ class Patience:
             wait = self._base * 2 ** (attempt - 1)
             try:
                 response = self.next.send(request)
-            except errors.LOST as error:
+            except errors.CONNECTION_ERRORS as error:
                 if self._clock.now() > deadline:
                     raise self._clock.overdue(_what(request)) from None
                 if attempt == attempts or "CERTIFICATE_VERIFY_FAILED" in str(error):

@@ -8,20 +8,20 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from mlctl.backends.azure.arm import Arm
+from mlctl.backends.azure.arm import ArmClient
 from mlctl.backends.azure.clouds import CLOUDS, Cloud
 from mlctl.kinds.address import Scope
 
 
-def client(arm: Arm, scope: Scope, cloud: Cloud, **options: Any) -> Any:
+def ml_client(arm: ArmClient, scope: Scope, cloud: Cloud, **options: Any) -> Any:
     """An `MLClient` of a workspace, as whom and where `arm` asks."""
     from azure.ai.ml import MLClient
 
     names = (scope.subscription, scope.resource_group, scope.workspace)
-    return MLClient(arm.credential, *names, **{**_told(arm, cloud), **options})
+    return MLClient(arm.credential, *names, **{**_cloud_options(arm, cloud), **options})
 
 
-def _told(arm: Arm, cloud: Cloud) -> dict[str, Any]:
+def _cloud_options(arm: ArmClient, cloud: Cloud) -> dict[str, Any]:
     """The cloud in the SDK's words; it knows the three of `clouds` itself."""
     if cloud.name.casefold() in CLOUDS:
         return {"cloud": cloud.name}

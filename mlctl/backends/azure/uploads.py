@@ -16,20 +16,20 @@ from uuid import NAMESPACE_OID, uuid5
 from mlctl import pointer
 from mlctl.assets import hashing, local_files
 from mlctl.backends.azure import errors
-from mlctl.backends.azure.arm import Arm, path_of
+from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.reads import path, workspace
+from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.kinds.address import Address, Reference, Scope, kind_of
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
-    from mlctl.backends.azure.components import Components
+    from mlctl.backends.azure.components import PipelineComponents
 
 _STORE = "workspaceblobstore"  # every workspace has it; `assets.local_files` names it too
 _HASH_VERSION = "202208"
-_DONE = {"upload_status": "completed"}
+_COMPLETED = {"upload_status": "completed"}
 _AT_ONCE = 8  # files that go up at the same time
 
 Body = Mapping[str, Data]
@@ -38,14 +38,14 @@ Body = Mapping[str, Data]
 class Uploader:
     """Brings files into one workspace."""
 
-    def __init__(self, arm: Arm, scope: Scope, cloud: Cloud) -> None:
+    def __init__(self, arm: ArmClient, scope: Scope, cloud: Cloud) -> None:
         self._arm = arm
         self._scope = scope
         self._cloud = cloud
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash; any name is asked, the service looks through all."""
-        versions = path(Address("code", str(uuid5(NAMESPACE_OID, sha256))), self._scope)
+        versions = resource_path(Address("code", str(uuid5(NAMESPACE_OID, sha256))), self._scope)
         query = {"hash": sha256, "hashVersion": _HASH_VERSION}
         body = self._arm.find(versions + path_of("versions"), **query) or {}
         for one in body.get("value") or ():
@@ -65,7 +65,7 @@ class Uploader:
         Raises:
             ServiceError: refused, or the content is not what it was when the plan was made.
         """
-        _unchanged(upload)
+        _check_unchanged(upload)
         match upload.target:
             case UploadTarget.CODE:
                 named: Data = self._code(address, upload)
@@ -80,18 +80,18 @@ class Uploader:
 
     def _code(self, address: Address, upload: Upload) -> str:
         """Into a container that the service makes; the name is its URL without the signature."""
-        began = path(address, self._scope) + path_of("startPendingUpload")
+        began = resource_path(address, self._scope) + path_of("startPendingUpload")
         answer = self._arm.post(began, {"pendingUploadType": "TemporaryBlobReference"})
         reference = answer.get("blobReferenceForConsumption") or {}
         signed = pointer.get(reference, ("credential", "sasUri"))
         if not signed:
-            raise errors.garbled("startPendingUpload gives no place to upload to")
+            raise errors.malformed_response("startPendingUpload gives no place to upload to")
         self._send(_container(str(signed), None, self._arm), upload, PurePosixPath(), address)
         return f"{str(reference['blobUri']).rstrip('/')}/{Path(upload.path).name}"
 
     def _asset(self, address: Address, upload: Upload) -> str:
         """Into the workspace's own datastore."""
-        store = workspace(self._scope) + path_of("datastores", _STORE)
+        store = workspace_path(self._scope) + path_of("datastores", _STORE)
         properties = self._arm.get(store)["properties"]
         container, account = properties["containerName"], self._account(properties)
         secret = self._secret(store, properties)
@@ -123,27 +123,27 @@ class Uploader:
     def _send(
         self, container: Any, upload: Upload, folder: PurePosixPath, address: Address
     ) -> None:
-        found = _named(Path(upload.path), folder)
+        found = _files_with_names(Path(upload.path), folder)
         marked = container.get_blob_client(found[0][1])
-        with errors.translated():
-            if _arrived(marked):
+        with errors.sdk_errors_decoded():
+            if _is_uploaded(marked):
                 return
             with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="upload") as pool:
-                list(pool.map(lambda one: _put(container, *one), found))
+                list(pool.map(lambda one: _upload_file(container, *one), found))
             named = {"name": address.name, "version": address.version or "1"}
-            marked.set_blob_metadata({**named, **_DONE})
+            marked.set_blob_metadata({**named, **_COMPLETED})
 
     def _component(self, upload: Upload) -> Data:
         """The definition of what the SDK makes of a file and of all that its steps need."""
         return self._arm.get(self._components().make(upload.path))["properties"]["componentSpec"]
 
-    def _components(self) -> Components:
-        from mlctl.backends.azure.components import Components  # the SDK is slow to import
+    def _components(self) -> PipelineComponents:
+        from mlctl.backends.azure.components import PipelineComponents  # the SDK is slow to import
 
-        return Components(self._arm, self._scope, self._cloud)
+        return PipelineComponents(self._arm, self._scope, self._cloud)
 
 
-def _unchanged(upload: Upload) -> None:
+def _check_unchanged(upload: Upload) -> None:
     try:
         same = local_files.digest(upload) == upload.digest
     except OSError as error:
@@ -154,7 +154,7 @@ def _unchanged(upload: Upload) -> None:
         raise Permanent("ContentChanged", message)
 
 
-def _named(path: Path, folder: PurePosixPath) -> list[tuple[Path, str]]:
+def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str]]:
     """Each file with the name of its blob, in the order that makes the first one carry the mark."""
     if path.is_file():
         return [(path, str(folder / path.name))]
@@ -165,7 +165,7 @@ def _named(path: Path, folder: PurePosixPath) -> list[tuple[Path, str]]:
     return found
 
 
-def _container(url: str, secret: Any, arm: Arm) -> Any:
+def _container(url: str, secret: Any, arm: ArmClient) -> Any:
     """A client of a container; transfers are asked again by apply alone, as all writes."""
     from azure.storage.blob import ContainerClient
 
@@ -173,16 +173,16 @@ def _container(url: str, secret: Any, arm: Arm) -> Any:
     return ContainerClient.from_container_url(url, secret, **options)
 
 
-def _arrived(blob: Any) -> bool:
+def _is_uploaded(blob: Any) -> bool:
     from azure.core.exceptions import ResourceNotFoundError
 
     try:
         metadata = blob.get_blob_properties().metadata or {}
     except ResourceNotFoundError:
         return False
-    return bool(_DONE.items() <= metadata.items())
+    return bool(_COMPLETED.items() <= metadata.items())
 
 
-def _put(container: Any, file: Path, name: str) -> None:
+def _upload_file(container: Any, file: Path, name: str) -> None:
     with file.open("rb") as stream:
         container.upload_blob(name, stream, overwrite=True)

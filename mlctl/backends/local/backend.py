@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import catalog
-from mlctl.backends.ports.backend import Live, Node, Operation, Usage
+from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.catalog import Size, limits
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
@@ -22,7 +22,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.backends.local.jobs import LocalJobs
-    from mlctl.backends.ports.health import Check
+    from mlctl.backends.ports.health import HealthCheck
     from mlctl.backends.ports.metrics import Series
 
 
@@ -149,13 +149,13 @@ class LocalBackend:
         """The sizes of the catalog."""
         return [*catalog.sizes().values()]
 
-    def checkup(self, now: float) -> Iterator[Check]:  # noqa: ARG002 - its own clock is always right
+    def check_health(self, now: float) -> Iterator[HealthCheck]:  # noqa: ARG002 - its own clock is always right
         """Look at the state and the locks."""
-        from mlctl.backends.local.health import checkup
+        from mlctl.backends.local.health import check_health
 
-        yield from checkup(control.status(self.handle), self.scope, self.location)
+        yield from check_health(control.status(self.handle), self.scope, self.location)
 
-    def nodes(self, cluster: Address) -> builtins.list[Node]:
+    def nodes(self, cluster: Address) -> builtins.list[ComputeNode]:
         """The nodes of a cluster.
 
         Raises:

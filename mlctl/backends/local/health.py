@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlctl.backends.ports.health import Check, Verdict
+from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane.control import CloudStatus
 
 
-def checkup(status: CloudStatus, scope: Scope, location: str) -> Iterator[Check]:
+def check_health(status: CloudStatus, scope: Scope, location: str) -> Iterator[HealthCheck]:
     """The state file, and the locks on the workspace, above it and in it."""
-    yield Check("backend", Verdict.OK, f"open, in {location}")
+    yield HealthCheck("backend", HealthStatus.OK, f"open, in {location}")
     held = [
         lock
         for lock in status.locks
@@ -19,9 +19,9 @@ def checkup(status: CloudStatus, scope: Scope, location: str) -> Iterator[Check]
     ]
     for lock in held:
         told = f"`{lock.name}` ({lock.level.value}) on {lock.scope or '/'}"
-        yield Check("locks", Verdict.WARNING, told, _UNLOCK)
+        yield HealthCheck("locks", HealthStatus.WARNING, told, _UNLOCK)
     if not held:
-        yield Check("locks", Verdict.OK, "none on the workspace, above it or in it")
+        yield HealthCheck("locks", HealthStatus.OK, "none on the workspace, above it or in it")
 
 
 _UNLOCK = (

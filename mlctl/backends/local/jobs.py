@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from mlctl.backends.ports.backend import Node
-from mlctl.backends.ports.jobs import Happening, Job, Point, Progress
-from mlctl.backends.ports.metrics import Interval, Series
+from mlctl.backends.ports.backend import ComputeNode
+from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, MetricPoint
+from mlctl.backends.ports.metrics import MetricInterval, Series
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import metrics as measured
@@ -31,14 +31,14 @@ from mlctl.simulator.engine.metrics import Bucket
 from mlctl.workload import Workload
 
 
-def nodes(place: WorkspaceHandle, cluster: Address) -> list[Node]:
+def nodes(place: WorkspaceHandle, cluster: Address) -> list[ComputeNode]:
     """The nodes of a cluster.
 
     Raises:
         ServiceError: there is no such cluster (404).
     """
     return [
-        Node(each.id, each.state, each.private_ip, each.public_ip, each.port, each.job)
+        ComputeNode(each.id, each.state, each.private_ip, each.public_ip, each.port, each.job)
         for each in cluster_nodes.list_nodes(place, cluster)
     ]
 
@@ -62,8 +62,10 @@ def metrics(
     ]
 
 
-def _interval(one: Bucket) -> Interval:
-    return Interval(measured.interval_start(one), one.average, one.minimum, one.maximum, one.total)
+def _interval(one: Bucket) -> MetricInterval:
+    return MetricInterval(
+        measured.interval_start(one), one.average, one.minimum, one.maximum, one.total
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ class LocalJobs:
         """
         return self._job(records.cancel(self.handle, name))
 
-    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
+    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:
         """Let virtual time pass until a job has ended, but no longer than `seconds`.
 
         The clock stands still where nothing will ever happen.
@@ -154,18 +156,18 @@ class LocalJobs:
         for each in job_events.follow(self.handle, name, seconds, detail=detail):
             events = tuple(map(_happening, each.events))
             counts = cluster_nodes.node_state_counts(each.nodes) if each.nodes else {}
-            yield Progress(each.now, self._job(each.known), counts, events)
+            yield JobProgress(each.now, self._job(each.known), counts, events)
 
-    def metrics(self, name: str) -> builtins.list[Point]:
+    def metrics(self, name: str) -> builtins.list[MetricPoint]:
         """What a training job has logged, in the order in which it did.
 
         Raises:
             NotFound: there is no such job.
             ServiceError: it is no training job.
         """
-        return [Point(*each) for each in job_events.metrics(self.handle, name)]
+        return [MetricPoint(*each) for each in job_events.metrics(self.handle, name)]
 
-    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
+    def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
         """What a job leaves behind.
 
         Raises:
@@ -173,7 +175,7 @@ class LocalJobs:
         """
         yield from artifacts.files_of(records.get_job(self.handle, name))
 
-    def story(self, name: str) -> Iterator[str]:
+    def event_log(self, name: str) -> Iterator[str]:
         """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
 
         Raises:
@@ -185,5 +187,5 @@ class LocalJobs:
         return Job(known.row.name, known.body(self.handle.scope))
 
 
-def _happening(event: LoggedEvent) -> Happening:
-    return Happening(event.at, event.event, event.facts)
+def _happening(event: LoggedEvent) -> JobEvent:
+    return JobEvent(event.at, event.event, event.facts)

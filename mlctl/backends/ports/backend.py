@@ -21,7 +21,7 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ConnectionOptions:
     """What only a backend across a network asks for; None is "not said".
 
     `auth` is where tokens come from, `cloud` which Azure it is, `timeout` how many seconds one
@@ -32,9 +32,9 @@ class Options:
     cloud: str | None = None
     timeout: float | None = None
 
-    def over(self, other: Options) -> Options:
+    def over(self, other: ConnectionOptions) -> ConnectionOptions:
         """These, and where they say nothing the other's."""
-        return Options(
+        return ConnectionOptions(
             self.auth or other.auth, self.cloud or other.cloud, self.timeout or other.timeout
         )
 
@@ -95,7 +95,7 @@ class Backend(Protocol):
 
 
 @runtime_checkable
-class KeepsTime(Protocol):
+class SupportsVirtualTime(Protocol):
     """Has a clock of its own, which moves only when somebody waits."""
 
     def now(self) -> float:
@@ -147,7 +147,7 @@ class SupportsNames(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ComputeNode:
     """One machine of a cluster.
 
     `state` is idle, running, preparing, unusable, leaving or preempted.
@@ -165,7 +165,7 @@ class Node:
 class SupportsNodes(Protocol):
     """Knows the machines of its clusters."""
 
-    def nodes(self, cluster: Address) -> list[Node]:
+    def nodes(self, cluster: Address) -> list[ComputeNode]:
         """The nodes of a cluster.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from mlctl.service_errors import ServiceError
 
 
-class Verdict(Enum):
+class HealthStatus(Enum):
     """How it is."""
 
     OK = "ok"
@@ -20,24 +20,24 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HealthCheck:
     """One thing that was looked at: what was found, and what to do about it.
 
     `error` is the refusal that kept from looking.
     """
 
     name: str
-    verdict: Verdict
+    status: HealthStatus
     found: str
     advice: str | None = None
     error: ServiceError | None = None
 
 
 @runtime_checkable
-class SupportsCheckup(Protocol):
+class SupportsHealthChecks(Protocol):
     """Can look at itself."""
 
-    def checkup(self, now: float) -> Iterator[Check]:
+    def check_health(self, now: float) -> Iterator[HealthCheck]:
         """Look at one thing after the other, what others rest on first.
 
         `now` is this machine's clock, in Unix seconds. Nothing is raised, nothing is changed.

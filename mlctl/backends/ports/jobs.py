@@ -34,7 +34,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class JobEvent:
     """Something that happened, `at` so many seconds of the backend's clock, with its facts."""
 
     at: float
@@ -43,17 +43,17 @@ class Happening:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """A job at a moment, its cluster's nodes by state, and what happened since the last one."""
 
     at: float
     job: Job
     nodes: Mapping[str, int]
-    events: tuple[Happening, ...] = ()
+    events: tuple[JobEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class MetricPoint:
     """A step that a training job logged, `at` so many seconds of the backend's clock.
 
     A job that was started again appends: the steps of its runs overlap.
@@ -122,7 +122,7 @@ class Jobs(Protocol):
             ServiceError: it has ended already.
         """
 
-    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[Progress]:
+    def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:
         """Wait until a job has ended, but no longer than `seconds`; tell how it goes.
 
         The first one says how it stands. With `detail`, mini-batches that go well are told of too.
@@ -131,7 +131,7 @@ class Jobs(Protocol):
             NotFound: there is no such job.
         """
 
-    def metrics(self, name: str) -> builtins.list[Point]:
+    def metrics(self, name: str) -> builtins.list[MetricPoint]:
         """What a training job has logged, in the order in which it did.
 
         Raises:
@@ -150,10 +150,10 @@ class SupportsJobs(Protocol):
 
 
 @runtime_checkable
-class TellsStories(Protocol):
+class SupportsEventLog(Protocol):
     """Can tell everything that happened to a job."""
 
-    def story(self, name: str) -> Iterator[str]:
+    def event_log(self, name: str) -> Iterator[str]:
         """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
 
         Raises:
@@ -162,7 +162,7 @@ class TellsStories(Protocol):
 
 
 @runtime_checkable
-class StreamsLogs(Protocol):
+class SupportsLogs(Protocol):
     """Prints what a job prints."""
 
     def stream(self, name: str) -> None:
@@ -175,10 +175,10 @@ class StreamsLogs(Protocol):
 
 
 @runtime_checkable
-class KeepsFiles(Protocol):
+class SupportsOutputs(Protocol):
     """Has what jobs leave behind at hand."""
 
-    def files(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
+    def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
         """What a job leaves behind, under `artifacts` and `named-outputs`.
 
         Raises:
@@ -187,7 +187,7 @@ class KeepsFiles(Protocol):
 
 
 @runtime_checkable
-class DownloadsFiles(Protocol):
+class SupportsDownloads(Protocol):
     """Brings what jobs leave behind from where it lies."""
 
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:

@@ -8,11 +8,11 @@ from typing import Protocol, runtime_checkable
 
 from mlctl.kinds.address import Address
 
-USUAL = ("Preempted Nodes", "Preempted Cores")
+DEFAULT_METRICS = ("Preempted Nodes", "Preempted Cores")
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class MetricInterval:
     """A metric over an interval that begins at `start` (ISO 8601).
 
     `total` adds up over intervals: of preempted nodes it is how many were lost.
@@ -31,7 +31,7 @@ class Series:
 
     name: str
     seconds: float
-    intervals: tuple[Interval, ...]
+    intervals: tuple[MetricInterval, ...]
 
 
 @runtime_checkable

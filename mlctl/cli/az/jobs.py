@@ -11,12 +11,12 @@ import typer
 
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import (
-    DownloadsFiles,
     Job,
+    JobProgress,
     Jobs,
-    KeepsFiles,
-    Progress,
+    SupportsDownloads,
     SupportsJobs,
+    SupportsOutputs,
 )
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
@@ -135,10 +135,10 @@ def download(
     """
     folder = download_path.expanduser()
     with opened(session) as jobs:
-        if isinstance(jobs, DownloadsFiles):
+        if isinstance(jobs, SupportsDownloads):
             jobs.download(name, folder, output_name, every=every)
             return Exit.OK
-        files = jobs.files(name) if isinstance(jobs, KeepsFiles) else ()
+        files = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
         chosen = [(path, text) for path, text in files if _wanted(path, output_name, every)]
     if output_name is not None and not chosen:
         raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
@@ -233,6 +233,6 @@ def _wanted(path: PurePosixPath, output_name: str | None, every: bool) -> bool:
     )
 
 
-def _last(told: Iterator[Progress]) -> Progress:
+def _last(told: Iterator[JobProgress]) -> JobProgress:
     *_, last = told
     return last

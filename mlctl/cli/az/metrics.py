@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlctl.backends.ports.metrics import USUAL, SupportsMetrics
+from mlctl.backends.ports.metrics import DEFAULT_METRICS, SupportsMetrics
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Drawn, OutputFormat, Query, checked, print_data
@@ -61,7 +61,7 @@ def metrics(
     if named is None or (cluster and name):
         raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")
     typed = [one.strip() for text in flag_values(metric or ()) for one in text.split(",")]
-    names = [one for one in typed if one] or USUAL
+    names = [one for one in typed if one] or DEFAULT_METRICS
     interval_s, span_s = (None if one is None else duration(one) for one in (interval, span))
     with session.backend() as backend:
         if not isinstance(backend, SupportsMetrics):

@@ -11,10 +11,10 @@ import typer
 
 from mlctl.backends.ports.jobs import (
     Job,
+    JobProgress,
     Jobs,
-    Progress,
-    StreamsLogs,
-    TellsStories,
+    SupportsEventLog,
+    SupportsLogs,
 )
 from mlctl.cli.az.jobs import EVER, Limit, Name, ended, opened, write
 from mlctl.cli.durations import duration
@@ -49,17 +49,17 @@ def stream(
     """
     length = duration(limit)
     with opened(session) as jobs:
-        if events is not None and not isinstance(jobs, TellsStories):
+        if events is not None and not isinstance(jobs, SupportsEventLog):
             raise Permanent("NoEventLog", "this backend keeps no event log of jobs")
         job = _streamed(session, jobs, name, length)
-        if events is not None and isinstance(jobs, TellsStories):
+        if events is not None and isinstance(jobs, SupportsEventLog):
             _write_story(jobs, name, events)
     return ended(session, job)
 
 
 def _streamed(session: Session, jobs: Jobs, name: str, length: float) -> Job:
     """Show the job's logs where there are any, else what happens to it; the job at the end."""
-    if isinstance(jobs, StreamsLogs):
+    if isinstance(jobs, SupportsLogs):
         if length != duration(EVER):
             raise InvalidValue(
                 "--limit: logs are streamed until the job has ended; `mlctl job wait` has a limit"
@@ -71,7 +71,7 @@ def _streamed(session: Session, jobs: Jobs, name: str, length: float) -> Job:
     return (_watched(told) if on_terminal else _said(session, told)).job
 
 
-def _said(session: Session, told: Iterator[Progress]) -> Progress:
+def _said(session: Session, told: Iterator[JobProgress]) -> JobProgress:
     """A line for each thing that happened, but for mini-batches that go well."""
     from mlctl.render import jobs
 
@@ -84,11 +84,11 @@ def _said(session: Session, told: Iterator[Progress]) -> Progress:
     return progress
 
 
-def _watched(told: Iterator[Progress]) -> Progress:
+def _watched(told: Iterator[JobProgress]) -> JobProgress:
     """The same lines, above a bar that shows how far the job is and what its nodes do."""
     from mlctl.render import watch
 
-    def shown(progress: Progress) -> list[str]:
+    def shown(progress: JobProgress) -> list[str]:
         from mlctl.render import jobs
 
         return [jobs.line(event) for event in progress.events if event.event not in _QUIET]
@@ -96,5 +96,5 @@ def _watched(told: Iterator[Progress]) -> Progress:
     return watch.watch(told, shown, sys.stderr)
 
 
-def _write_story(jobs: TellsStories, name: str, file: Path) -> None:
-    write(file.expanduser(), (f"{line}\n" for line in jobs.story(name)))
+def _write_story(jobs: SupportsEventLog, name: str, file: Path) -> None:
+    write(file.expanduser(), (f"{line}\n" for line in jobs.event_log(name)))

@@ -173,4 +173,4 @@ def _emulated() -> bool:
     """Whether an emulator runs that was started in this folder."""
     from mlctl.emulator import instance_file
 
-    return instance_file.find(instance_file.FILE) is not None
+    return instance_file.find_running(instance_file.FILE) is not None

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlctl.emulator.arm import operations
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing, views
-from mlctl.emulator.requests.blob_store import Sort
+from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.registry import ALL
@@ -34,10 +34,10 @@ class Container:
 
 def show_version(call: Call) -> Response:
     """GET of one version."""
-    found = service.read(call.place, [call.address]).get(call.address)
+    found = service.read(call.handle, [call.address]).get(call.address)
     if found is None:
         raise missing(call.address)
-    return reply(views.resource(call, found))
+    return json_response(views.resource_body(call, found))
 
 
 def show_label(call: Call) -> Response:
@@ -49,26 +49,28 @@ def show_label(call: Call) -> Response:
 
 def show_versions(call: Call) -> Response:
     """GET of all versions, or of the code with a given hash, whatever its name."""
-    name, sha256 = call.names["name"], call.request.asked("hash")
+    name, sha256 = call.names["name"], call.request.query_value("hash")
     if call.kind == "code" and sha256:
         with call.store.look() as db:
-            address = rows.find_code(db, call.world.workspace, sha256)
+            address = rows.find_code(db, call.state.workspace, sha256)
         found = [each for each in (address and call.peek(address),) if each]
-        return reply({"value": [views.resource(call, each) for each in found]})
+        return json_response({"value": [views.resource_body(call, each) for each in found]})
     page = listing.versions(call, name)
-    return listing.answer(call, page, (views.resource(call, each) for each in page.items))
+    return listing.page_response(
+        call, page, (views.resource_body(call, each) for each in page.items)
+    )
 
 
 def write_version(call: Call) -> Response:
     """PUT: create a version, or change what may change of it."""
     created = call.peek(call.address) is None
-    number = service.put(call.place, call.address, call.data)
-    return operations.written(call, number, created=created)
+    number = service.put(call.handle, call.address, call.data)
+    return operations.write_response(call, number, created=created)
 
 
 def delete_version(call: Call) -> Response:
     """DELETE of one version."""
-    return operations.deleted(call, service.delete(call.place, call.address))
+    return operations.delete_response(call, service.delete(call.handle, call.address))
 
 
 def show_container(call: Call) -> Response:
@@ -76,12 +78,12 @@ def show_container(call: Call) -> Response:
     found = _container(call)
     if found is None:
         raise missing(call.address)
-    return reply(_body(call, found))
+    return json_response(_body(call, found))
 
 
 def show_containers(call: Call) -> Response:
     """GET of all containers, the archived ones only where `listViewType` asks for them."""
-    wanted = call.request.asked("listViewType", "ActiveOnly").casefold()
+    wanted = call.request.query_value("listViewType", "ActiveOnly").casefold()
     page = listing.names(call)
     first, last = (page.items[0], page.items[-1]) if page.items else ("", "")
     bodies = (_body(call, each) for each in _containers(call, first, last))
@@ -89,7 +91,7 @@ def show_containers(call: Call) -> Response:
     kept = (
         each for each in bodies if archived in (None, each["properties"].get("isArchived", False))
     )
-    return listing.answer(call, page, kept)
+    return listing.page_response(call, page, kept)
 
 
 def write_container(call: Call) -> Response:
@@ -103,11 +105,11 @@ def write_container(call: Call) -> Response:
         raise missing(call.address)
     said = call.data.get("properties") or {}
     note = {name: said[name] for name in _MAY_SAY if said.get(name) is not None}
-    call.shelf.put(Sort.CONTAINER, _id(call, found.name), note)
-    return reply(_body(call, found))
+    call.blob_store.put(ItemKind.CONTAINER, _id(call, found.name), note)
+    return json_response(_body(call, found))
 
 
-def refuse(call: Call) -> Response:
+def refuse_delete(call: Call) -> Response:
     """DELETE of a container: the service deletes versions only."""
     what = with_article(call.kind).capitalize()
     text = f"{what} cannot be deleted as a whole: delete its versions, or archive it."
@@ -127,7 +129,7 @@ def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
             "SELECT name, version, json_extract(body, '$.systemData') FROM resources"
             " WHERE workspace = ? AND kind = ? AND holder = ? AND lower(name) BETWEEN ? AND ?"
             " ORDER BY lower(name), id",
-            (call.world.workspace, call.kind, within, first, last),
+            (call.state.workspace, call.kind, within, first, last),
         ).fetchall()
     held: dict[str, Container] = {}
     for spelt, version, stamp in found:
@@ -138,7 +140,7 @@ def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
 
 
 def _body(call: Call, container: Container) -> dict[str, Data]:
-    item = call.shelf.find(Sort.CONTAINER, _id(call, container.name))
+    item = call.blob_store.find(ItemKind.CONTAINER, _id(call, container.name))
     said = item.note if item else {}
     numbers = [int(each) for each in container.versions if each.isascii() and each.isdecimal()]
     own = {

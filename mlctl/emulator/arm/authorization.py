@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from mlctl.emulator.http.messages import Response, missing, reply
+from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -17,7 +17,7 @@ _METRICS = "/providers/Microsoft.Insights/metrics/"
 _NAMESPACE = "Microsoft.MachineLearningServices/workspaces"
 
 
-def refuse(call: Call, path: str) -> None:
+def check_locks(call: Call, path: str) -> None:
     """Hold a write to the locks on what it writes, and above that.
 
     Raises:
@@ -48,15 +48,15 @@ def put_lock(call: Call) -> Response:
         old = locks.find(db, _scope(call), call.names["name"])
         notes = str(properties.get("notes") or "")
         new = locks.put(db, Lock(_scope(call), call.names["name"], level, notes))
-    return reply(_shown(new), 200 if old else 201)
+    return json_response(_body(new), 200 if old else 201)
 
 
 def show_lock(call: Call) -> Response:
     """GET of a lock."""
     found = _find(call)
     if found is None:
-        raise missing(f"Microsoft.Authorization/locks/{call.names['name']}", _scope(call) or "/")
-    return reply(_shown(found))
+        raise not_found(f"Microsoft.Authorization/locks/{call.names['name']}", _scope(call) or "/")
+    return json_response(_body(found))
 
 
 def show_locks(call: Call) -> Response:
@@ -68,10 +68,10 @@ def show_locks(call: Call) -> Response:
             for each in locks.list_locks(db)
             if each.holds(scope) or Lock(scope, "").holds(each.scope)
         ]
-    return reply({"value": [_shown(each) for each in found]})
+    return json_response({"value": [_body(each) for each in found]})
 
 
-def drop_lock(call: Call) -> Response:
+def delete_lock(call: Call) -> Response:
     """DELETE of a lock."""
     found = _find(call)
     if found is None:
@@ -84,14 +84,14 @@ def drop_lock(call: Call) -> Response:
 def permissions(_: Call) -> Response:
     """GET of what the caller may do: everything."""
     everything = {"actions": ["*"], "notActions": [], "dataActions": ["*"], "notDataActions": []}
-    return reply({"value": [everything]})
+    return json_response({"value": [everything]})
 
 
 def metrics(call: Call) -> Response:
     """GET of Azure Monitor's metrics of a workspace: the names asked for, each without a series."""
     scope = _scope(call) if "scope" in call.names else call.scope.id
-    asked = call.request.asked("metricnames", "Preempted Nodes,Preempted Cores")
-    now = clock.iso(call.world.now) if "workspace" in call.names else clock.iso(0.0)
+    asked = call.request.query_value("metricnames", "Preempted Nodes,Preempted Cores")
+    now = clock.iso(call.state.now) if "workspace" in call.names else clock.iso(0.0)
     value = [
         {
             "id": f"{scope}{_METRICS}{name.strip()}",
@@ -104,13 +104,13 @@ def metrics(call: Call) -> Response:
         for name in asked.split(",")
         if name.strip()
     ]
-    return reply(
+    return json_response(
         {
             "cost": 0,
-            "timespan": call.request.asked("timespan", f"{now}/{now}"),
-            "interval": call.request.asked("interval", "PT1M"),
+            "timespan": call.request.query_value("timespan", f"{now}/{now}"),
+            "interval": call.request.query_value("interval", "PT1M"),
             "value": value,
-            "namespace": call.request.asked("metricnamespace", _NAMESPACE),
+            "namespace": call.request.query_value("metricnamespace", _NAMESPACE),
         }
     )
 
@@ -124,7 +124,7 @@ def _find(call: Call) -> Lock | None:
         return locks.find(db, _scope(call), call.names["name"])
 
 
-def _shown(lock: Lock) -> Data:
+def _body(lock: Lock) -> Data:
     return {
         "id": lock.id,
         "name": lock.name,

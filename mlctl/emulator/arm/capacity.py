@@ -6,7 +6,7 @@ import re
 
 from mlctl import catalog
 from mlctl.catalog import Size
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
@@ -30,12 +30,14 @@ def usages(call: Call) -> Response:
     scope = Scope(call.names["subscription"], home.resource_group, home.workspace)
     location = part.region_name(call.names["location"])
     pools = control.quotas(WorkspaceHandle(call.store, scope, location), location)
-    return reply({"value": [_usage(call, each) for each in pools if each.name != quota.ENDPOINTS]})
+    return json_response(
+        {"value": [_usage(call, each) for each in pools if each.name != quota.ENDPOINTS]}
+    )
 
 
 def sizes(_: Call) -> Response:
     """GET of the VM sizes that clusters can have."""
-    return reply({"value": [_size(each) for each in catalog.sizes().values()]})
+    return json_response({"value": [_size(each) for each in catalog.sizes().values()]})
 
 
 def family(name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from mlctl.emulator.http.messages import LOST, HttpError, Request, Response, reply
+from mlctl.emulator.http.messages import DROPPED, HttpError, Request, Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control, faults
@@ -21,7 +21,7 @@ from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
 
-def meet(store: Store, request: Request) -> Sequence[HttpFault]:
+def match_request(store: Store, request: Request) -> Sequence[HttpFault]:
     """Count a request for every fault that it matches; those that strike it."""
     with store.look() as db:
         if not faults.any_active(db):
@@ -30,7 +30,7 @@ def meet(store: Store, request: Request) -> Sequence[HttpFault]:
         return faults.match_request(db, request.method, request.path)
 
 
-def refuse(struck: Sequence[HttpFault], now: float) -> None:
+def raise_refusal(struck: Sequence[HttpFault], now: float) -> None:
     """What keeps a request from being carried out.
 
     Raises:
@@ -42,15 +42,15 @@ def refuse(struck: Sequence[HttpFault], now: float) -> None:
                 each.reason, each.message, status=each.status, headers=_retry(each, now)
             )
         if each.trouble is HttpFaultKind.HANG_UP:
-            raise HttpError("ConnectionLost", each.message, status=503, cut=LOST)
+            raise HttpError("ConnectionLost", each.message, status=503, cut=DROPPED)
 
 
-def style(struck: Sequence[HttpFault], usual: OperationStyle) -> OperationStyle:
+def operation_style(struck: Sequence[HttpFault], usual: OperationStyle) -> OperationStyle:
     """The style of long-running operations that this request gets."""
     return next((each.style for each in struck if each.trouble is HttpFaultKind.STYLE), usual)
 
 
-def spoil(response: Response, struck: Sequence[HttpFault]) -> Response:
+def apply_to(response: Response, struck: Sequence[HttpFault]) -> Response:
     """What becomes of an answer on its way."""
     for each in struck:
         if each.trouble is HttpFaultKind.SLOW:
@@ -62,7 +62,7 @@ def spoil(response: Response, struck: Sequence[HttpFault]) -> Response:
 
 def show(call: Call) -> Response:
     """GET /mlctl/faults: the cloud's and the wire's, and how many calls each has seen."""
-    return reply({"value": [each.plain() for each in control.status(_place(call)).faults]})
+    return json_response({"value": [each.plain() for each in control.status(_place(call)).faults]})
 
 
 def add(call: Call) -> Response:
@@ -75,12 +75,12 @@ def add(call: Call) -> Response:
         fault = faults.from_json(call.data)
     except ValueError as error:
         raise Permanent("InvalidFault", f"This is no fault: {error}.") from None
-    return reply({"number": control.add_fault(_place(call), fault)}, 201)
+    return json_response({"number": control.add_fault(_place(call), fault)}, 201)
 
 
 def clear(call: Call) -> Response:
     """DELETE /mlctl/faults: all of them."""
-    return reply({"removed": control.clear_faults(_place(call))})
+    return json_response({"removed": control.clear_faults(_place(call))})
 
 
 def _place(call: Call) -> WorkspaceHandle:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 
 from mlctl.emulator.http import bodies
-from mlctl.emulator.http.messages import Response, reply
-from mlctl.emulator.http.messages import missing as nothing
+from mlctl.emulator.http.messages import Response, json_response
+from mlctl.emulator.http.messages import not_found as nothing
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
@@ -49,8 +49,8 @@ def invoke(call: Call) -> Response:
         raise NotFound("DeploymentNotFound", text, target=wanted)
     asked = bodies.read(call.request.body).get("properties") or {}
     said = {**asked, "name": asked.get("jobName") or asked.get("name")}
-    made = batch_jobs.invoke(call.place, Invocation(endpoint.address.name, wanted, said))
-    return reply(_body(call, made), 201)
+    made = batch_jobs.invoke(call.handle, Invocation(endpoint.address.name, wanted, said))
+    return json_response(_body(call, made), 201)
 
 
 def create(call: Call) -> Response:
@@ -63,58 +63,58 @@ def create(call: Call) -> Response:
     name = call.names["name"]
     there = _known(call, name)
     if there is not None:
-        return reply(_body(call, there))
+        return json_response(_body(call, there))
     properties = call.data.get("properties") or {}
     if properties.get("jobType") != "Command":
         text = f"The emulator runs command jobs, not `{properties.get('jobType')}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
-    return reply(
-        _body(call, training_jobs.create(call.place, TrainingRequest(name, properties))), 201
+    return json_response(
+        _body(call, training_jobs.create(call.handle, TrainingRequest(name, properties))), 201
     )
 
 
 def show_all(call: Call) -> Response:
     """GET of the jobs of an endpoint, of a deployment, or of the workspace, oldest first."""
-    page = listing.cut(call, sorted(_jobs(call), key=_key), _key)
-    return listing.answer(call, page, (_body(call, each) for each in page.items))
+    page = listing.paginate(call, sorted(_jobs(call), key=_key), _key)
+    return listing.page_response(call, page, (_body(call, each) for each in page.items))
 
 
 def show(call: Call) -> Response:
     """GET of one job; in virtual time, who looks waits for it."""
-    return reply(_body(call, look(call)))
+    return json_response(_body(call, wait_for(call)))
 
 
 def cancel(call: Call) -> Response:
     """POST of the wish to cancel a job; one that has ended stays what it is."""
-    known = found(call)
+    known = job_of(call)
     if known.view.ended is None:
-        records.cancel(call.place, known.row.name)
+        records.cancel(call.handle, known.row.name)
     return Response(200)
 
 
-def look(call: Call) -> JobRecord:
+def wait_for(call: Call) -> JobRecord:
     """The job that the path names; in virtual time some of it passes, until the job has ended.
 
     Raises:
         ServiceError: 404, there is none.
     """
-    known = found(call)
+    known = job_of(call)
     if call.settings.pace is not VIRTUAL or known.view.ended is not None:
         return known
-    deque(job_events.follow(call.place, known.row.name, _POLL, detail=False), maxlen=0)
-    return found(call)
+    deque(job_events.follow(call.handle, known.row.name, _POLL, detail=False), maxlen=0)
+    return job_of(call)
 
 
-def found(call: Call) -> JobRecord:
+def job_of(call: Call) -> JobRecord:
     """The job that the path names.
 
     Raises:
         ServiceError: 404, there is none.
     """
-    return named(call, call.names["name"])
+    return get_job(call, call.names["name"])
 
 
-def named(call: Call, name: str) -> JobRecord:
+def get_job(call: Call, name: str) -> JobRecord:
     """A job.
 
     Raises:
@@ -129,7 +129,7 @@ def named(call: Call, name: str) -> JobRecord:
 
 def _known(call: Call, name: str) -> JobRecord | None:
     try:
-        return records.get_job(call.place, name)
+        return records.get_job(call.handle, name)
     except NotFound:
         return None
 
@@ -140,7 +140,7 @@ def _jobs(call: Call) -> list[JobRecord]:
     there += [Address("batch-deployment", deployment, endpoint)] if deployment else []
     if any(call.peek(each) is None for each in there):
         return []
-    return records.list_jobs(call.place, endpoint, deployment)
+    return records.list_jobs(call.handle, endpoint, deployment)
 
 
 def _key(job: JobRecord) -> str:

@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 
 from mlctl.emulator.arm import authorization
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import Address
 from mlctl.kinds.codec import iso, seconds
@@ -30,7 +30,7 @@ def show(call: Call) -> Response:
         ServiceError: there is no such cluster (404) or metric.
         ServiceError: 400, the filter is of something else, or a span or interval is none.
     """
-    asked = call.request.asked
+    asked = call.request.query_value
     if not asked("$filter"):
         return authorization.metrics(call)
     named = _CLUSTER.fullmatch(asked("$filter"))
@@ -41,16 +41,16 @@ def show(call: Call) -> Response:
     names = [one for one in asked("metricnames", "Preempted Nodes").split(",") if one]
     interval = _length(asked("interval", "PT1M"), "interval")
     span = _span(asked("timespan"))
-    found = metrics.of_cluster(call.place, cluster, names, interval=interval, span=span)
+    found = metrics.of_cluster(call.handle, cluster, names, interval=interval, span=span)
     wanted = {one.strip().casefold() for one in asked("aggregation", "Total").split(",")}
     kept = [one for one in _AGGREGATIONS if one in wanted]
-    return reply(
+    return json_response(
         {
             "cost": 0,
             "timespan": asked("timespan"),
             "interval": iso(interval),
             "namespace": "Microsoft.MachineLearningServices/workspaces",
-            "resourceregion": call.world.location,
+            "resourceregion": call.state.location,
             "value": [_metric(call, one, kept, cluster) for one in found],
         }
     )

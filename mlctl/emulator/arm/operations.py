@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import views
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
@@ -31,7 +31,7 @@ _SEGMENTS = {"compute": ("computeOperationsStatus", "computeOperationsResults")}
 _MFE_SEGMENTS = ("mfeOperationsStatus", "mfeOperationResults")
 
 
-def written(call: Call, number: int | None, *, created: bool) -> Response:
+def write_response(call: Call, number: int | None, *, created: bool) -> Response:
     """The answer to a PUT or PATCH that began operation `number` (None: all is done)."""
     running = _begun(call, number)
     found = call.peek(call.address)
@@ -39,10 +39,10 @@ def written(call: Call, number: int | None, *, created: bool) -> Response:
         text = f"The resource `{call.address}` is gone."
         raise Permanent("Conflict", text, target=str(call.address), status=409)
     headers = _headers(call, running) if running else {}
-    return reply(views.resource(call, found), 201 if created else 200, headers)
+    return json_response(views.resource_body(call, found), 201 if created else 200, headers)
 
 
-def deleted(call: Call, number: int | None) -> Response:
+def delete_response(call: Call, number: int | None) -> Response:
     """The answer to a DELETE that began operation `number` (None: all is done)."""
     running = _begun(call, number)
     if running is None or running.status != RUNNING:
@@ -56,8 +56,8 @@ def status(call: Call) -> Response:
     """GET of an Azure-AsyncOperation URL: always 200, whether it goes on, went well or failed."""
     call = _there(call)
     running = _polled(call)
-    headers = hint(call, running.number) if running.status == RUNNING else {}
-    return reply(_status(call, running), 200, headers)
+    headers = retry_headers(call, running.number) if running.status == RUNNING else {}
+    return json_response(_status(call, running), 200, headers)
 
 
 def result(call: Call) -> Response:
@@ -66,20 +66,20 @@ def result(call: Call) -> Response:
     running = _polled(call)
     if running.status == RUNNING:
         here = call.url(call.request.path, call.request.query)
-        return Response(_ACCEPTED, {"location": here, **hint(call, running.number)})
+        return Response(_ACCEPTED, {"location": here, **retry_headers(call, running.number)})
     if running.failure and running.status == FAILED:
         raise _failed(running.failure)
     found = None if running.verb is OperationKind.DELETE else call.peek(running.address)
-    return reply(views.resource(call, found)) if found else Response(_NO_CONTENT)
+    return json_response(views.resource_body(call, found)) if found else Response(_NO_CONTENT)
 
 
-def hint(call: Call, number: int) -> dict[str, str]:
+def retry_headers(call: Call, number: int) -> dict[str, str]:
     """When to ask for operation `number` again: without a hint, the SDK would sleep for 30 s."""
     wait = _SOON
     if call.settings.pace is not VIRTUAL:
         with call.store.look() as db:
             running = operations.find(db, number)
-        left = running.due - call.world.now if running else 0.0
+        left = running.due - call.state.now if running else 0.0
         wait = min(max(left / call.settings.pace, _SOON), _LATE)
     return {"x-ms-retry-after-ms": str(round(wait * 1000))}
 
@@ -90,7 +90,7 @@ def _begun(call: Call, number: int | None) -> LongRunningOperation | None:
     if call.style is not OperationStyle.SYNC:
         with call.store.look() as db:
             return operations.find(db, number)
-    ended = service.finish(call.place, number)
+    ended = service.finish(call.handle, number)
     if ended and ended.status == FAILED and ended.failure:
         raise _failed(ended.failure)
     return ended
@@ -99,7 +99,7 @@ def _begun(call: Call, number: int | None) -> LongRunningOperation | None:
 def _headers(call: Call, running: LongRunningOperation) -> dict[str, str]:
     if running.status != RUNNING:
         return {}
-    headers = hint(call, running.number)
+    headers = retry_headers(call, running.number)
     match call.style:
         case OperationStyle.ASYNC:
             headers["azure-asyncoperation"] = _url(call, running, 0)
@@ -111,7 +111,7 @@ def _headers(call: Call, running: LongRunningOperation) -> dict[str, str]:
 
 
 def _url(call: Call, running: LongRunningOperation, which: int) -> str:
-    world = call.world
+    world = call.state
     segment = _SEGMENTS.get(running.address.kind, _MFE_SEGMENTS)[which]
     token = operations.token(world.seed, running.number)
     path = (
@@ -123,7 +123,7 @@ def _url(call: Call, running: LongRunningOperation, which: int) -> str:
 
 def _there(call: Call) -> Call:
     """The call, in the workspace that the URL (one of ours) says."""
-    group, _, workspace = call.request.asked("workspace").partition("/")
+    group, _, workspace = call.request.query_value("workspace").partition("/")
     home = call.settings.home
     named = {"group": group or home.resource_group, "workspace": workspace or home.workspace}
     return replace(call, names={**call.names, **named})
@@ -133,14 +133,14 @@ def _polled(call: Call) -> LongRunningOperation:
     """The operation as it stands, or as it ends where waiting for it lets time pass."""
     token = call.names["token"]
     with call.store.look() as db:
-        number = operations.number_of(call.world.seed, token)
+        number = operations.number_of(call.state.seed, token)
         running = operations.find(db, number) if number is not None else None
     if running is None:
         text = f"The operation '{token}' was not found."
         raise NotFound("OperationNotFound", text, target=token)
     if call.settings.pace is not VIRTUAL:
         return running
-    return service.finish(call.place, running.number) or running
+    return service.finish(call.handle, running.number) or running
 
 
 def _status(call: Call, running: LongRunningOperation) -> Data:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mlctl.emulator.arm import jobs
 from mlctl.emulator.http import bodies
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
 from mlctl.pointer import Data
@@ -26,22 +26,22 @@ def run_data(call: Call) -> Response:
         ServiceError: 404, there is no such run.
     """
     name = str(bodies.read(call.request.body).get("runId") or "")
-    known = jobs.named(call, name)
+    known = jobs.get_job(call, name)
     outputs = {
         each: {"assetId": f"{known.row.name}/{each}", "type": "uri_folder"}
-        for each in _laid_out(call, known)
+        for each in _write_blobs(call, known)
     }
     status = known.view.status.value
-    return reply({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
+    return json_response({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
 
 
 def resolved(call: Call) -> Response:
     """POST of the ids of outputs: where they lie."""
     wanted = bodies.read(call.request.body).get("values") or []
-    return reply({"values": {each: {"uri": _uri(call, str(each))} for each in wanted}})
+    return json_response({"values": {each: {"uri": _uri(call, str(each))} for each in wanted}})
 
 
-def _laid_out(call: Call, known: JobRecord) -> list[str]:
+def _write_blobs(call: Call, known: JobRecord) -> list[str]:
     """Make blobs of all that a job leaves behind; the names of its named outputs."""
     names: dict[str, None] = {}
     for path, text in artifacts.files_of(known):
@@ -54,7 +54,7 @@ def _laid_out(call: Call, known: JobRecord) -> list[str]:
             else (uploads.DEFAULT, _NAMED)
         )
         where = "/".join([folder.format(run=known.row.name), *rest])
-        blobs.lay(call, uploads.container(call, store), where, text.encode())
+        blobs.write_blob(call, uploads.container(call, store), where, text.encode())
     return list(names)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import NAMESPACE_URL, uuid5
 
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
@@ -16,7 +16,7 @@ _GROUP = "registries"
 def discovery(call: Call) -> Response:
     """GET of where a registry is: here."""
     name = call.names["registry"]
-    return reply(
+    return json_response(
         {
             "registryName": name,
             "primaryRegionResourceProviderUri": call.request.base + "/",
@@ -30,12 +30,12 @@ def discovery(call: Call) -> Response:
 
 def version(call: Call) -> Response:
     """GET of one version of an asset."""
-    return reply(_version(call, call.names["version"]))
+    return json_response(_version(call, call.names["version"]))
 
 
 def versions(call: Call) -> Response:
     """GET of the versions of an asset: one."""
-    return reply({"value": [_version(call, "1")]})
+    return json_response({"value": [_version(call, "1")]})
 
 
 def _version(call: Call, number: str) -> Data:

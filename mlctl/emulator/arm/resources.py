@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from mlctl import pointer
 from mlctl.emulator.arm import operations
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing, views
 from mlctl.emulator.requests.call import Call
 from mlctl.pointer import Data, Pointer
@@ -28,12 +28,14 @@ _PATCHABLE: dict[str, tuple[Pointer, ...]] = {
 
 def show(call: Call) -> Response:
     """GET of one resource. Who sees it in motion lets time pass: the next one sees it done."""
-    found = service.read(call.place, [call.address]).get(call.address)
+    found = service.read(call.handle, [call.address]).get(call.address)
     if found is None:
         raise missing(call.address)
     if found.operation is None:
-        return reply(views.resource(call, found))
-    response = reply(views.resource(call, found), headers=operations.hint(call, found.operation))
+        return json_response(views.resource_body(call, found))
+    response = json_response(
+        views.resource_body(call, found), headers=operations.retry_headers(call, found.operation)
+    )
     call.finish(found.operation)
     return response
 
@@ -41,7 +43,9 @@ def show(call: Call) -> Response:
 def show_all(call: Call) -> Response:
     """GET of a collection, paged."""
     page = listing.resources(call, call.names.get("parent"))
-    return listing.answer(call, page, (views.resource(call, each) for each in page.items))
+    return listing.page_response(
+        call, page, (views.resource_body(call, each) for each in page.items)
+    )
 
 
 def write(call: Call) -> Response:
@@ -79,11 +83,11 @@ def delete(call: Call) -> Response:
 
     `Detach` leaves nothing behind here, as `Delete` does.
     """
-    action = call.request.asked("underlyingResourceAction", "Delete")
+    action = call.request.query_value("underlyingResourceAction", "Delete")
     if action.casefold() not in ("delete", "detach"):
         text = f"`{action}` is no underlyingResourceAction: it is Delete or Detach."
         raise Permanent("BadArgument", text, target="underlyingResourceAction")
-    return operations.deleted(call, service.delete(call.place, call.address))
+    return operations.delete_response(call, service.delete(call.handle, call.address))
 
 
 def nodes(call: Call) -> Response:
@@ -97,14 +101,14 @@ def nodes(call: Call) -> Response:
             "nodeState": node.state,
             "runId": node.job,
         }
-        for node in cluster_nodes.list_nodes(call.place, call.address)
+        for node in cluster_nodes.list_nodes(call.handle, call.address)
     ]
-    return reply({"nodes": found})
+    return json_response({"nodes": found})
 
 
 def _put(call: Call, body: dict[str, Data], old: StoredResource | None) -> Response:
-    number = service.put(call.place, call.address, body)
-    return operations.written(call, number, created=old is None)
+    number = service.put(call.handle, call.address, body)
+    return operations.write_response(call, number, created=old is None)
 
 
 def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterable[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.emulator.arm import jobs
-from mlctl.emulator.http.messages import Response, missing, reply
+from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs
 from mlctl.kinds.address import PROVIDER
@@ -29,7 +29,7 @@ def details(call: Call) -> Response:
     Raises:
         ServiceError: 404, there is no such run.
     """
-    known = jobs.look(call)
+    known = jobs.wait_for(call)
     name, view = known.row.name, known.view
     body: dict[str, Data] = {
         "runId": name,
@@ -42,7 +42,7 @@ def details(call: Call) -> Response:
     }
     if view.status is JobStatus.FAILED:
         body["error"] = {"error": {"code": "UserError", "message": view.reason}}
-    return reply(body)
+    return json_response(body)
 
 
 def log(call: Call) -> Response:
@@ -51,11 +51,11 @@ def log(call: Call) -> Response:
     Raises:
         ServiceError: 403, there is no signature; 404, there is no such log.
     """
-    blobs.admit(call)
-    texts = dict(_logs(jobs.found(call)))
+    blobs.authorize(call)
+    texts = dict(_logs(jobs.job_of(call)))
     asked = call.names["log"]
     if asked not in texts:
-        raise missing(f"{PROVIDER}/workspaces/jobs/logs/{asked}", f"job '{call.names['name']}'")
+        raise not_found(f"{PROVIDER}/workspaces/jobs/logs/{asked}", f"job '{call.names['name']}'")
     return Response(200, {"content-type": "text/plain; charset=utf-8"}, texts[asked].encode())
 
 

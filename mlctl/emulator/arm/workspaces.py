@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl import catalog
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
-from mlctl.emulator.requests.call import Call, same
+from mlctl.emulator.requests.call import Call, is_same_workspace
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
@@ -64,14 +64,14 @@ class Workspace:
 
 def show(call: Call) -> Response:
     """GET of a workspace: any name is one, unless the emulator is strict."""
-    return reply(_workspace(call, Workspace(call.scope, call.world.location)))
+    return json_response(_workspace(call, Workspace(call.scope, call.state.location)))
 
 
 def show_all(call: Call) -> Response:
     """GET of the workspaces of a subscription, or of a resource group of it."""
     found = sorted(_known(call), key=_key)
-    page = listing.cut(call, found, _key)
-    return listing.answer(call, page, (_workspace(call, each) for each in page.items))
+    page = listing.paginate(call, found, _key)
+    return listing.page_response(call, page, (_workspace(call, each) for each in page.items))
 
 
 def make(call: Call) -> Response:
@@ -92,25 +92,25 @@ def make(call: Call) -> Response:
             rows.add_workspace(db, asked, location)
         world = rows.workspace_state(db, asked, location)
     body = _workspace(call, Workspace(world.scope, world.location))
-    return reply(body, 201 if made else 200)
+    return json_response(body, 201 if made else 200)
 
 
 def discovery(call: Call) -> Response:
     """GET of a workspace's discoveryUrl: the base URLs of its data plane, all ours."""
     names = ("api", "experimentation", "history", "modelmanagement", "pipelines", "studio")
-    return reply(dict.fromkeys(names, call.request.base))
+    return json_response(dict.fromkeys(names, call.request.base))
 
 
 def tenants(_: Call) -> Response:
     """GET of the tenants: one."""
     tenant = {"id": f"/tenants/{TENANT}", "tenantId": TENANT, "displayName": "mlctl emulator"}
-    return reply({"value": [{**tenant, "tenantCategory": "Home", "countryCode": "US"}]})
+    return json_response({"value": [{**tenant, "tenantCategory": "Home", "countryCode": "US"}]})
 
 
 def subscriptions(call: Call) -> Response:
     """GET of the subscriptions in use."""
     ids = {each.scope.subscription.casefold(): each.scope.subscription for each in _all(call)}
-    return reply({"value": [_subscription(each) for _, each in sorted(ids.items())]})
+    return json_response({"value": [_subscription(each) for _, each in sorted(ids.items())]})
 
 
 def subscription(call: Call) -> Response:
@@ -120,13 +120,13 @@ def subscription(call: Call) -> Response:
     if call.settings.strict and wanted.casefold() not in known:
         text = f"The subscription '{wanted}' could not be found."
         raise NotFound("SubscriptionNotFound", text)
-    return reply(_subscription(known.get(wanted.casefold(), wanted)))
+    return json_response(_subscription(known.get(wanted.casefold(), wanted)))
 
 
 def groups(call: Call) -> Response:
     """GET of the resource groups in use."""
     found = {each.scope.resource_group.casefold(): each for each in reversed([*_known(call)])}
-    return reply({"value": [_group(found[name]) for name in sorted(found)]})
+    return json_response({"value": [_group(found[name]) for name in sorted(found)]})
 
 
 def group(call: Call) -> Response:
@@ -137,12 +137,12 @@ def group(call: Call) -> Response:
         raise NotFound("ResourceGroupNotFound", text)
     names = call.names
     unused = Workspace(Scope(names["subscription"], names["group"], ""), DEFAULT_LOCATION)
-    return reply(_group(found or unused))
+    return json_response(_group(found or unused))
 
 
 def providers(call: Call) -> Response:
     """GET of the resource providers: `az resource` reads api-versions off them."""
-    return reply({"value": [_provider(call, name) for name in _TYPES]})
+    return json_response({"value": [_provider(call, name) for name in _TYPES]})
 
 
 def provider(call: Call) -> Response:
@@ -152,7 +152,7 @@ def provider(call: Call) -> Response:
     if name is None:
         text = f"The resource namespace '{call.names['namespace']}' is invalid."
         raise NotFound("InvalidResourceNamespace", text)
-    return reply(_provider(call, name))
+    return json_response(_provider(call, name))
 
 
 def _all(call: Call) -> Iterator[Workspace]:
@@ -160,7 +160,7 @@ def _all(call: Call) -> Iterator[Workspace]:
     home = call.settings.home
     with call.store.look() as db:
         found = [Workspace(scope, location) for scope, location, _ in rows.workspaces(db)]
-    if not any(same(each.scope, home) for each in found):
+    if not any(is_same_workspace(each.scope, home) for each in found):
         yield Workspace(home, DEFAULT_LOCATION)
     yield from found
 

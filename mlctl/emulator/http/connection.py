@@ -7,11 +7,11 @@ from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from mlctl.emulator.http.messages import HttpError, Response, refusal
+from mlctl.emulator.http.messages import HttpError, Response, error_response
 from mlctl.service_errors import Permanent, ServiceError
 
-BREAK = "mlctl.break"  # in the scope of a request: how to break its connection
-PATIENCE = 30.0  # seconds that the head of a request, or more of its body, may take
+ABORT = "mlctl.break"  # in the scope of a request: how to break its connection
+READ_TIMEOUT = 30.0  # seconds that the head of a request, or more of its body, may take
 
 
 def protocol(*arguments: Any, **named: Any) -> Any:
@@ -21,7 +21,7 @@ def protocol(*arguments: Any, **named: Any) -> Any:
     application, watch = made.app, _Watch(made)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await application({**scope, BREAK: made.transport.abort}, receive, send)
+        await application({**scope, ABORT: made.transport.abort}, receive, send)
 
     made.app = app
     made.connection_made, made.data_received = watch.connection_made, watch.data_received
@@ -29,11 +29,11 @@ def protocol(*arguments: Any, **named: Any) -> Any:
     return made
 
 
-def late() -> Response:
+def timeout_response() -> Response:
     """The answer to who began a request and does not go on; the connection ends with it."""
-    text = f"The request was not complete after {PATIENCE:.0f} seconds."
+    text = f"The request was not complete after {READ_TIMEOUT:.0f} seconds."
     error = HttpError("RequestTimeout", text, status=408, headers={"connection": "close"})
-    return refusal(error, "")
+    return error_response(error, "")
 
 
 class _Watch:
@@ -65,16 +65,16 @@ class _Watch:
         return cycle is None or bool(cycle.response_complete)
 
     def _expect(self) -> None:
-        self._alarm = self._made.loop.call_later(PATIENCE, self._give_up)
+        self._alarm = self._made.loop.call_later(READ_TIMEOUT, self._give_up)
 
     def _give_up(self) -> None:
         self._alarm = None
         if self._waits:
-            _write(self._made.transport, late())
+            _write(self._made.transport, timeout_response())
 
 
 def _end(transport: Any, error: ServiceError) -> None:
-    _write(transport, refusal(error, ""))
+    _write(transport, error_response(error, ""))
 
 
 def _write(transport: Any, response: Response) -> None:

@@ -10,14 +10,14 @@ import ipaddress
 from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
-from mlctl.emulator.http.messages import Request, Response, refusal
+from mlctl.emulator.http.messages import Request, Response, error_response
 from mlctl.emulator.http.secure_files import EVERYWHERE
 from mlctl.service_errors import Permanent
 
 _LOOPBACK = "localhost"
 
 
-def admitting(
+def with_host_check(
     answer: Callable[[Request], Response], bound: str, more: Collection[str]
 ) -> Callable[[Request], Response]:
     """An answering function that refuses (421) requests for hosts that are not its own.
@@ -35,7 +35,7 @@ def admitting(
             f"This emulator is not known as '{host}'. If it should be, start it with"
             " --allow-host and that name."
         )
-        return refusal(Permanent("MisdirectedRequest", text, status=421), "")
+        return error_response(Permanent("MisdirectedRequest", text, status=421), "")
 
     return admitted
 

@@ -11,7 +11,10 @@ from mlctl.pointer import Data
 from mlctl.service_errors import CONFLICT, NotFound, ServiceError, Transient
 
 HERE = "https://127.0.0.1"
-UNCUT, LOST = None, -1  # of `Response.cut`: all of it is sent; nothing is, not even the status
+COMPLETE, DROPPED = (
+    None,
+    -1,
+)  # of `Response.cut`: all of it is sent; nothing is, not even the status
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -41,7 +44,7 @@ class Request:
         base = f"{parts.scheme}://{parts.netloc}" if parts.netloc else HERE
         return cls(method.upper(), parts.path, dict(pairs), folded, body, base)
 
-    def asked(self, name: str, default: str = "") -> str:
+    def query_value(self, name: str, default: str = "") -> str:
         """A query parameter; ARM reads their names without case."""
         wanted = name.casefold()
         return next((held for key, held in self.query.items() if key.casefold() == wanted), default)
@@ -56,16 +59,16 @@ class Response:
     """One HTTP response, and what becomes of it on its way.
 
     `wait` is how many seconds pass before it is sent; `cut` is after how many bytes of the body
-    the connection breaks (`UNCUT`: it does not; `LOST`: before the first byte).
+    the connection breaks (`COMPLETE`: it does not; `DROPPED`: before the first byte).
     """
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     wait: float = 0.0
-    cut: int | None = UNCUT
+    cut: int | None = COMPLETE
 
-    def adding(self, headers: Mapping[str, str]) -> Response:
+    def with_headers(self, headers: Mapping[str, str]) -> Response:
         """The same with more headers; its own stay."""
         return replace(self, headers={**headers, **self.headers})
 
@@ -80,14 +83,16 @@ class HttpError(ServiceError):
         *,
         status: int,
         headers: Mapping[str, str] | None = None,
-        cut: int | None = UNCUT,
+        cut: int | None = COMPLETE,
     ) -> None:
         super().__init__(code, message, status=status)
         self.headers = headers or {}
         self.cut = cut
 
 
-def reply(data: Data, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_response(
+    data: Data, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """A JSON response."""
     return raw(_encode(data), status, headers)
 
@@ -98,7 +103,7 @@ def raw(text: str, status: int = 200, headers: Mapping[str, str] | None = None) 
     return Response(status, {**kind, **(headers or {})}, text.encode())
 
 
-def refusal(error: ServiceError, request_id: str) -> Response:
+def error_response(error: ServiceError, request_id: str) -> Response:
     """ARM's error body: `{"error": {code, message, target, details, additionalInfo}}`.
 
     When to ask again is told of a conflict by `x-ms-retry-after-ms` alone: with a Retry-After the
@@ -116,7 +121,9 @@ def refusal(error: ServiceError, request_id: str) -> Response:
         "additionalInfo": info,
     }
     headers, cut = _on_the_wire(error)
-    response = reply({"error": body}, error.status, {"x-ms-failure-cause": "gateway", **headers})
+    response = json_response(
+        {"error": body}, error.status, {"x-ms-failure-cause": "gateway", **headers}
+    )
     return replace(response, cut=cut)
 
 
@@ -126,16 +133,16 @@ def _on_the_wire(error: ServiceError) -> tuple[Mapping[str, str], int | None]:
         case HttpError():
             return error.headers, error.cut
         case Transient(ambiguous=True):
-            return {}, LOST
+            return {}, DROPPED
         case Transient(status=status, retry_after=float() | int() as wait):
             if status == CONFLICT:
-                return {"x-ms-retry-after-ms": str(round(wait * 1000))}, UNCUT
-            return {"retry-after": f"{wait:g}"}, UNCUT
+                return {"x-ms-retry-after-ms": str(round(wait * 1000))}, COMPLETE
+            return {"retry-after": f"{wait:g}"}, COMPLETE
         case _:
-            return {}, UNCUT
+            return {}, COMPLETE
 
 
-def missing(what: str, scope: str) -> NotFound:
+def not_found(what: str, scope: str) -> NotFound:
     """404 in ARM's words: `what` is a type and a name, `scope` where it was looked for."""
     text = f"The Resource '{what}' under {scope} was not found."
     return NotFound("ResourceNotFound", text)

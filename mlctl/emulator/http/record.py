@@ -48,11 +48,11 @@ def _line(request: Request, response: Response, seconds: float) -> Data:
     return {
         "method": request.method,
         "path": request.path,
-        "query": _shown(dict(request.query)),
-        "headers": _shown(dict(request.headers)),
+        "query": _redacted(dict(request.query)),
+        "headers": _redacted(dict(request.headers)),
         "body": _body(request.body),
         "status": response.status,
-        "response_headers": _shown(dict(response.headers)),
+        "response_headers": _redacted(dict(response.headers)),
         "response": _body(response.body),
         "cut": response.cut,
         "milliseconds": round(seconds * 1000, 3),
@@ -64,26 +64,27 @@ def _body(content: bytes) -> Data:
     if not content or len(content) > _LONGEST:
         return {"bytes": len(content)} if content else None
     try:
-        return _shown(json.loads(content))
+        return _redacted(json.loads(content))
     except (ValueError, RecursionError):
         return {"bytes": len(content)}
 
 
-def _shown(data: Data) -> Data:
+def _redacted(data: Data) -> Data:
     """The same without what nobody else should read."""
     match data:
         case dict():
             return {
-                key: _HIDDEN if _hides(key, held) else _shown(held) for key, held in data.items()
+                key: _HIDDEN if _is_secret(key, held) else _redacted(held)
+                for key, held in data.items()
             }
         case list():
-            return [_shown(each) for each in data]
+            return [_redacted(each) for each in data]
         case str():
             return re.sub(r"([?&]sig=)[^&]*", rf"\1{_HIDDEN}", data)
         case _:
             return data
 
 
-def _hides(key: str, value: Data) -> bool:
+def _is_secret(key: str, value: Data) -> bool:
     secret = _SECRET.search(key) and key.casefold() not in _OPEN
     return bool(secret) and isinstance(value, str) and value != ""

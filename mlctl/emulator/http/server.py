@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl
 import uvicorn
 
 from mlctl.emulator.http import connection
-from mlctl.emulator.http.messages import UNCUT, HttpError, Request, Response, refusal
+from mlctl.emulator.http.messages import COMPLETE, HttpError, Request, Response, error_response
 
-Answer: TypeAlias = Callable[[Request], Response]
+RequestHandler: TypeAlias = Callable[[Request], Response]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
@@ -49,7 +49,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    answer: Answer,
+    answer: RequestHandler,
     listener: socket.socket,
     tls: tuple[Path, Path] | None,
     ready: Callable[[], None],
@@ -98,10 +98,10 @@ class Application:
     has one lock, so that threads would only wait for each other.
     """
 
-    def __init__(self, answer: Answer, patience: float = connection.PATIENCE) -> None:
-        """`patience` is how many seconds a client may be silent in the middle of a request."""
+    def __init__(self, answer: RequestHandler, timeout: float = connection.READ_TIMEOUT) -> None:
+        """`timeout` is how many seconds a client may be silent in the middle of a request."""
         self._answer = answer
-        self._patience = patience
+        self._timeout = timeout
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """One request."""
@@ -113,20 +113,20 @@ class Application:
         if response.wait:
             await asyncio.sleep(response.wait)
         if request.method == "HEAD":
-            response = replace(response, headers=_lengthened(response), body=b"")
+            response = replace(response, headers=_with_length(response), body=b"")
         await _send(response, scope, send)
 
     async def _answered(self, request: Request, receive: Receive, largest: int) -> Response:
-        if _asks_in_vain(request, largest):
+        if _is_refused_upload(request, largest):
             return _too_large(largest, {"connection": "close"})
         try:
-            body = await _body(receive, largest, self._patience)
+            body = await _body(receive, largest, self._timeout)
         except TimeoutError:
-            return connection.late()
+            return connection.timeout_response()
         return _too_large(largest) if body is None else self._answer(replace(request, body=body))
 
 
-def _asks_in_vain(request: Request, largest: int) -> bool:
+def _is_refused_upload(request: Request, largest: int) -> bool:
     """Whether the client waits to be told if it may send a body, and may not."""
     length = request.header("content-length")
     waits = request.header("expect").casefold() == "100-continue"
@@ -135,7 +135,7 @@ def _asks_in_vain(request: Request, largest: int) -> bool:
 
 def _too_large(largest: int, headers: Mapping[str, str] | None = None) -> Response:
     text = f"The request is larger than {largest // 2**20} MB."
-    return refusal(HttpError("RequestEntityTooLarge", text, status=413, headers=headers), "")
+    return error_response(HttpError("RequestEntityTooLarge", text, status=413, headers=headers), "")
 
 
 def _request(scope: Message) -> Request:
@@ -146,17 +146,17 @@ def _request(scope: Message) -> Request:
     return Request(scope["method"], path, dict(reversed(pairs)), headers, b"", base)
 
 
-async def _body(receive: Receive, largest: int, patience: float) -> bytes | None:
+async def _body(receive: Receive, largest: int, timeout: float) -> bytes | None:
     """The body; None when it is too large, read to its end all the same: who is still writing would
     not read our answer.
 
     Raises:
-        TimeoutError: the client is silent for longer than `patience`.
+        TimeoutError: the client is silent for longer than `timeout`.
     """
     parts: list[bytes] = []
     size = 0
     while True:
-        message = await asyncio.wait_for(receive(), patience)
+        message = await asyncio.wait_for(receive(), timeout)
         if message["type"] == "http.disconnect":
             return b"" if size <= largest else None
         size += len(message.get("body", b""))
@@ -169,20 +169,20 @@ async def _body(receive: Receive, largest: int, patience: float) -> bytes | None
 
 
 async def _send(response: Response, scope: Message, send: Send) -> None:
-    if response.cut is not UNCUT and response.cut < 0:
-        scope[connection.BREAK]()
+    if response.cut is not COMPLETE and response.cut < 0:
+        scope[connection.ABORT]()
         return
-    headers = _lengthened(response)
+    headers = _with_length(response)
     start = [(name.encode("latin-1"), held.encode("latin-1")) for name, held in headers.items()]
     await send({"type": "http.response.start", "status": response.status, "headers": start})
-    if response.cut is UNCUT:
+    if response.cut is COMPLETE:
         await send({"type": "http.response.body", "body": response.body})
     else:  # uvicorn closes the connection of an application that ends in the middle
         part = response.body[: response.cut]
         await send({"type": "http.response.body", "body": part, "more_body": True})
 
 
-def _lengthened(response: Response) -> Mapping[str, str]:
+def _with_length(response: Response) -> Mapping[str, str]:
     if response.status in (204, 304):
         return response.headers
     return {"content-length": str(len(response.body)), **response.headers}

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.emulator.arm.workspaces import TENANT
-from mlctl.emulator.http.messages import HttpError, Request, Response, reply
+from mlctl.emulator.http.messages import HttpError, Request, Response, json_response
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.requests.settings import Settings
+from mlctl.emulator.requests.settings import EmulatorSettings
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
@@ -22,7 +22,7 @@ _USER = str(uuid5(NAMESPACE_URL, "mlctl/user"))
 _FIRST_OBJECT = "2022-09-01"  # older versions of the metadata are an array of clouds
 
 
-def check(request: Request, settings: Settings) -> None:
+def authenticate(request: Request, settings: EmulatorSettings) -> None:
     """Let in who bears the token, or one that it signed; without a token set, everybody.
 
     Raises:
@@ -72,8 +72,8 @@ def clouds(call: Call) -> Response:
             "azureDataLakeAnalyticsCatalogAndJob": "azuredatalakeanalytics.net",
         },
     }
-    single = call.request.asked("api-version") >= _FIRST_OBJECT
-    return reply(cloud if single else [cloud])
+    single = call.request.query_value("api-version") >= _FIRST_OBJECT
+    return json_response(cloud if single else [cloud])
 
 
 def app_service(call: Call) -> Response:
@@ -88,7 +88,7 @@ def app_service(call: Call) -> Response:
         raise Permanent(
             "Unauthorized", "The header X-IDENTITY-HEADER is missing or wrong.", status=401
         )
-    return reply(_granted(call, call.request.asked("resource")))
+    return json_response(_granted(call, call.request.query_value("resource")))
 
 
 def imds(call: Call) -> Response:
@@ -99,8 +99,8 @@ def imds(call: Call) -> Response:
     """
     if call.request.header("metadata").casefold() != "true":
         raise Permanent("invalid_request", "Required metadata header not specified")
-    check(call.request, call.settings)
-    return reply(_granted(call, call.request.asked("resource")))
+    authenticate(call.request, call.settings)
+    return json_response(_granted(call, call.request.query_value("resource")))
 
 
 def entra(call: Call) -> Response:
@@ -117,13 +117,13 @@ def entra(call: Call) -> Response:
         )
     resource = form.get("resource") or form.get("scope", "").removesuffix("/.default")
     granted = _granted(call, resource)
-    return reply({**granted, "expires_in": _LIFE, "ext_expires_in": _LIFE})
+    return json_response({**granted, "expires_in": _LIFE, "ext_expires_in": _LIFE})
 
 
 def openid(call: Call) -> Response:
     """GET of the OpenID configuration of a tenant."""
     here = f"{call.request.base}/{call.names['tenant']}"
-    return reply(
+    return json_response(
         {
             "issuer": f"{call.request.base}/{TENANT}/v2.0",
             "token_endpoint": f"{here}/oauth2/v2.0/token",
@@ -140,7 +140,7 @@ def instances(call: Call) -> Response:
     host = call.request.base.partition("://")[2]
     aliases = {"preferred_network": host, "preferred_cache": host, "aliases": [host]}
     openid_url = f"{call.request.base}/{TENANT}/v2.0/.well-known/openid-configuration"
-    return reply(
+    return json_response(
         {"tenant_discovery_endpoint": openid_url, "api-version": "1.1", "metadata": [aliases]}
     )
 
@@ -179,7 +179,7 @@ def _token(call: Call, resource: str, expires: int) -> str:
     return f"{signed}.{_signature(signed, call.settings)}"
 
 
-def _valid(given: str, settings: Settings) -> bool:
+def _valid(given: str, settings: EmulatorSettings) -> bool:
     if _equal(given, settings.token or ""):
         return True
     signed, _, signature = given.rpartition(".")
@@ -194,7 +194,7 @@ def _equal(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode())
 
 
-def _signature(signed: str, settings: Settings) -> str:
+def _signature(signed: str, settings: EmulatorSettings) -> str:
     key = (settings.token or CLOUD).encode()
     return _part(hmac.new(key, signed.encode(), hashlib.sha256).digest())
 

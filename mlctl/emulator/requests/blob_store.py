@@ -22,7 +22,7 @@ _CLEARED = """CREATE TRIGGER IF NOT EXISTS shelf_cleared AFTER UPDATE OF seed ON
   BEGIN DELETE FROM shelf; END"""
 
 
-class Sort(Enum):
+class ItemKind(Enum):
     """What lies on the shelf."""
 
     DATASTORE = "datastore"
@@ -32,14 +32,14 @@ class Sort(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class StoredItem:
     """One thing on the shelf: its name as first spelt, its note (JSON data)."""
 
     name: str
     note: Data
 
 
-class Shelf:
+class BlobStore:
     """Things by sort and name, in the state file; names compare without case, but for blobs."""
 
     def __init__(self, store: Store) -> None:
@@ -53,16 +53,16 @@ class Shelf:
             db.execute(_TABLE)
             db.execute(_CLEARED)
 
-    def find(self, sort: Sort, name: str) -> Item | None:
+    def find(self, sort: ItemKind, name: str) -> StoredItem | None:
         """The thing of that name."""
         with self._store.look() as db:
             row = db.execute(
                 "SELECT name, note FROM shelf WHERE sort = ? AND key = ?",
                 (sort.value, _key(sort, name)),
             ).fetchone()
-        return Item(row[0], json.loads(row[1])) if row else None
+        return StoredItem(row[0], json.loads(row[1])) if row else None
 
-    def content(self, sort: Sort, name: str) -> bytes:
+    def content(self, sort: ItemKind, name: str) -> bytes:
         """The bytes of the thing of that name; none where there is none."""
         with self._store.look() as db:
             row = db.execute(
@@ -71,7 +71,7 @@ class Shelf:
             ).fetchone()
         return bytes(row[0]) if row else b""
 
-    def list(self, sort: Sort, prefix: str = "") -> Iterator[Item]:
+    def list(self, sort: ItemKind, prefix: str = "") -> Iterator[StoredItem]:
         """The things whose names begin with `prefix`, by name."""
         start = _key(sort, prefix)
         with self._store.look() as db:
@@ -80,9 +80,9 @@ class Shelf:
                 (sort.value, start, start + "\U0010ffff"),
             ).fetchall()
         for name, note in rows:
-            yield Item(name, json.loads(note))
+            yield StoredItem(name, json.loads(note))
 
-    def put(self, sort: Sort, name: str, note: Data, content: bytes = b"") -> None:
+    def put(self, sort: ItemKind, name: str, note: Data, content: bytes = b"") -> None:
         """Lay a thing down, over what had its name."""
         with self._store.change() as db:
             db.execute(
@@ -91,7 +91,7 @@ class Shelf:
                 (sort.value, _key(sort, name), name, json.dumps(note), content),
             )
 
-    def note(self, sort: Sort, name: str, note: Data) -> None:
+    def set_note(self, sort: ItemKind, name: str, note: Data) -> None:
         """Change the note of a thing and leave its bytes."""
         with self._store.change() as db:
             db.execute(
@@ -99,7 +99,7 @@ class Shelf:
                 (json.dumps(note), sort.value, _key(sort, name)),
             )
 
-    def drop(self, sort: Sort, name: str) -> bool:
+    def delete(self, sort: ItemKind, name: str) -> bool:
         """Take a thing away; whether there was one."""
         with self._store.change() as db:
             gone = db.execute(
@@ -108,5 +108,5 @@ class Shelf:
             return gone.rowcount > 0
 
 
-def _key(sort: Sort, name: str) -> str:
-    return name if sort in (Sort.BLOB, Sort.BLOCK) else name.casefold()
+def _key(sort: ItemKind, name: str) -> str:
+    return name if sort in (ItemKind.BLOB, ItemKind.BLOCK) else name.casefold()

@@ -9,9 +9,9 @@ from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.emulator.http import bodies
-from mlctl.emulator.http.messages import Request, missing
-from mlctl.emulator.requests.blob_store import Shelf
-from mlctl.emulator.requests.settings import VIRTUAL, Settings
+from mlctl.emulator.http.messages import Request, not_found
+from mlctl.emulator.requests.blob_store import BlobStore
+from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import service
@@ -31,12 +31,12 @@ class Call:
     kind: str
     names: Mapping[str, str]
     store: Store
-    shelf: Shelf
-    settings: Settings
+    blob_store: BlobStore
+    settings: EmulatorSettings
     style: OperationStyle
 
     @property
-    def world(self) -> WorkspaceState:
+    def state(self) -> WorkspaceState:
         """The cloud as seen from the workspace that the path names.
 
         Raises:
@@ -45,11 +45,11 @@ class Call:
         names = self.names
         asked = Scope(names["subscription"], names["group"], names["workspace"])
         home = self.settings.home
-        at_home = same(asked, home)
+        at_home = is_same_workspace(asked, home)
         with self.store.look() as db:
             world = rows.workspace_state(db, home if at_home else asked, DEFAULT_LOCATION)
         if self.settings.strict and world.workspace == NO_WORKSPACE and not at_home:
-            raise missing(
+            raise not_found(
                 f"{PROVIDER}/workspaces/{asked.workspace}",
                 f"resource group '{asked.resource_group}'",
             )
@@ -58,12 +58,12 @@ class Call:
     @property
     def scope(self) -> Scope:
         """The workspace, as it was first spelt."""
-        return self.world.scope
+        return self.state.scope
 
     @property
-    def place(self) -> WorkspaceHandle:
+    def handle(self) -> WorkspaceHandle:
         """Where the cloud's verbs work."""
-        return WorkspaceHandle(self.store, self.world.scope, self.world.location)
+        return WorkspaceHandle(self.store, self.state.scope, self.state.location)
 
     @property
     def address(self) -> Address:
@@ -83,25 +83,25 @@ class Call:
     def peek(self, address: Address) -> StoredResource | None:
         """A resource as it stands; unlike the verbs of the cloud, this meets no fault."""
         with self.store.look() as db:
-            return rows.find(db, self.world.workspace, address)
+            return rows.find(db, self.state.workspace, address)
 
     def guid(self, purpose: str) -> str:
         """An id that stays the same for this workspace of this cloud."""
         scope = str(self.scope).casefold()
-        return str(uuid5(NAMESPACE_URL, f"{self.world.seed}/{scope}/{purpose}"))
+        return str(uuid5(NAMESPACE_URL, f"{self.state.seed}/{scope}/{purpose}"))
 
     def url(self, path: str, query: Mapping[str, str] | None = None) -> str:
         """The absolute URL of a path of ours."""
-        pairs = {"api-version": self.request.asked("api-version"), **(query or {})}
+        pairs = {"api-version": self.request.query_value("api-version"), **(query or {})}
         asked = urlencode({key: held for key, held in pairs.items() if held}, quote_via=quote)
         return f"{self.request.base}{quote(path)}{'?' if asked else ''}{asked}"
 
     def finish(self, number: int | None) -> None:
         """In virtual time, let it pass until an operation has ended; else it passes by itself."""
         if number is not None and self.settings.pace is VIRTUAL:
-            service.finish(self.place, number)
+            service.finish(self.handle, number)
 
 
-def same(one: Scope, other: Scope) -> bool:
+def is_same_workspace(one: Scope, other: Scope) -> bool:
     """Whether two names mean one workspace."""
     return str(one).casefold() == str(other).casefold()

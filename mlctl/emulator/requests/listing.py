@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from mlctl.emulator.http.messages import Response, reply
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
@@ -34,7 +34,7 @@ class Page(Generic[Item]):
     after: Sequence[Data] | None
 
 
-def answer(call: Call, page: Page[Any], bodies: Iterable[Data]) -> Response:
+def page_response(call: Call, page: Page[Any], bodies: Iterable[Data]) -> Response:
     """`{"value": [...]}`, with an absolute `nextLink` where there is more."""
     body: dict[str, Data] = {"value": list(bodies)}
     if page.after is not None:
@@ -45,10 +45,10 @@ def answer(call: Call, page: Page[Any], bodies: Iterable[Data]) -> Response:
             kept = {k: v for k, v in kept.items() if k.casefold() != "$top"}
             kept["$top"] = str(top - len(page.items))
         body["nextLink"] = call.url(call.request.path, {**kept, "$skipToken": token})
-    return reply(body)
+    return json_response(body)
 
 
-def cut(call: Call, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
+def paginate(call: Call, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
     """The page that the request asks for, of items in the order of their keys."""
     after = _after(call, str)
     rest = [each for each in items if after is None or [key(each)] > after]
@@ -62,7 +62,7 @@ def resources(call: Call, parent: str | None) -> Page[StoredResource]:
         ServiceError: there is no such parent (404), or a fault was set for the call.
     """
     name, number = _after(call, str, int) or ["", 0]
-    found = service.list_page(call.place, call.kind, parent, (name, number), _limit(call) + 1)
+    found = service.list_page(call.handle, call.kind, parent, (name, number), _limit(call) + 1)
     return _page(call, found, lambda each: [each.address.name.lower(), each.id])
 
 
@@ -74,14 +74,16 @@ def names(call: Call) -> Page[str]:
         found = db.execute(
             "SELECT DISTINCT lower(name) FROM resources WHERE workspace = ? AND kind = ?"
             " AND holder = ? AND lower(name) > ? ORDER BY lower(name) LIMIT ?",
-            (call.world.workspace, call.kind, within, after, _limit(call) + 1),
+            (call.state.workspace, call.kind, within, after, _limit(call) + 1),
         ).fetchall()
     return _page(call, [name for (name,) in found], lambda each: [each])
 
 
 def versions(call: Call, name: str) -> Page[StoredResource]:
     """The versions of an asset: oldest first, or as `$orderBy=createdtime desc` says."""
-    newest_first = call.request.asked("$orderBy").casefold().replace("%20", " ").endswith(" desc")
+    newest_first = (
+        call.request.query_value("$orderBy").casefold().replace("%20", " ").endswith(" desc")
+    )
     sign, order = ("<", "DESC") if newest_first else (">", "ASC")
     first = rows.key(Address(call.kind, name))
     (after,) = _after(call, int) or [2**62 if newest_first else 0]
@@ -97,7 +99,7 @@ def versions(call: Call, name: str) -> Page[StoredResource]:
 def _archived(call: Call) -> str:
     """SQL for `listViewType`: the active ones unless it says otherwise."""
     held = " AND json_extract(body, '$.properties.isArchived') IS "
-    match call.request.asked("listViewType", "All").casefold():
+    match call.request.query_value("listViewType", "All").casefold():
         case "activeonly":
             return held + "NOT 1"
         case "archivedonly":
@@ -108,7 +110,7 @@ def _archived(call: Call) -> str:
 
 def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[StoredResource]:
     with call.store.look() as db:
-        workspace = call.world.workspace
+        workspace = call.state.workspace
         read = db.execute(_COLUMNS + where, (workspace, *arguments)).fetchall()
         found = [
             StoredResource(
@@ -116,7 +118,7 @@ def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[StoredRes
             )
             for number, kind, name, parent, version, state, operation, text in read
         ]
-        service.show_nodes(call.place, db, workspace, found)
+        service.show_nodes(call.handle, db, workspace, found)
     return found
 
 
@@ -140,7 +142,7 @@ def _top(call: Call) -> int | None:
 
 
 def _number(call: Call, name: str) -> int | None:
-    text = call.request.asked(name)
+    text = call.request.query_value(name)
     if not text:
         return None
     if not (text.isascii() and text.isdecimal() and 0 < int(text[:10]) < 2**31):
@@ -151,7 +153,7 @@ def _number(call: Call, name: str) -> int | None:
 
 def _after(call: Call, *shape: type) -> list[Data] | None:
     """The key that the page begins after, as `answer` wrote it."""
-    token = call.request.asked("$skipToken")
+    token = call.request.query_value("$skipToken")
     if not token:
         return None
     try:

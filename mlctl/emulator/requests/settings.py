@@ -28,7 +28,7 @@ def _numbered() -> Callable[[], str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EmulatorSettings:
     """How the emulator answers.
 
     `home` is the workspace that exists from the start; the others are made on first use, unless

@@ -7,7 +7,7 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.context import StoredResource
 
 
-def resource(call: Call, found: StoredResource) -> dict[str, Data]:
+def resource_body(call: Call, found: StoredResource) -> dict[str, Data]:
     """The body of a resource, with what the SDK relies on, and an endpoint's URLs being ours."""
     properties = found.body["properties"]
     properties["provisioningState"] = found.state

@@ -19,9 +19,9 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from mlctl.emulator.http.messages import Response
-from mlctl.emulator.requests.blob_store import Item, Sort
+from mlctl.emulator.requests.blob_store import ItemKind, StoredItem
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.requests.settings import Settings
+from mlctl.emulator.requests.settings import EmulatorSettings
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 
@@ -31,33 +31,33 @@ _DOMAIN = re.compile(r"\.(blob|file|dfs)\.[^/]*$")
 _PAGE = 5000
 
 
-def sas(settings: Settings) -> str:
+def sas(settings: EmulatorSettings) -> str:
     """A shared access signature for all that we store."""
     signed = {"sv": "2022-11-02", "sr": "c", "sp": "racwdl", "se": "2099-12-31T00:00:00Z"}
     return urlencode({**signed, "sig": _signature(settings)})
 
 
-def key(settings: Settings) -> str:
+def account_key(settings: EmulatorSettings) -> str:
     """An account key."""
     return _signature(settings)
 
 
-def lay(call: Call, container: str, name: str, content: bytes) -> None:
+def write_blob(call: Call, container: str, name: str, content: bytes) -> None:
     """Put a blob into a container, which is named with its account before it."""
     note = _note(call, content, "application/octet-stream", {})
-    call.shelf.put(Sort.BLOB, f"{container}/{name}", note, content)
+    call.blob_store.put(ItemKind.BLOB, f"{container}/{name}", note, content)
 
 
-def answer(call: Call) -> Response:
+def handle(call: Call) -> Response:
     """Any request for a container or a blob; errors are in XML, as Azure Storage's are."""
     try:
-        admit(call)
-        return _answered(call)
+        authorize(call)
+        return _dispatch(call)
     except ServiceError as error:
-        return _refused(error)
+        return _xml_error(error)
 
 
-def admit(call: Call) -> None:
+def authorize(call: Call) -> None:
     """Who has a signature or the token may come in; without a token set, everybody.
 
     Raises:
@@ -66,7 +66,7 @@ def admit(call: Call) -> None:
     token = call.settings.token
     if token is None:
         return
-    given = call.request.asked("sig")
+    given = call.request.query_value("sig")
     bearer = call.request.header("authorization").partition(" ")[2]
     for one, other in ((given, _signature(call.settings)), (bearer, token)):
         if hmac.compare_digest(one.encode(), other.encode()):
@@ -76,7 +76,7 @@ def admit(call: Call) -> None:
     )
 
 
-def _refused(error: ServiceError) -> Response:
+def _xml_error(error: ServiceError) -> Response:
     body = (
         '<?xml version="1.0" encoding="utf-8"?>'
         f"<Error><Code>{error.code}</Code><Message>{escape(error.message)}</Message></Error>"
@@ -85,9 +85,9 @@ def _refused(error: ServiceError) -> Response:
     return Response(error.status, headers, body.encode())
 
 
-def _answered(call: Call) -> Response:
+def _dispatch(call: Call) -> Response:
     name, method = call.names.get("blob"), call.request.method
-    work = call.request.asked("comp").casefold()
+    work = call.request.query_value("comp").casefold()
     if not name:
         return _list(call) if (method, work) == ("GET", "list") else _container_done(call)
     match method, work:
@@ -112,12 +112,12 @@ def _container_done(call: Call) -> Response:
 
 def _put(call: Call, content: bytes) -> Response:
     path = _path(call)
-    if call.request.header("if-none-match") == "*" and call.shelf.find(Sort.BLOB, path):
+    if call.request.header("if-none-match") == "*" and call.blob_store.find(ItemKind.BLOB, path):
         raise Permanent("BlobAlreadyExists", "The specified blob already exists.", status=409)
     sort = call.request.header("x-ms-blob-content-type")
     sort = sort or call.request.header("content-type", "application/octet-stream")
     note = _note(call, content, sort, _meta(call.request.headers))
-    call.shelf.put(Sort.BLOB, path, note, content)
+    call.blob_store.put(ItemKind.BLOB, path, note, content)
     return Response(201, {**_dated(call, note["modified"], note), "content-md5": note["md5"]})
 
 
@@ -133,8 +133,8 @@ def _note(call: Call, content: bytes, sort: str, meta: Mapping[str, str]) -> dic
 
 
 def _put_block(call: Call) -> Response:
-    block = f"{_path(call)}\n{call.request.asked('blockid')}"
-    call.shelf.put(Sort.BLOCK, block, None, call.request.body)
+    block = f"{_path(call)}\n{call.request.query_value('blockid')}"
+    call.blob_store.put(ItemKind.BLOCK, block, None, call.request.body)
     return Response(201, _dated(call, call.settings.now()))
 
 
@@ -144,17 +144,19 @@ def _put_blocks(call: Call) -> Response:
     except ElementTree.ParseError as error:
         raise Permanent("InvalidXmlDocument", f"The block list is no XML: {error}.") from None
     names = [f"{_path(call)}\n{each}" for each in wanted]
-    if any(call.shelf.find(Sort.BLOCK, name) is None for name in names):
+    if any(call.blob_store.find(ItemKind.BLOCK, name) is None for name in names):
         raise Permanent("InvalidBlockList", "The specified block list is invalid.")
-    response = _put(call, b"".join(call.shelf.content(Sort.BLOCK, name) for name in names))
-    for item in list(call.shelf.list(Sort.BLOCK, f"{_path(call)}\n")):
-        call.shelf.drop(Sort.BLOCK, item.name)
+    response = _put(call, b"".join(call.blob_store.content(ItemKind.BLOCK, name) for name in names))
+    for item in list(call.blob_store.list(ItemKind.BLOCK, f"{_path(call)}\n")):
+        call.blob_store.delete(ItemKind.BLOCK, item.name)
     return response
 
 
 def _describe(call: Call) -> Response:
     item = _found(call)
-    call.shelf.note(Sort.BLOB, item.name, {**item.note, "meta": _meta(call.request.headers)})
+    call.blob_store.set_note(
+        ItemKind.BLOB, item.name, {**item.note, "meta": _meta(call.request.headers)}
+    )
     return Response(200, _dated(call, call.settings.now(), item.note))
 
 
@@ -174,7 +176,7 @@ def _show(call: Call) -> Response:
     }
     if call.request.method == "HEAD":
         return Response(200, headers)
-    content = call.shelf.content(Sort.BLOB, item.name)
+    content = call.blob_store.content(ItemKind.BLOB, item.name)
     return _ranged(call, Response(200, headers, content))
 
 
@@ -194,16 +196,16 @@ def _ranged(call: Call, whole: Response) -> Response:
 
 
 def _drop(call: Call) -> Response:
-    call.shelf.drop(Sort.BLOB, _found(call).name)
+    call.blob_store.delete(ItemKind.BLOB, _found(call).name)
     return Response(202)
 
 
 def _list(call: Call) -> Response:
     """The blobs of a container, as XML; folders where a delimiter is given."""
-    root, asked = _container(call) + "/", call.request.asked
+    root, asked = _container(call) + "/", call.request.query_value
     prefix, delimiter, marker = asked("prefix"), asked("delimiter"), asked("marker")
     lines, folders = [], set()
-    for item in call.shelf.list(Sort.BLOB, root + prefix):
+    for item in call.blob_store.list(ItemKind.BLOB, root + prefix):
         name = item.name.removeprefix(root)
         head, found, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
         if found:
@@ -222,7 +224,10 @@ def _list(call: Call) -> Response:
 
 
 def _entry(name: str, note: Mapping[str, Data]) -> str:
-    meta = "".join(f"<{key}>{escape(held)}</{key}>" for key, held in note["meta"].items())
+    meta = "".join(
+        f"<{account_key}>{escape(held)}</{account_key}>"
+        for account_key, held in note["meta"].items()
+    )
     return (
         f"<Blob><Name>{escape(name)}</Name><Properties>"
         f"<Last-Modified>{_date(note['modified'])}</Last-Modified><Etag>{escape(note['etag'])}</Etag>"
@@ -241,8 +246,8 @@ def _path(call: Call) -> str:
     return f"{_container(call)}/{call.names['blob']}"
 
 
-def _found(call: Call) -> Item:
-    item = call.shelf.find(Sort.BLOB, _path(call))
+def _found(call: Call) -> StoredItem:
+    item = call.blob_store.find(ItemKind.BLOB, _path(call))
     if item is None:
         raise NotFound("BlobNotFound", "The specified blob does not exist.")
     return item
@@ -262,6 +267,6 @@ def _date(moment: float) -> str:
     return format_datetime(datetime.fromtimestamp(moment, UTC), usegmt=True)
 
 
-def _signature(settings: Settings) -> str:
+def _signature(settings: EmulatorSettings) -> str:
     secret = (settings.token or ROOT).encode()
     return base64.b64encode(hmac.new(secret, b"storage", hashlib.sha256).digest()).decode()

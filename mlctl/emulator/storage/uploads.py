@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from mlctl.emulator.http.messages import Response, missing, reply
+from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests import listing
-from mlctl.emulator.requests.blob_store import Sort
+from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs
 from mlctl.kinds.address import PROVIDER
@@ -31,12 +31,12 @@ def container(call: Call, name: str) -> str:
     return f"{_account(call)}/{_BUILT_IN[name][1].format(guid=call.guid('storage'))}"
 
 
-def begin(call: Call) -> Response:
+def start_pending_upload(call: Call) -> Response:
     """POST startPendingUpload: a container of ours, with the right to write into it."""
     container = call.guid(f"{call.kind}/{call.names['name']}/{call.names['version']}".casefold())
     uri = f"{call.request.base}/{blobs.ROOT}/uploads/{container}"
     sas = f"{uri}?{blobs.sas(call.settings)}"
-    return reply(
+    return json_response(
         {
             "pendingUploadId": None,
             "pendingUploadType": "TemporaryBlobReference",
@@ -52,15 +52,15 @@ def begin(call: Call) -> Response:
 def datastores(call: Call) -> Response:
     """GET of the datastores, or with `isDefault=true` of the default one."""
     found = sorted(_datastores(call), key=_key)
-    wanted = {"true": True, "false": False}.get(call.request.asked("isDefault").casefold())
+    wanted = {"true": True, "false": False}.get(call.request.query_value("isDefault").casefold())
     if wanted is not None:
         found = [each for each in found if each["properties"]["isDefault"] is wanted]
-    return listing.answer(call, *_paged(call, found))
+    return listing.page_response(call, *_paged(call, found))
 
 
 def datastore(call: Call) -> Response:
     """GET of one datastore."""
-    return reply(_found(call))
+    return json_response(_found(call))
 
 
 def write_datastore(call: Call) -> Response:
@@ -70,12 +70,12 @@ def write_datastore(call: Call) -> Response:
     credentials = properties.get("credentials")
     if isinstance(credentials, dict):
         properties["credentials"] = {k: v for k, v in credentials.items() if k != "secrets"}
-    old = call.shelf.find(Sort.DATASTORE, _id(call, name))
-    call.shelf.put(Sort.DATASTORE, _id(call, name), properties)
-    return reply(_body(call, old.name.rsplit("/", 1)[-1] if old else name, properties), 201)
+    old = call.blob_store.find(ItemKind.DATASTORE, _id(call, name))
+    call.blob_store.put(ItemKind.DATASTORE, _id(call, name), properties)
+    return json_response(_body(call, old.name.rsplit("/", 1)[-1] if old else name, properties), 201)
 
 
-def drop_datastore(call: Call) -> Response:
+def delete_datastore(call: Call) -> Response:
     """DELETE of a datastore; the built-in ones stay.
 
     Raises:
@@ -84,7 +84,7 @@ def drop_datastore(call: Call) -> Response:
     if call.names["name"].casefold() in _BUILT_IN:
         text = f"The datastore `{call.names['name']}` belongs to the workspace."
         raise Permanent("UserError", text)
-    gone = call.shelf.drop(Sort.DATASTORE, _id(call, call.names["name"]))
+    gone = call.blob_store.delete(ItemKind.DATASTORE, _id(call, call.names["name"]))
     return Response(200 if gone else 204)
 
 
@@ -94,18 +94,18 @@ def secrets(call: Call) -> Response:
     credentials = found["properties"].get("credentials") or {}
     kind = str(credentials.get("credentialsType", "None"))
     if call.data.get("expirableSecret") and kind == "AccountKey":
-        return reply({"secretsType": "Sas", "sasToken": blobs.sas(call.settings)})
+        return json_response({"secretsType": "Sas", "sasToken": blobs.sas(call.settings)})
     if kind not in _SECRETS:
         text = f"The datastore `{found['name']}` has no secrets."
         raise Permanent("UserError", text)
-    secret = blobs.sas(call.settings) if kind == "Sas" else blobs.key(call.settings)
-    return reply({"secretsType": kind, _SECRETS[kind]: secret})
+    secret = blobs.sas(call.settings) if kind == "Sas" else blobs.account_key(call.settings)
+    return json_response({"secretsType": kind, _SECRETS[kind]: secret})
 
 
 def _paged(
     call: Call, found: list[dict[str, Data]]
 ) -> tuple[listing.Page[dict[str, Data]], list[dict[str, Data]]]:
-    page = listing.cut(call, found, _key)
+    page = listing.paginate(call, found, _key)
     return page, list(page.items)
 
 
@@ -119,13 +119,13 @@ def _found(call: Call) -> dict[str, Data]:
         if _key(each) == wanted:
             return each
     what = f"{PROVIDER}/workspaces/datastores/{call.names['name']}"
-    raise missing(what, f"workspace '{call.scope.workspace}'")
+    raise not_found(what, f"workspace '{call.scope.workspace}'")
 
 
 def _datastores(call: Call) -> Iterator[dict[str, Data]]:
     for name, (kind, container) in _BUILT_IN.items():
         yield _body(call, name, _built_in(call, name, kind, container))
-    for item in call.shelf.list(Sort.DATASTORE, _id(call, "")):
+    for item in call.blob_store.list(ItemKind.DATASTORE, _id(call, "")):
         yield _body(call, item.name.rsplit("/", 1)[-1], item.note)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mlctl import __version__
 from mlctl.emulator import Response
-from mlctl.emulator.http.messages import LOST
+from mlctl.emulator.http.messages import DROPPED
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from tests.builders.azure import (
     BASE,
@@ -176,6 +176,6 @@ def test_a_missing_parent_is_not_found() -> None:
 
 
 def test_a_broken_connection_is_told_in_words_and_its_cause_beneath() -> None:
-    error = refusal(behind(*[(COMPUTE, says(200, cut=LOST))] * 4))
+    error = refusal(behind(*[(COMPUTE, says(200, cut=DROPPED))] * 4))
     assert error.message.endswith("it broke before the whole answer was there")
     assert "the connection was lost" in "".join(error.details)

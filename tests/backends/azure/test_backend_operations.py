@@ -14,7 +14,7 @@ from mlctl.applying.executor import apply
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Operation
 from mlctl.emulator import Response
-from mlctl.emulator.http.messages import LOST
+from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import fingerprint
@@ -125,7 +125,7 @@ def test_a_poll_that_is_throttled_is_asked_again_when_it_says() -> None:
 
 
 def test_a_poll_that_is_lost_is_asked_again() -> None:
-    client = behind((STATUS, says(200, cut=LOST)), (STATUS, says(200, cut=LOST)))
+    client = behind((STATUS, says(200, cut=DROPPED)), (STATUS, says(200, cut=DROPPED)))
     created(client).wait()
     assert state(client) == "Succeeded"
 
@@ -139,7 +139,7 @@ def test_a_poll_that_makes_no_sense_leaves_the_outcome_open(text: str) -> None:
 
 
 def test_a_write_whose_answer_is_lost_is_not_sent_twice() -> None:
-    client = behind(("PUT *", says(200, cut=LOST)))
+    client = behind(("PUT *", says(200, cut=DROPPED)))
     with pytest.raises(Transient) as caught:
         created(client)
     assert caught.value.ambiguous
@@ -278,7 +278,7 @@ def test_a_write_whose_answer_is_lost_is_read_back_before_it_is_called_a_failure
 
 
 def test_a_write_that_was_lost_on_its_way_is_sent_again() -> None:
-    client = behind(("PUT *", says(200, cut=LOST)))
+    client = behind(("PUT *", says(200, cut=DROPPED)))
     made = Step(0, CPU, StepRole.CREATE, CPU, cluster())
     assert outcome(client, made, {CPU: None}).state is StepState.DONE
     assert [one.method for one in client.transport.seen].count("PUT") == 2

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from mlctl.backends.azure.clouds import METADATA as METADATA_URL
-from mlctl.backends.azure.clouds import choose
+from mlctl.backends.azure.clouds import METADATA_URL_VARIABLE as METADATA_URL
+from mlctl.backends.azure.clouds import choose_cloud
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 
@@ -28,7 +28,7 @@ def cloud(name: str, manager: str = "https://stack.test:8443/") -> dict[str, Dat
 
 def chosen(name: str | None, environment: Mapping[str, str], data: Data = None) -> tuple[str, str]:
     """The name and the resource manager of the cloud that is chosen."""
-    found = choose(name, environment, lambda _: data)
+    found = choose_cloud(name, environment, lambda _: data)
     return found.name, found.manager
 
 
@@ -52,7 +52,7 @@ def test_metadata_that_cannot_be_had_name_the_variable_that_leads_there() -> Non
         raise NotFound("InvalidResourceType", "There is no resource type at '/'.")
 
     with pytest.raises(Permanent, match=f"{METADATA_URL}.*no resource type") as caught:
-        choose(None, METADATA, fetch)
+        choose_cloud(None, METADATA, fetch)
     assert not isinstance(caught.value, NotFound)  # it is not what was asked for that is missing
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from mlctl.backends import open_backend
 from mlctl.backends.azure import identified
-from mlctl.backends.azure.clouds import METADATA as METADATA_URL
-from mlctl.backends.azure.clouds import choose
-from mlctl.backends.azure.credentials import Auth, auth, credential
-from mlctl.backends.ports.backend import Options
+from mlctl.backends.azure.clouds import METADATA_URL_VARIABLE as METADATA_URL
+from mlctl.backends.azure.clouds import choose_cloud
+from mlctl.backends.azure.credentials import AuthMethod, auth_method, credential
+from mlctl.backends.ports.backend import ConnectionOptions
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -38,22 +38,22 @@ def cloud(name: str, manager: str = "https://stack.test:8443/") -> dict[str, Dat
 
 def test_an_unknown_way_to_log_in_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(Permanent, match="managed-identity"):
-        auth("password")
-    assert auth(None) is Auth.DEFAULT
+        auth_method("password")
+    assert auth_method(None) is AuthMethod.DEFAULT
 
 
 @pytest.mark.parametrize(
     ("way", "name"),
     [
-        (Auth.DEFAULT, "DefaultAzureCredential"),
-        (Auth.CLI, "AzureCliCredential"),
-        (Auth.ENV, "EnvironmentCredential"),
-        (Auth.MANAGED_IDENTITY, "ManagedIdentityCredential"),
-        (Auth.BROWSER, "InteractiveBrowserCredential"),
+        (AuthMethod.DEFAULT, "DefaultAzureCredential"),
+        (AuthMethod.CLI, "AzureCliCredential"),
+        (AuthMethod.ENV, "EnvironmentCredential"),
+        (AuthMethod.MANAGED_IDENTITY, "ManagedIdentityCredential"),
+        (AuthMethod.BROWSER, "InteractiveBrowserCredential"),
     ],
 )
-def test_every_way_to_log_in_is_azure_identitys_own(way: Auth, name: str) -> None:
-    stack = choose(None, METADATA, lambda _: cloud("Stack"))
+def test_every_way_to_log_in_is_azure_identitys_own(way: AuthMethod, name: str) -> None:
+    stack = choose_cloud(None, METADATA, lambda _: cloud("Stack"))
     assert type(credential(way, stack, None)).__name__ == name
 
 
@@ -61,7 +61,7 @@ def test_a_way_that_lacks_something_says_what(monkeypatch: pytest.MonkeyPatch) -
     for name in ("AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_FEDERATED_TOKEN_FILE"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(Permanent, match="workload-identity"):
-        credential(Auth.WORKLOAD_IDENTITY, choose(None, {}, lambda _: None), None)
+        credential(AuthMethod.WORKLOAD_IDENTITY, choose_cloud(None, {}, lambda _: None), None)
 
 
 def test_a_subscription_may_be_given_by_its_name() -> None:
@@ -75,7 +75,7 @@ def test_a_subscription_may_be_given_by_its_name() -> None:
 
 
 def test_connecting_asks_nothing() -> None:
-    backend, where = open_backend("azure", SCOPE, {}, Options(auth="cli", timeout=5))
+    backend, where = open_backend("azure", SCOPE, {}, ConnectionOptions(auth="cli", timeout=5))
     assert (backend.name, backend.scope, where) == ("azure", SCOPE, "")
     backend.close()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.ports.health import Check, Verdict
+from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.emulator import Response
 from mlctl.pointer import Data
 from mlctl.render import health
@@ -32,27 +32,27 @@ def client(*answers: tuple[str, Response], **options: Any) -> Azure:
     return azure(Between(emulated(), list(answers)), **options)
 
 
-def looked(*answers: tuple[str, Response], **options: Any) -> dict[str, Check]:
+def looked(*answers: tuple[str, Response], **options: Any) -> dict[str, HealthCheck]:
     """What was found, by name; of several findings the last one."""
-    return {one.name: one for one in client(*answers, **options).backend.checkup(NOW)}
+    return {one.name: one for one in client(*answers, **options).backend.check_health(NOW)}
 
 
-def found(name: str, *answers: tuple[str, Response]) -> tuple[Verdict, str]:
+def found(name: str, *answers: tuple[str, Response]) -> tuple[HealthStatus, str]:
     """One finding, and what is said of it."""
     check = looked(*answers)[name]
-    return check.verdict, health.line(check)
+    return check.status, health.line(check)
 
 
 def test_a_workspace_in_order_has_nothing_wrong() -> None:
-    assert {one.verdict for one in looked().values()} == {Verdict.OK, Verdict.SKIPPED}
+    assert {one.status for one in looked().values()} == {HealthStatus.OK, HealthStatus.SKIPPED}
     assert (
-        looked()["clock"].verdict is Verdict.SKIPPED
+        looked()["clock"].status is HealthStatus.SKIPPED
     )  # an emulator in memory has no clock to tell
 
 
 def test_nothing_is_changed() -> None:
     asking = client()
-    list(asking.backend.checkup(NOW))
+    list(asking.backend.check_health(NOW))
     assert {one.method for one in asking.transport.seen} == {"GET"}
 
 
@@ -64,13 +64,13 @@ def test_without_credentials_nothing_else_is_looked_at() -> None:
             raise ClientAuthenticationError("Please run az login.")
 
     checks = looked(credential=Nobody())
-    assert checks.pop("credentials").verdict is Verdict.FAILED
-    assert {one.verdict for one in checks.values()} == {Verdict.SKIPPED}
+    assert checks.pop("credentials").status is HealthStatus.FAILED
+    assert {one.status for one in checks.values()} == {HealthStatus.SKIPPED}
 
 
 def test_a_token_is_described_and_not_shown() -> None:
     verdict, text = found("credentials")
-    assert verdict is Verdict.OK
+    assert verdict is HealthStatus.OK
     assert TOKEN not in text
 
 
@@ -78,15 +78,16 @@ def test_a_token_is_described_and_not_shown() -> None:
 def test_a_workspace_that_cannot_be_seen_ends_it(status: int, words: str) -> None:
     answer = says(status, {"error": {"code": "X", "message": "nobody there"}})
     verdict, text = found("workspace", (WORKSPACE, answer))
-    assert verdict is Verdict.FAILED
+    assert verdict is HealthStatus.FAILED
     assert words in text
-    assert looked((WORKSPACE, answer))["quota"].verdict is Verdict.SKIPPED
+    assert looked((WORKSPACE, answer))["quota"].status is HealthStatus.SKIPPED
 
 
 @pytest.mark.parametrize(
-    ("ahead", "verdict"), [(2, Verdict.OK), (90, Verdict.WARNING), (-400, Verdict.FAILED)]
+    ("ahead", "verdict"),
+    [(2, HealthStatus.OK), (90, HealthStatus.WARNING), (-400, HealthStatus.FAILED)],
 )
-def test_a_clock_that_is_wrong_is_noticed(ahead: float, verdict: Verdict) -> None:
+def test_a_clock_that_is_wrong_is_noticed(ahead: float, verdict: HealthStatus) -> None:
     date = {"date": formatdate(NOW - ahead, usegmt=True)}
     body = says(200, {"location": "eastus"}, date)
     assert found("clock", *[(WORKSPACE, body)] * 2)[0] is verdict
@@ -95,7 +96,7 @@ def test_a_clock_that_is_wrong_is_noticed(ahead: float, verdict: Verdict) -> Non
 def test_a_provider_that_is_not_registered_is_to_be_registered() -> None:
     answer = says(200, {"registrationState": "NotRegistered"})
     verdict, text = found("provider", ("GET */providers/Microsoft.MachineLearningServices", answer))
-    assert verdict is Verdict.FAILED
+    assert verdict is HealthStatus.FAILED
     assert "az provider register" in text
 
 
@@ -103,11 +104,11 @@ def test_a_cloud_without_our_version_is_noticed() -> None:
     types = [{"resourceType": "workspaces/computes", "apiVersions": ["2020-01-01"]}]
     answer = says(200, {"registrationState": "Registered", "resourceTypes": types})
     verdict, text = found("provider", ("GET */providers/Microsoft.MachineLearningServices", answer))
-    assert verdict is Verdict.WARNING
+    assert verdict is HealthStatus.WARNING
     assert "computes" in text
 
 
-def permitted(*roles: dict[str, Data]) -> tuple[Verdict, str]:
+def permitted(*roles: dict[str, Data]) -> tuple[HealthStatus, str]:
     answer = says(200, {"value": list(roles)})
     return found("permissions", ("GET */permissions", answer))
 
@@ -118,24 +119,28 @@ ML = "Microsoft.MachineLearningServices"
 @pytest.mark.parametrize(
     ("roles", "verdict", "words"),
     [
-        ([{"actions": ["*"]}], Verdict.OK, "read and write"),
-        ([{"actions": ["*/read"]}], Verdict.WARNING, "AzureML Data Scientist"),
-        ([], Verdict.FAILED, "no plan can be made"),
-        ([{"actions": ["*"], "notActions": [f"{ML}/workspaces/computes/*"]}], Verdict.FAILED, ""),
+        ([{"actions": ["*"]}], HealthStatus.OK, "read and write"),
+        ([{"actions": ["*/read"]}], HealthStatus.WARNING, "AzureML Data Scientist"),
+        ([], HealthStatus.FAILED, "no plan can be made"),
+        (
+            [{"actions": ["*"], "notActions": [f"{ML}/workspaces/computes/*"]}],
+            HealthStatus.FAILED,
+            "",
+        ),
         (
             [{"actions": ["*"], "notActions": [f"{ML}/workspaces/computes/write"]}],
-            Verdict.WARNING,
+            HealthStatus.WARNING,
             "AzureML Compute Operator",
         ),
         (
             [{"actions": [f"{ML}/workspaces/*"]}, {"actions": [], "notActions": ["*"]}],
-            Verdict.OK,
+            HealthStatus.OK,
             "",
         ),
     ],
 )
 def test_permissions_are_told_with_the_role_that_lacks(
-    roles: list[dict[str, Data]], verdict: Verdict, words: str
+    roles: list[dict[str, Data]], verdict: HealthStatus, words: str
 ) -> None:
     told, text = permitted(*roles)
     assert told is verdict
@@ -145,13 +150,13 @@ def test_permissions_are_told_with_the_role_that_lacks(
 @pytest.mark.parametrize(
     ("scope", "verdict"),
     [
-        ("", Verdict.WARNING),
-        ("/resourceGroups/RG", Verdict.WARNING),
-        (SCOPE.id.partition(SCOPE.subscription)[2], Verdict.WARNING),
-        ("/resourceGroups/rg/providers/Microsoft.Storage/storageAccounts/s", Verdict.OK),
+        ("", HealthStatus.WARNING),
+        ("/resourceGroups/RG", HealthStatus.WARNING),
+        (SCOPE.id.partition(SCOPE.subscription)[2], HealthStatus.WARNING),
+        ("/resourceGroups/rg/providers/Microsoft.Storage/storageAccounts/s", HealthStatus.OK),
     ],
 )
-def test_locks_on_the_workspace_or_above_it_are_told(scope: str, verdict: Verdict) -> None:
+def test_locks_on_the_workspace_or_above_it_are_told(scope: str, verdict: HealthStatus) -> None:
     lock = {
         "id": f"/subscriptions/{SCOPE.subscription}{scope}{LOCKS}/keep",
         "name": "keep",
@@ -160,14 +165,14 @@ def test_locks_on_the_workspace_or_above_it_are_told(scope: str, verdict: Verdic
     answers = [("GET */locks", says(200, {"value": [lock]}))] * 2
     told, text = found("locks", *answers)
     assert told is verdict
-    assert ("resizing 0 -> 0" in text) is (verdict is Verdict.WARNING)
+    assert ("resizing 0 -> 0" in text) is (verdict is HealthStatus.WARNING)
 
 
 def test_a_cluster_that_is_stuck_is_explained() -> None:
     inner = {"allocationState": "Resizing", "currentNodeCount": 0, "targetNodeCount": 0}
     stuck = {"name": "c", "properties": {"computeType": "AmlCompute", "properties": inner}}
     verdict, text = found("clusters", ("GET */computes", says(200, {"value": [stuck]})))
-    assert verdict is Verdict.WARNING
+    assert verdict is HealthStatus.WARNING
     assert "compute/c is resizing (0 -> 0)" in text
     assert "resource locks" in text
 
@@ -187,13 +192,13 @@ def test_a_quota_that_is_used_up_is_told() -> None:
     none = {"type": "x/vmFamily/usages", "currentValue": 0, "limit": 0}
     family = {**none, "name": {"value": "Standard NC Family Cluster Dedicated vCPUs"}}
     verdict, text = found("quota", ("GET */usages", says(200, {"value": [total, family]})))
-    assert verdict is Verdict.WARNING
+    assert verdict is HealthStatus.WARNING
     assert "95 of 100 used of all dedicated cores" in text
 
 
 def test_a_look_that_is_refused_is_a_finding_with_advice() -> None:
     verdict, text = found("quota", ("GET */usages", no(403)))
-    assert verdict is Verdict.FAILED
+    assert verdict is HealthStatus.FAILED
     assert "ask for a role" in text
 
 
@@ -202,14 +207,17 @@ def test_the_locks_of_the_emulator_are_found() -> None:
     body = {"properties": {"level": "ReadOnly"}}
     group = f"/subscriptions/{SCOPE.subscription}/resourceGroups/rg"
     asking.backend.arm.begin("PUT", f"{group}{LOCKS}/all", body).wait()
-    (found,) = [one for one in asking.backend.checkup(NOW) if one.name == "locks"]
+    (found,) = [one for one in asking.backend.check_health(NOW) if one.name == "locks"]
     assert found.found == f"`all` (ReadOnly) on {group}"
     with pytest.raises(Exception, match="ScopeLocked"):
         asking.backend.put(CPU, cluster())
 
 
 def test_the_summary_counts_what_is_wrong() -> None:
-    checks = [Check("a", Verdict.FAILED, ""), Check("b", Verdict.WARNING, "")] * 2
+    checks = [
+        HealthCheck("a", HealthStatus.FAILED, ""),
+        HealthCheck("b", HealthStatus.WARNING, ""),
+    ] * 2
     assert health.summary(checks) == "2 things are wrong, 2 warnings."
     assert health.summary(checks[:1]) == "1 thing is wrong."
     assert health.summary([]) == "Everything is in order."

@@ -42,13 +42,13 @@ def jobs_of(cloud: str, credential: Any = None) -> AzureJobs:
     import requests
     from azure.core.pipeline.transport import RequestsTransport
 
-    from mlctl.backends.azure import Arm, Cloud
+    from mlctl.backends.azure import ArmClient, Cloud
     from mlctl.backends.azure.jobs import AzureJobs
 
     session = requests.Session()
     everywhere: Any = InProcess(emulated())
     session.mount("https://", everywhere)
-    arm = Arm(BASE, credential or Credential(), RequestsTransport(session=session))
+    arm = ArmClient(BASE, credential or Credential(), RequestsTransport(session=session))
     return AzureJobs(arm, SCOPE, Cloud(cloud, "", "", ""))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.backends.ports.metrics import USUAL
+from mlctl.backends.ports.metrics import DEFAULT_METRICS
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import disruptions
@@ -42,7 +42,7 @@ def lossy() -> Azure:
 
 
 def test_what_was_lost_is_counted_in_nodes_and_cores() -> None:
-    found = lossy().backend.metrics(CPU, USUAL, interval=300.0)
+    found = lossy().backend.metrics(CPU, DEFAULT_METRICS, interval=300.0)
     assert {one.name: sum(each.total for each in one.intervals) for one in found} == {
         "Preempted Nodes": 2,
         "Preempted Cores": 8,
@@ -59,7 +59,7 @@ def test_a_span_is_by_the_clock_of_the_service() -> None:
 def test_a_cluster_or_metric_that_is_not_there_is_an_error() -> None:
     backend = lossy().backend
     with pytest.raises(NotFound):
-        backend.metrics(Address("compute", "nothing"), USUAL)
+        backend.metrics(Address("compute", "nothing"), DEFAULT_METRICS)
     with pytest.raises(Permanent, match="Foo"):
         backend.metrics(CPU, ["Foo"])
 
@@ -68,12 +68,12 @@ def test_a_metric_that_monitor_could_not_read_is_an_error() -> None:
     wrong = {"name": {"value": "X"}, "errorCode": "InvalidSamplingType", "errorMessage": "no"}
     here = azure(Between(emulated(), [(MONITOR, says(200, {"value": [wrong]}))]))
     with pytest.raises(Permanent, match="no"):
-        here.backend.metrics(CPU, USUAL)
+        here.backend.metrics(CPU, DEFAULT_METRICS)
 
 
 def test_what_was_not_measured_counts_as_nothing() -> None:
     data = [{"timeStamp": "2026-01-01T00:00:00Z"}]
     metric = {"name": {"value": "Preempted Nodes"}, "timeseries": [{"data": data}]}
     here = azure(Between(emulated(), [(MONITOR, says(200, {"value": [metric]}))]))
-    (found,) = here.backend.metrics(CPU, USUAL)
+    (found,) = here.backend.metrics(CPU, DEFAULT_METRICS)
     assert [each.total for each in found.intervals] == [0]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mlctl.emulator import Response
-from mlctl.emulator.http.messages import LOST
+from mlctl.emulator.http.messages import DROPPED
 from mlctl.service_errors import Permanent, ServiceError, Transient
 from tests.builders.azure import (
     Azure,
@@ -77,7 +77,7 @@ def test_a_read_that_is_always_refused_ends() -> None:
 
 
 def test_a_read_that_is_lost_is_asked_again() -> None:
-    client = behind((COMPUTE, says(200, cut=LOST)))
+    client = behind((COMPUTE, says(200, cut=DROPPED)))
     assert client.backend.read([CPU]) == {}
 
 
@@ -95,6 +95,6 @@ def test_no_attempt_takes_longer_than_is_left_of_the_time_limit() -> None:
 
 
 def test_a_read_that_is_lost_when_its_time_is_over_has_timed_out() -> None:
-    client = behind(*[(COMPUTE, says(200, cut=LOST))] * 4, limit=1.0)
+    client = behind(*[(COMPUTE, says(200, cut=DROPPED))] * 4, limit=1.0)
     error = refusal(client)
     assert (error.code, "https://" in error.message) == ("TimedOut", False)

@@ -10,7 +10,7 @@ import pytest
 
 from mlctl.assets.hashing import asset_hash, code_hash
 from mlctl.emulator import Response
-from mlctl.emulator.http.messages import LOST
+from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Address
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.service_errors import Permanent, Transient
@@ -114,7 +114,7 @@ def test_what_did_not_arrive_as_a_whole_goes_up_again(source: Path) -> None:
 
 
 def test_an_upload_whose_connection_breaks_may_be_tried_again(source: Path) -> None:
-    client = behind(("PUT /blob/*", says(200, cut=LOST)))
+    client = behind(("PUT /blob/*", says(200, cut=DROPPED)))
     with pytest.raises(Transient):
         uploaded(client, source)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.emulator.http.messages import LOST
+from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control
@@ -75,13 +75,13 @@ def test_a_fault_strikes_only_what_it_names() -> None:
 
 def test_a_hang_up_does_nothing_and_answers_nothing() -> None:
     here = faulty(trouble="hang-up", method="DELETE")
-    assert here.ask("DELETE", CPU).response.cut == LOST
+    assert here.ask("DELETE", CPU).response.cut == DROPPED
     assert here.get(CPU).data["properties"]["provisioningState"] == "Succeeded"
 
 
 def test_a_drop_does_it_and_answers_nothing() -> None:
     here = faulty(trouble="drop", operation="delete")
-    assert here.ask("DELETE", CPU).response.cut == LOST
+    assert here.ask("DELETE", CPU).response.cut == DROPPED
     assert here.get(CPU).data["properties"]["provisioningState"] == "Deleting"
 
 

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from mlctl.emulator import Request, Response
-from mlctl.emulator.http.host_check import admitting
+from mlctl.emulator.http.host_check import with_host_check
 
 
 def status(host: str, *, bound: str = "127.0.0.1", more: tuple[str, ...] = ()) -> int:
-    answer = admitting(lambda _: Response(200), bound, more)
+    answer = with_host_check(lambda _: Response(200), bound, more)
     return answer(Request("GET", "/tenants", headers={"host": host})).status
 
 
@@ -50,7 +50,7 @@ def test_any_other_host_is_refused(host: str) -> None:
 
 
 def test_a_refusal_is_arms_and_says_what_to_do() -> None:
-    answer = admitting(lambda _: Response(200), "127.0.0.1", ())
+    answer = with_host_check(lambda _: Response(200), "127.0.0.1", ())
     response = answer(Request("GET", "/", headers={"host": "evil.example:1"}))
     error = json.loads(response.body)["error"]
     assert (error["code"], "--allow-host" in error["message"]) == ("MisdirectedRequest", True)

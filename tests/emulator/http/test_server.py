@@ -230,7 +230,7 @@ def test_who_stops_in_the_middle_of_a_body_is_not_waited_for() -> None:
         sent.append(message)
 
     scope = {"type": "http", "method": "PUT", "path": "/", "query_string": b"", "headers": []}
-    application = Application(lambda _: Response(200), patience=0.001)
+    application = Application(lambda _: Response(200), timeout=0.001)
     asyncio.run(application({**scope, "scheme": "http"}, receive, send))
     assert sent[0]["status"] == 408
 

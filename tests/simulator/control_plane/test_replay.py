@@ -70,7 +70,7 @@ def ended(local: LocalBackend, job: Job) -> dict[str, Any]:
 
 def told(local: LocalBackend, job: Job) -> Counter[str]:
     """How often each thing happened to a job."""
-    return Counter(json.loads(line)["event"] for line in local.jobs.story(job.name))
+    return Counter(json.loads(line)["event"] for line in local.jobs.event_log(job.name))
 
 
 def test_looking_often_changes_nothing() -> None:
