@@ -176,6 +176,20 @@ class Kind:
         }
         return tuple(found.items())
 
+    @cached_property
+    def needed(self) -> tuple[tuple[Pointer, ...], ...]:
+        """What the schema requires of a body: of each choice of places, one must hold something.
+
+        A place is at most two steps deep: an object in `properties`, not what is in it.
+        """
+        anyway = [[name] for name in self.schema.get("required", ())]
+        either = [name for one in self.schema.get("anyOf", ()) for name in one.get("required", ())]
+        places = [
+            tuple({one.wire[:2]: None for one in self.forms[-1].fields if one.at[0] in names})
+            for names in (*anyway, either)
+        ]
+        return tuple(choice for choice in places if choice)
+
     def form_of(self, data: Data) -> Form:
         """The form of a document."""
         return next((form for form in self.forms if form.holds(data)), self.forms[-1])

@@ -10,10 +10,9 @@ import json
 from collections.abc import Iterator, Mapping
 from sqlite3 import Connection
 
-from mlctl.kinds.address import Address
-from mlctl.kinds.codec import seconds
+from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources.vm_sizes import find_size
+from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
 
 CommandData = Mapping[str, Data]
 
@@ -54,20 +53,13 @@ def create_command(
 
     One of that name that is there already is resized.
     """
-    name = engine_name(workspace, address.name)
-    match address.kind:
-        case "compute":
-            return _cluster(name, body)
-        case "batch-pool":
-            spec = {"is": "PoolSpec", "name": name, "vms": body["properties"]["vmCount"]}
-            return {"is": "AddPool", "spec": spec}
-        case _:
-            return None
+    create = behaviour_of(kind_of(address)).create_command
+    return create(engine_name(workspace, address.name), body) if create else None
 
 
 def delete_command(workspace: int, address: Address) -> CommandData | None:
     """The order to have a cluster or pool no more; None for other kinds."""
-    what = {"compute": "DeleteCluster", "batch-pool": "DeletePool"}.get(address.kind)
+    what = behaviour_of(kind_of(address)).delete_command
     return {"is": what, "name": engine_name(workspace, address.name)} if what else None
 
 
@@ -95,20 +87,3 @@ def is_shrinking(order: CommandData, before: CommandData | None) -> bool:
         return False
     vms, had = int(order["spec"]["vms"]), int(before["spec"]["vms"])
     return vms < had
-
-
-def _cluster(name: str, body: Mapping[str, Data]) -> CommandData:
-    """`price` is that of a dedicated node."""
-    inner = body["properties"]["properties"]
-    scale, size = inner["scaleSettings"], find_size(inner["vmSize"])
-    spec = {
-        "name": name,
-        "tier": "low_priority" if inner["vmPriority"] == "LowPriority" else "dedicated",
-        "min_instances": scale["minNodeCount"],
-        "max_instances": scale["maxNodeCount"],
-        "idle_s": seconds(scale["nodeIdleTimeBeforeScaleDown"]),
-        "cores": size.vcpus if size else 1,
-        "price": size.usd_per_hour if size else None,
-        "region": body["location"],
-    }
-    return {"is": "AddCluster", "spec": {"is": "ClusterSpec", **spec}}

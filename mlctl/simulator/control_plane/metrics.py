@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
 
+from mlctl import catalog
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.errors import bad, missing
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
@@ -57,7 +57,7 @@ def of_cluster(
     step = _step(world.now - start) if interval is None else interval
     if not step > 0:
         raise bad(f"The interval must be longer than nothing, not {step:g} s.")
-    size = find_size(found.body["properties"]["properties"]["vmSize"])
+    size = catalog.size_of(found.body["properties"]["properties"]["vmSize"])
     opens = floor(start / step) * step
     return [
         MetricSeries(full, step, tuple(each.in_cores(cores if is_cores else 1) for each in buckets))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
-from mlctl.kinds.address import Address
+from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.state import clock, rows
@@ -24,7 +24,7 @@ def add_node_counts(store: Store, workspace: int, found: Iterable[StoredResource
     with replay.current(store) as world:
         for each in found:
             name = command_log.engine_name(workspace, each.address.name)
-            if each.address.kind == "compute" and name in world.clusters:
+            if kind_of(each.address).has_nodes and name in world.clusters:
                 inner = each.body["properties"]["properties"]
                 inner |= _said(views.counts(world, name))
 

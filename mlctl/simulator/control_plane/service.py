@@ -7,20 +7,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds import children
+from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.registry import ALL
+from mlctl.kinds.values import claims, effective_in_body
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.resources import (
-    assets,
-    batch,
     batch_pools,
-    compute,
     operations,
-    quota,
     references,
 )
+from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
 from mlctl.simulator.control_plane.resources.checks import (
     excess_of,
     refuse_busy,
@@ -163,7 +162,7 @@ def show_nodes(
     place: WorkspaceHandle, db: Connection, workspace: int, found: Collection[StoredResource]
 ) -> None:
     """Add the node counts and the allocation state to the bodies of clusters."""
-    if any(each.address.kind == "compute" for each in found) and command_log.is_active(db):
+    if any(kind_of(each.address).has_nodes for each in found) and command_log.is_active(db):
         # Imports the event engine, which takes longer than most calls: few clusters have nodes.
         from mlctl.simulator.control_plane import nodes  # noqa: PLC0415
 
@@ -268,17 +267,7 @@ def _judged(
         *(world.scope, world.location, world.now, world.seed),
         *(world.settings, find),
     )
-    match address.kind:
-        case "compute":
-            return compute.accept(ask, address, body, old)
-        case "batch-endpoint":
-            return batch.accept_endpoint(ask, address, body, old)
-        case "batch-deployment":
-            return batch.accept_deployment(ask, address, body, old)
-        case "batch-pool":
-            return batch_pools.accept(ask, address, body, old)
-        case _:
-            return assets.accept(ask, address, body, old)
+    return behaviour_of(kind_of(address)).accept(ask, address, body, old)
 
 
 def _write(
@@ -287,7 +276,9 @@ def _write(
     db, world = turn.db, turn.world
     if old is None:
         refuse_taken(db, world, address, str(new.get("location", world.location)))
-    wanted = quota.claims(address, new)
+    kind = kind_of(address)
+    value = effective_in_body(kind, new, world.scope)
+    wanted = claims(kind, value, str(new.get("location", world.location)))
     held = quota_usage.claims_of(db, old.id) if old else {}
     excess = excess_of(db, world, wanted, held)
     if excess:
@@ -305,8 +296,8 @@ def _write(
         rows.drop_references(db, resource)
         quota_usage.drop_claims(db, resource)
     quota_usage.add_claims(db, resource, world.scope.subscription, wanted)
-    rows.add_references(db, resource, references.references_of(world.scope, new))
-    if ALL[address.kind].versioned:
+    rows.add_references(db, resource, references.references_of(world.scope, kind, new))
+    if not kind.takes_time:
         return None
     verb = OperationKind.UPDATE if old else OperationKind.CREATE
     _order(turn, address, new, old, _due(turn, address, verb))
@@ -333,14 +324,14 @@ def _order(
 def _begin_delete(turn: _Turn, old: StoredResource) -> int | None:
     db, world = turn.db, turn.world
     doomed = [old]
-    if old.address.kind == "batch-endpoint":
-        beneath = rows.list_resources(db, world.workspace, "batch-deployment", old.address.name)
+    for child in children(old.address.kind):
+        beneath = rows.list_resources(db, world.workspace, child.name, old.address.name)
         doomed += [each for each in beneath if each.state != "Deleting"]
     locks.check(db, old.address.id(world.scope), locks.LockedAction.DELETE)
     for each in doomed:
         refuse_busy(db, each, world.now)
     refuse_used(db, world, old)
-    if ALL[old.address.kind].versioned:
+    if not kind_of(old.address).takes_time:
         db.execute("DELETE FROM resources WHERE id = ?", (old.id,))
         return None
     gone = command_log.delete_command(world.workspace, old.address)
@@ -357,5 +348,5 @@ def _begin(turn: _Turn, resources: list[int], address: Address, verb: OperationK
 
 def _due(turn: _Turn, address: Address, verb: OperationKind) -> float:
     """When an operation will have ended."""
-    usual = turn.world.settings.delays.of(address.kind, verb.name.lower())
+    usual = turn.world.settings.delays.of(kind_of(address).delay, verb.name.lower())
     return turn.world.now + usual + _delay(turn.struck)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mlctl import pointer
-from mlctl.kinds.address import Address, Reference
+from mlctl.kinds.address import Address, Reference, kind_of
 from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -76,7 +76,8 @@ def ensure_in_engine(
     """Have a cluster or pool in the engine that was made before the engine had any."""
     wanted = command_log.create_command(world.workspace, cluster.address, cluster.body)
     name = command_log.engine_name(world.workspace, cluster.address.name)
-    there = it.world.pools if cluster.address.kind == "batch-pool" else it.world.clusters
+    has_nodes = kind_of(cluster.address).has_nodes
+    there: Container[str] = it.world.clusters if has_nodes else it.world.pools
     if wanted is not None and name not in there:
         replay.carry_out(it, wanted)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mlctl import catalog
 from mlctl.kinds.address import Address, Reference
 from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
@@ -19,7 +20,6 @@ from mlctl.simulator.control_plane.jobs import (
 )
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.service import ensure_workspace
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
@@ -123,7 +123,7 @@ def _serverless(name: str, properties: Mapping[str, Data], world: WorkspaceState
     """The nodes that a serverless job gets, for itself alone."""
     spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
     wanted = str(part.section(properties, "resources").get("instanceType") or _USUAL_SIZE)
-    size = find_size(wanted)
+    size = catalog.size_of(wanted)
     if size is None:
         raise bad(f"The specified VM size {wanted} is not available.", "InvalidVMSize")
     price = size.usd_per_hour

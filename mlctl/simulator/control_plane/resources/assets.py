@@ -1,15 +1,15 @@
-"""What the service makes of versioned assets: models, environments, components, code."""
+"""What the service makes of versioned assets, models and environments and others alike."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from mlctl.kinds.address import Address
+from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
-from mlctl.schema.text import with_article
 from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import by_schema
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 
@@ -19,17 +19,10 @@ _OWN = ("provisioningState",)
 _MAY_CHANGE = frozenset(
     {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
 )
-_DEFAULTS: dict[str, dict[str, Data]] = {
-    "model": {"flavors": {}, "modelType": "custom_model"},
-    "environment": {"osType": "Linux", "environmentType": "UserCreated", "autoRebuild": "Disabled"},
-    "component": {},
-    "code": {},
-}
-_NEEDED = {
-    "model": ("modelUri",),
-    "environment": ("image", "build"),
-    "component": ("componentSpec",),
-    "code": ("codeUri",),
+# What the service says of its own, beyond the defaults of the schemas.
+ADDED: Mapping[str, Mapping[str, Data]] = {
+    "model": {"flavors": {}},
+    "environment": {"environmentType": "UserCreated", "autoRebuild": "Disabled"},
 }
 
 
@@ -52,17 +45,16 @@ def accept(
     top, properties = part.read_body(body)
     for own in _OWN:
         properties.pop(own, None)
+    by_schema.fill_in(ask, kind_of(address), top)
     _fill_in(address.kind, properties)
     _hold(ask, address, old, properties)
-    if not any(properties.get(name) for name in _NEEDED[address.kind]):
-        wanted = " or ".join(f"`{name}`" for name in _NEEDED[address.kind])
-        raise bad(f"{with_article(address.kind).capitalize()} version needs {wanted}.", "UserError")
+    by_schema.require(kind_of(address), top)
     top["properties"] = dict(sorted(properties.items()))
     return part.stored_body(ask, address, old, top)
 
 
 def _fill_in(kind: str, properties: dict[str, Data]) -> None:
-    for name, value in _DEFAULTS[kind].items():
+    for name, value in ADDED.get(kind, {}).items():
         properties.setdefault(name, value)
     for name in ("isAnonymous", "isArchived"):
         properties[name] = bool(properties.get(name, False))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from mlctl import pointer
-from mlctl.kinds.address import Address
+from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.resources import body as part
@@ -95,7 +95,7 @@ def accept_deployment(
     part.normalize_tags(top)
     part.normalize_identity(ask, address, top)
     _respell(properties)
-    for at, kind in references.REFERENCE_FIELDS:
+    for at, kind in kind_of(address).references:
         text = pointer.get(top, at)
         if text:
             pointer.put(top, at, references.resolve(ask, text, kind))

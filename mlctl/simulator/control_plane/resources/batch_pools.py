@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from sqlite3 import Connection
 from urllib.parse import urlsplit
 
-from mlctl.kinds.address import Address
+from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import body as part
@@ -70,7 +70,7 @@ def refuse_crowded(
     Raises:
         ServiceError: it asks for more.
     """
-    if address.kind != "batch-pool":
+    if quota.VMS_PER_POOL not in kind_of(address).capped:
         return
     wanted = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0
@@ -80,6 +80,12 @@ def refuse_crowded(
     if wanted > most and wanted > has:
         text = f"`{address}` asks for {wanted} VMs; the Batch Pool account allows {most} in a pool."
         raise Permanent("PoolVmQuotaExceeded", text)
+
+
+def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
+    """The event engine's command to have a pool, or to resize the one of that name."""
+    spec = {"is": "PoolSpec", "name": name, "vms": body["properties"]["vmCount"]}
+    return {"is": "AddPool", "spec": spec}
 
 
 def provision(db: Connection, operation: int) -> None:

@@ -56,7 +56,8 @@ def stored_body(
         (address.parent, address.name) if address.version is None else (None, address.version)
     )
     collection = ALL[address.kind].collection
-    nested = f"batchEndpoints/{collection}" if above else collection
+    holder = ALL[address.kind].parent
+    nested = f"{ALL[holder].collection}/{collection}" if above and holder else collection
     kind = f"{nested}/versions" if address.version is not None else nested
     head = {"id": address.id(ask.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
     order = ("location", "tags", "identity", "kind", "sku")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from sqlite3 import Connection
 
-from mlctl import pointer
-from mlctl.catalog import limits
-from mlctl.kinds.address import Address
-from mlctl.pointer import Data
+from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.values import default_child
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.quota import Excess
@@ -33,21 +31,22 @@ def refuse_busy(db: Connection, old: StoredResource | None, now: float) -> None:
 
 
 def refuse_taken(db: Connection, world: WorkspaceState, address: Address, region: str) -> None:
-    """Names of computes and endpoints are unique in a region; the code is unverified.
+    """Some names are unique in a region, and some parents have a limit; the code is unverified.
 
     Raises:
-        ServiceError: another workspace of the subscription has the name, or the endpoint is full.
+        ServiceError: another workspace of the subscription has the name, or the parent is full.
     """
-    if address.kind in ("compute", "batch-endpoint"):
+    kind = kind_of(address)
+    if kind.unique_in_region:
         other = rows.name_owner(db, world, address, region)
         if other:
             text = f"The name `{address.name}` is taken in region {region} by workspace `{other}`."
             raise conflict(text, "NameAlreadyTaken")
-    if address.kind == "batch-deployment":
-        most = limits.DEPLOYMENTS_PER_ENDPOINT
-        if rows.count_siblings(db, world.workspace, address) >= most:
-            text = f"The endpoint `{address.parent}` has reached its limit of {most} deployments."
-            raise Permanent("QuotaExceeded", text)
+    most = kind.limit_per_parent
+    if most is not None and rows.count_siblings(db, world.workspace, address) >= most:
+        what = kind.collection.lower()
+        text = f"The endpoint `{address.parent}` has reached its limit of {most} {what}."
+        raise Permanent("QuotaExceeded", text)
 
 
 def excess_of(
@@ -74,8 +73,9 @@ def refuse_used(db: Connection, world: WorkspaceState, old: StoredResource) -> N
         ServiceError: it is one of these.
     """
     address = old.address
-    endpoint = rows.find(db, world.workspace, address.up) if address.up else None
-    if endpoint and _default_of(endpoint.body).casefold() == address.name.casefold():
+    above = rows.find(db, world.workspace, address.up) if address.up else None
+    used = default_child(kind_of(above.address), above.body) if above else ""
+    if used.casefold() == address.name.casefold():
         text = f"The deployment `{address.name}` is the default of endpoint `{address.parent}`."
         raise conflict(text, "DefaultDeploymentInUse")
     users = rows.referrers(db, world.workspace, address)
@@ -84,7 +84,3 @@ def refuse_used(db: Connection, world: WorkspaceState, old: StoredResource) -> N
         named = ", ".join(f"`{user}`" for user in users[:_NAMED])
         text = f"`{address}` is still used by {named}{more}."
         raise conflict(text, f"{address.kind.capitalize()}InUse")
-
-
-def _default_of(endpoint: Mapping[str, Data]) -> str:
-    return str(pointer.get(endpoint, ("properties", "defaults", "deploymentName"), ""))

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.kinds.address import Address
+from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad
@@ -192,5 +192,31 @@ def _check_size(ask: RequestContext, text: str) -> None:
             f"VM size {text} is not supported: it was retired on {retired.date.isoformat()}.",
             "VMSizeNotSupported",
         )
-    if find_size(text) is None:
+    if catalog.size_of(text) is None:
         raise bad(f"The specified VM size {text} is not available in this region.", "InvalidVMSize")
+
+
+def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
+    """The event engine's command to have a cluster, or to resize the one of that name.
+
+    `price` is that of a dedicated node.
+    """
+    inner = body["properties"]["properties"]
+    scale, size = inner["scaleSettings"], catalog.size_of(inner["vmSize"])
+    spec = {
+        "name": name,
+        "tier": "low_priority" if inner["vmPriority"] == "LowPriority" else "dedicated",
+        "min_instances": scale["minNodeCount"],
+        "max_instances": scale["maxNodeCount"],
+        "idle_s": seconds(scale["nodeIdleTimeBeforeScaleDown"]),
+        "cores": size.vcpus if size else 1,
+        "price": size.usd_per_hour if size else None,
+        "region": body["location"],
+    }
+    return {"is": "AddCluster", "spec": {"is": "ClusterSpec", **spec}}
+
+
+def note_failure(body: dict[str, Data], error: Mapping[str, Data], time: str) -> None:
+    """Say in the body of a cluster why its operation failed."""
+    body["properties"]["provisioningErrors"] = [{"error": error}]
+    body["properties"]["modifiedOn"] = time

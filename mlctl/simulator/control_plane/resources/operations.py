@@ -10,9 +10,10 @@ from sqlite3 import Connection
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from mlctl.kinds.address import Address
+from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources import batch_pools
+from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
 from mlctl.simulator.control_plane.state import clock, rows
 
 RUNNING, SUCCEEDED, FAILED = "InProgress", "Succeeded", "Failed"
@@ -129,8 +130,9 @@ def advance(db: Connection, to: float) -> None:
         if verb == OperationKind.DELETE.value:
             db.execute("DELETE FROM resources WHERE operation = ?", (number,))
         else:
-            if address.startswith("batch-pool/"):
-                batch_pools.provision(db, number)
+            provisioned = behaviour_of(kind_of(Address.parse(address))).provisioned
+            if provisioned is not None:
+                provisioned(db, number)
             db.execute(
                 "UPDATE resources SET state = 'Succeeded', operation = NULL WHERE operation = ?",
                 (number,),
@@ -143,16 +145,15 @@ def _end(db: Connection, number: int, status: str) -> None:
 
 
 def _fail(db: Connection, number: int) -> None:
-    """The resources stay with the bodies that they have; a compute says what went wrong."""
+    """The resources stay with the bodies that they have; a cluster's says what went wrong."""
     code, message, due = db.execute(
         "SELECT code, message, due FROM operations WHERE id = ?", (number,)
     ).fetchone()
     found = db.execute("SELECT id, kind, body FROM resources WHERE operation = ?", (number,))
     for resource, kind, text in found.fetchall():
         body: dict[str, Data] = json.loads(text)
-        if kind == "compute":
-            error = {"code": code, "message": message}
-            body["properties"]["provisioningErrors"] = [{"error": error}]
-            body["properties"]["modifiedOn"] = clock.iso(due)
+        failed = behaviour_of(ALL[kind]).failed
+        if failed is not None:
+            failed(body, {"code": code, "message": message}, clock.iso(due))
         rows.update_resource(db, resource, body, FAILED)
     _end(db, number, FAILED)

@@ -1,8 +1,4 @@
-"""How much of what is allowed, and how much each resource claims.
-
-A cluster claims the most nodes that it may have, whether they run or not ("unprovisioned nodes
-contribute to your quota usage", how-to-create-attach-compute-cluster).
-"""
+"""How much of what is allowed; what each resource claims of it is its kind's to say."""
 
 from __future__ import annotations
 
@@ -12,14 +8,13 @@ from functools import cache
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent, ServiceError
-from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 
-LOW_PRIORITY, TOTAL, COMPUTES = "low_priority", "total", "computes"
-ENDPOINTS, DEPLOYMENTS = "endpoints", "deployments"
-BATCH_POOLS, VMS_PER_POOL = "batch_pools", "vms_per_pool"  # of the account, wherever
+LOW_PRIORITY, TOTAL = limits.LOW_PRIORITY_QUOTA, limits.DEDICATED_QUOTA
+COMPUTES = limits.COMPUTES_QUOTA
+ENDPOINTS, DEPLOYMENTS = limits.ENDPOINTS_QUOTA, limits.DEPLOYMENTS_QUOTA
+BATCH_POOLS, VMS_PER_POOL = limits.BATCH_POOLS_QUOTA, limits.VMS_PER_POOL_QUOTA
 # The documents give ranges; where in them a subscription stands is an assumption. `limits` has the
 # sources; GPU families start at 0.
 DEFAULTS = {
@@ -46,31 +41,6 @@ def default(pool: str) -> int:
 def families() -> Mapping[str, bool]:
     """VM family -> whether it has GPUs."""
     return {size.family: size.gpus > 0 for size in catalog.sizes().values()}
-
-
-def claims(address: Address, body: Mapping[str, Data]) -> dict[tuple[str, str], int]:
-    """(region, pool) -> what a resource takes of it."""
-    match address.kind:
-        case "batch-endpoint":
-            return {(body["location"], ENDPOINTS): 1}
-        case "batch-deployment":
-            return {(EVERYWHERE, DEPLOYMENTS): 1}
-        case "batch-pool":
-            return {(EVERYWHERE, BATCH_POOLS): 1}
-        case "compute":
-            return _cores(body)
-        case _:
-            return {}
-
-
-def _cores(body: Mapping[str, Data]) -> dict[tuple[str, str], int]:
-    region, inner = body["location"], body["properties"]["properties"]
-    size = find_size(inner["vmSize"])
-    cores = inner["scaleSettings"]["maxNodeCount"] * (size.vcpus if size else 0)
-    if inner["vmPriority"] == "LowPriority":
-        return {(region, COMPUTES): 1, (region, LOW_PRIORITY): cores}
-    family = size.family if size else "unknown"
-    return {(region, COMPUTES): 1, (region, family): cores, (region, TOTAL): cores}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mlctl import pointer
+from mlctl.kinds import Kind
 from mlctl.kinds.address import LATEST, Address, Reference, Scope
-from mlctl.pointer import Data, Pointer
+from mlctl.pointer import Data
 from mlctl.schema.text import with_article
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.context import RequestContext
 from mlctl.simulator.control_plane.state.errors import bad
-
-# Where a deployment names other resources, and of which kind.
-REFERENCE_FIELDS: tuple[tuple[Pointer, str], ...] = (
-    (("properties", "compute"), "compute"),
-    (("properties", "model", "assetId"), "model"),
-    (("properties", "environmentId"), "environment"),
-    (("properties", "codeConfiguration", "codeId"), "code"),
-    (("properties", "deploymentConfiguration", "componentId", "assetId"), "component"),
-)
 
 
 def resolve(ask: RequestContext, text: Data, kind: str) -> str:
@@ -54,9 +46,9 @@ def resolve(ask: RequestContext, text: Data, kind: str) -> str:
     return found.address.id(other or ask.scope)
 
 
-def references_of(own: Scope, body: Mapping[str, Data]) -> Iterator[Address]:
-    """The resources of the same workspace that a stored body names."""
-    for at, kind in REFERENCE_FIELDS:
+def references_of(own: Scope, of: Kind, body: Mapping[str, Data]) -> Iterator[Address]:
+    """The resources of the same workspace that a stored body of a kind names."""
+    for at, kind in of.references:
         text = pointer.get(body, at)
         found = _parse(text, kind) if text else None
         if found and found.address and (found.scope is None or _same(found.scope, own)):

@@ -45,9 +45,9 @@ class Delays:
     pool_update: float = 180.0
     pool_delete: float = 60.0
 
-    def of(self, kind: str, verb: str) -> float:
-        """The delay of `verb` (`create`, `update`, `delete`); 0 for what is done at once."""
-        return _by_name(self).get(f"{kind.removeprefix('batch-')}_{verb}", 0.0)
+    def of(self, name: str, verb: str) -> float:
+        """The delay of `verb` (`create`, `update`, `delete`) of a kind (`Kind.delay`), or 0."""
+        return _by_name(self).get(f"{name}_{verb}", 0.0)
 
 
 @lru_cache(maxsize=8)

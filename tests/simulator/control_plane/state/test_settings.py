@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlctl.kinds import KINDS
 from mlctl.simulator.control_plane.state import settings
 from mlctl.simulator.control_plane.state.settings import (
     CloudSettings,
@@ -18,5 +19,5 @@ def test_settings_are_read_as_they_were_written() -> None:
 
 
 def test_assets_take_no_time() -> None:
-    assert Delays().of("model", "create") == 0
-    assert Delays(endpoint_delete=7).of("batch-endpoint", "delete") == 7
+    assert not KINDS["model"].takes_time
+    assert Delays(endpoint_delete=7).of(KINDS["batch-endpoint"].delay, "delete") == 7

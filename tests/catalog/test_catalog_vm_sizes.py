@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.simulator.control_plane.resources.vm_sizes import find_size
+from mlctl import catalog
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,11 @@ from mlctl.simulator.control_plane.resources.vm_sizes import find_size
 def test_a_size_is_known_or_read_off_its_name(
     name: str, family: str, vcpus: int, gpus: int
 ) -> None:
-    size = find_size(name)
+    size = catalog.size_of(name)
     assert size is not None
     assert (size.family, size.vcpus, size.gpus) == (family, vcpus, gpus)
 
 
 @pytest.mark.parametrize("name", ["Standard_DS3_v9", "D8s_v5", "Standard_Ds_v5", "standard", ""])
 def test_a_size_that_follows_no_convention_is_unknown(name: str) -> None:
-    assert find_size(name) is None
+    assert catalog.size_of(name) is None

@@ -1,0 +1,64 @@
+"""What the simulated service makes of each kind.
+
+A kind without an entry is judged by its schema: as a versioned asset, or as a plain resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import TypeAlias
+
+from mlctl.kinds import Kind
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources import assets, batch, batch_pools, compute, plain
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+
+Body: TypeAlias = Mapping[str, Data]
+Accept: TypeAlias = Callable[
+    [RequestContext, Address, Body, StoredResource | None], dict[str, Data]
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """The service's side of a kind.
+
+    - `accept`: the body to store for a PUT over what is there; raises `ServiceError`.
+    - `create_command`, `delete_command`: what the event engine is told of a resource (its name
+      there, its body), and the name of the command that removes it; "" where it is not told.
+    - `provisioned`: what the end of a write (the number of its operation) changes in a body.
+    - `failed`: notes in a body why its operation failed (the error, and the time as ISO 8601).
+    """
+
+    accept: Accept
+    create_command: Callable[[str, Body], Body] | None = None
+    delete_command: str = ""
+    provisioned: Callable[[Connection, int], None] | None = None
+    failed: Callable[[dict[str, Data], Body, str], None] | None = None
+
+
+BEHAVIOURS: Mapping[str, Behaviour] = {
+    "compute": Behaviour(
+        compute.accept,
+        compute.create_command,
+        "DeleteCluster",
+        failed=compute.note_failure,
+    ),
+    "batch-endpoint": Behaviour(batch.accept_endpoint),
+    "batch-deployment": Behaviour(batch.accept_deployment),
+    "batch-pool": Behaviour(
+        batch_pools.accept,
+        batch_pools.create_command,
+        "DeletePool",
+        provisioned=batch_pools.provision,
+    ),
+}
+_ASSET, _PLAIN = Behaviour(assets.accept), Behaviour(plain.accept)
+
+
+def behaviour_of(kind: Kind) -> Behaviour:
+    """The behaviour of a kind: its own, else that of its shape."""
+    return BEHAVIOURS.get(kind.name, _ASSET if kind.versioned else _PLAIN)

@@ -1,0 +1,34 @@
+"""What a kind's schema says of a body: its defaults, and what must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl import pointer
+from mlctl.kinds import Kind, codec
+from mlctl.kinds.values import form_of_body
+from mlctl.pointer import Data
+from mlctl.schema.text import with_article
+from mlctl.simulator.control_plane.state.context import RequestContext
+from mlctl.simulator.control_plane.state.errors import bad
+
+
+def fill_in(ask: RequestContext, kind: Kind, top: dict[str, Data]) -> None:
+    """Put the schema's defaults into a body, where it says nothing."""
+    for field in form_of_body(kind, top, ask.scope).writable:
+        unsaid = field.default is not None and not field.when
+        if unsaid and pointer.get(top, field.wire) is None:
+            pointer.put(top, field.wire, codec.encode(field.default, field, ask.scope))
+
+
+def require(kind: Kind, top: Mapping[str, Data]) -> None:
+    """Hold a body to the fields that the schema requires.
+
+    Raises:
+        ServiceError: one is missing.
+    """
+    what = f"{kind.title} version" if kind.versioned else kind.title
+    for choice in kind.needed:
+        if not any(pointer.get(top, at) for at in choice):
+            wanted = " or ".join(f"`{at[-1]}`" for at in choice)
+            raise bad(f"{with_article(what).capitalize()} needs {wanted}.", "UserError")

@@ -1,0 +1,62 @@
+"""What the service makes of a plain resource: all that its schema says, and no more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mlctl import pointer
+from mlctl.kinds import Kind
+from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.field import Mutability
+from mlctl.kinds.values import form_of_body
+from mlctl.pointer import Data
+from mlctl.service_errors import NotFound
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import by_schema, references
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.errors import bad
+
+
+def accept(
+    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of `body` over `old`.
+
+    Names must fit the schema's pattern, required fields be there, references and the parent exist;
+    silence means the schema's default; what a change replaces does not change; secrets are not
+    stored.
+
+    Raises:
+        ServiceError: the service would not take it; 404 for what it names and is not there.
+    """
+    kind = kind_of(address)
+    if old is None:
+        _check_name(kind, address.name)
+    if address.up is not None and ask.find(address.up, None) is None:
+        raise NotFound("ParentResourceNotFound", f"`{address.up}` does not exist.")
+    top, properties = part.read_body(body)
+    properties.pop("provisioningState", None)
+    if kind.tracked:
+        part.normalize_location(ask, top, old.body["location"] if old else ask.location)
+    if "tags" in top:
+        part.normalize_tags(top)
+    form = form_of_body(kind, top, ask.scope)
+    for field in form.fields:
+        if field.mutability is Mutability.READ_ONLY or field.secret:
+            pointer.drop(top, field.wire)
+    by_schema.fill_in(ask, kind, top)
+    by_schema.require(kind, top)
+    for at, named in kind.references:
+        text = pointer.get(top, at)
+        if text:
+            pointer.put(top, at, references.resolve(ask, text, named))
+    fixed = [one.wire for one in form.writable if one.mutability is Mutability.REPLACE]
+    part.keep_immutable(ask, address, old, top, [one for one in fixed if one])
+    return part.stored_body(ask, address, old, top)
+
+
+def _check_name(kind: Kind, name: str) -> None:
+    pattern = kind.schema.get("properties", {}).get("name", {}).get("pattern", "")
+    if not re.search(pattern, name):
+        raise bad(f"The {kind.title} name `{name}` is invalid.", "InvalidResourceName")

@@ -1,0 +1,84 @@
+"""What a plan expects a resource to take of the quotas is what the simulated cloud books for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlctl import catalog
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.kinds.kind import Claims
+from mlctl.planning.preflight.quota import claimed
+from mlctl.planning.refresh import refresh
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.state import quota_usage
+from tests.builders.workspace import SCOPE, carried_out, cloud, compute, planned, pool
+
+LISTED = sorted(
+    size.name for size in catalog.sizes().values() if catalog.retirement(size.name) is None
+)
+NEWER = ["Standard_D96ads_v7", "standard_d4ads_v7", "Standard_E32-8ads_v6", "Standard_NC16as_T4_v4"]
+CLUSTERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "size": st.sampled_from([*LISTED, *NEWER]),
+        "tier": st.sampled_from(["dedicated", "low_priority", "Low_Priority", "DEDICATED"]),
+        "max_instances": st.integers(1, 60),
+        "location": st.sampled_from(["eastus", "West US 2", "westeurope"]),
+    },
+)
+
+
+def booked(backend: LocalBackend) -> Claims:
+    """What the workspace's subscription holds of every quota."""
+    with backend.handle.store.look() as db:
+        regions = ("", "eastus", "westus2", "westeurope")
+        return {
+            (region, name): amount
+            for region in regions
+            for name, amount in quota_usage.usage(db, SCOPE.subscription, region).items()
+            if amount
+        }
+
+
+def plentiful() -> LocalBackend:
+    """An empty workspace in which no size is short."""
+    backend = cloud()
+    families = {found.family: 10**6 for name in NEWER if (found := catalog.size_of(name))}
+    for region in ("eastus", "westus2", "westeurope"):
+        backend.set_quota(region, families=families)
+    return backend
+
+
+@given(CLUSTERS, CLUSTERS)
+def test_a_plan_expects_what_the_cloud_books(
+    first: dict[str, Data], second: dict[str, Data]
+) -> None:
+    backend = plentiful()
+    for values in (first, second):
+        made = planned(backend, compute(**values))
+        (change,) = made.plan.changes
+        _, wanted = claimed(change, refresh(made.graph, backend))
+        events = carried_out(made.work, backend)
+        assert [str(one.error) for one in events if one.error] == []
+        assert wanted == booked(backend)
+
+
+def test_the_pools_of_an_account_are_counted_alike() -> None:
+    backend = cloud()
+    made = planned(backend, pool())
+    (change,) = made.plan.changes
+    _, wanted = claimed(change, refresh(made.graph, backend))
+    carried_out(made.work, backend)
+    assert dict(wanted) == booked(backend)
+
+
+@pytest.mark.parametrize("tier", ["dedicated", "low_priority"])
+def test_a_size_that_no_catalogue_lists_counts_in_the_plan(tier: str) -> None:
+    backend = LocalBackend(":memory:", SCOPE)
+    wide = compute(size="Standard_D96ads_v7", tier=tier, max_instances=10)
+    rejected = planned(backend, wide).plan.rejections
+    assert rejected
+    assert {one.rule.code for one in rejected} == {"MLC405"}
+    assert not planned(backend, compute(size="Standard_D4ads_v7", tier=tier)).plan.rejections
