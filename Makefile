@@ -49,6 +49,7 @@ check: lint types contracts test
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/vulture
 
 types: $(READY)
 	$(BIN)/mypy

@@ -20,7 +20,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planning import planner, steps
 from mlctl.planning.refresh import refresh
-from mlctl.simulator.control_plane import control
+from tests.builders.simulated import finish_operations
 from tests.builders.workspace import SCOPE, Watched
 
 
@@ -57,7 +57,7 @@ def run(state: Path, folder: Path, verb: str, nth: int = 0, when: str = "never")
     work = steps.work(made, loaded.graph)
     events = list(executor.apply(work, backend, parallelism=1, stop=threading.Event()))
     assert [str(event.error) for event in events if event.state is StepState.FAILED] == []
-    control.finish_operations(inner.handle)
+    finish_operations(inner)
     inner.close()
     return backend.told
 

@@ -10,6 +10,8 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Live
 from mlctl.kinds.address import Address, Scope
 from mlctl.service_errors import ServiceError
+from mlctl.simulator.control_plane.resources import operations
+from mlctl.simulator.control_plane.state import rows
 
 SCOPE = Scope("sub", "rg", "ws")
 CPU = Address("compute", "cpu-cluster")
@@ -67,3 +69,11 @@ def refused(call: Any, *arguments: Any) -> ServiceError:
     with pytest.raises(ServiceError) as caught:
         call(*arguments)
     return caught.value
+
+
+def finish_operations(local: LocalBackend) -> float:
+    """Let time pass until nothing runs any more; the time after it, in seconds."""
+    with local.handle.store.change() as db:
+        last = max((each.due for each in operations.pending(db)), default=0.0)
+        operations.advance(db, last)
+        return rows.workspace_state(db, SCOPE, "eastus").now

@@ -12,8 +12,8 @@ from mlctl import schema
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import decode
 from mlctl.planning.diff import differences
-from mlctl.simulator.control_plane import control
 from tests.builders.generated import Declared, resources, workspace, worlds
+from tests.builders.simulated import finish_operations
 from tests.builders.workspace import (
     SCOPE,
     Watched,
@@ -152,7 +152,7 @@ def test_cut_short_at_any_write_a_new_workspace_ends_in_the_same_state(
         carried_out(planned(broken, *resources(world)).work, cutting, parallelism=1)
     applied(broken, *resources(world))
     for backend in (whole, broken):
-        control.finish_operations(backend.handle)
+        finish_operations(backend)
     assert bodies(broken) == bodies(whole)
 
 

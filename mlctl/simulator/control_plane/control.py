@@ -89,14 +89,6 @@ def advance(place: WorkspaceHandle, seconds: float) -> float:
         return to
 
 
-def finish_operations(place: WorkspaceHandle) -> float:
-    """Let time pass until nothing runs any more; the time after it."""
-    with place.store.change() as db:
-        last = max((each.due for each in operations.pending(db)), default=0.0)
-        operations.advance(db, last)
-        return rows.workspace_state(db, place.scope, place.location).now
-
-
 def reset(place: WorkspaceHandle, seed: str) -> None:
     """Make the cloud new: no workspace, the clock at its epoch, all settings as at first."""
     with place.store.change() as db:

@@ -60,7 +60,6 @@ class MiniBatchCounts:
     completed: int
     failed: int
     attempts: int
-    in_flight: int
     failed_files: int
 
 
@@ -212,7 +211,6 @@ def _mini_batches(job: BatchJob) -> MiniBatchCounts:
             job.done,
             job.failed,
             job.attempts,
-            len(job.attempts_by_slot),
             job.failed_files,
         )
     )

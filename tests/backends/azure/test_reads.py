@@ -9,9 +9,9 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, says
+from tests.builders.simulated import finish_operations
 from tests.contract.test_contract import BLUE, CPU, ENDPOINT, MODEL, cluster, model, put, stage
 
 
@@ -27,7 +27,7 @@ def with_clusters(count: int) -> Azure:
     none = cluster(scaleSettings={"maxNodeCount": 0, "minNodeCount": 0})
     for address in clusters(count):
         local.put(address, none)
-    control.finish_operations(local.handle)
+    finish_operations(local)
     return azure(emulated(store))
 
 

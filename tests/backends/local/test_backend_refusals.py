@@ -24,6 +24,7 @@ from tests.builders.simulated import (
     cluster,
     deployment,
     endpoint,
+    finish_operations,
     inner,
     live,
     model,
@@ -77,7 +78,7 @@ def test_a_dependant_that_is_being_deleted_does_not_hold_anything(local: LocalBa
     control.configure(local.handle, CloudSettings(in_use=InUsePolicy.REFUSE))
     local.delete(BLUE)
     local.delete(CPU)
-    control.finish_operations(local.handle)
+    finish_operations(local)
     assert local.read([CPU, BLUE]) == {}
 
 
@@ -219,7 +220,7 @@ def test_what_is_going_cannot_be_named(local: LocalBackend) -> None:
     assert "blue" in str(
         refused(local.put, ENDPOINT, endpoint(defaults={"deploymentName": "blue"}))
     )
-    control.finish_operations(local.handle)
+    finish_operations(local)
     local.delete(CPU)
     assert isinstance(refused(local.put, BLUE, deployment()), NotFound)
 

@@ -18,6 +18,7 @@ from tests.builders.simulated import (
     SCOPE,
     cluster,
     endpoint,
+    finish_operations,
     live,
     refused,
     stage,
@@ -48,7 +49,7 @@ def test_letting_time_pass_ends_what_is_due_and_nothing_else(local: LocalBackend
 
 def test_settling_lets_everything_end(local: LocalBackend) -> None:
     local.put(CPU, cluster())
-    assert (control.finish_operations(local.handle), control.finish_operations(local.handle)) == (
+    assert (finish_operations(local), finish_operations(local)) == (
         60.0,
         60.0,
     )

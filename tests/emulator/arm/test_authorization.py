@@ -11,6 +11,7 @@ from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane import control, disruptions
 from mlctl.simulator.control_plane.locks import LockLevel
 from tests.builders.emulator import CLUSTER, GROUP, WS, World, world
+from tests.builders.simulated import finish_operations
 
 LOCKS = "/providers/Microsoft.Authorization/locks"
 
@@ -99,7 +100,7 @@ def test_a_lock_that_comes_while_a_cluster_is_made_holds_it() -> None:
     here = world()
     here.put(f"{WS}/computes/cpu", CLUSTER)
     here.put(f"{GROUP}{LOCKS}/keep", {"properties": {"level": "CanNotDelete"}})
-    control.finish_operations(clusters_of(here).handle)
+    finish_operations(clusters_of(here))
     assert standing(here) == ["Resizing", 0, 0]
 
 

@@ -36,6 +36,7 @@ from tests.builders.simulated import (
     cluster,
     deployment,
     endpoint,
+    finish_operations,
     inner,
     model,
 )
@@ -206,7 +207,7 @@ def test_an_operation_that_fails_moves_no_nodes() -> None:
     local = cloud(tier="Dedicated")
     control.add_fault(local.handle, CallFault(FaultKind.FAIL_OPERATION, "put", "compute/*"))
     local.put(CPU, cluster(1))
-    control.finish_operations(local.handle)
+    finish_operations(local)
     assert ended(local, submitted(local, files=2))["makespan_s"] == 100
 
 
