@@ -9,7 +9,6 @@ compared with the plan.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
 from mlctl.applying.schedulers import Scheduler, ThreadScheduler, VirtualTimeScheduler, WaitUntil
+from mlctl.applying.targets import as_planned, live_fingerprint, mismatches_of
 from mlctl.backends.ports.backend import (
     Backend,
     Live,
@@ -25,35 +25,10 @@ from mlctl.backends.ports.backend import (
     SupportsUpload,
     SupportsVirtualTime,
 )
-from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.values import decode, fingerprint, form_of_body, moving, said, state
-from mlctl.planning.diff import differences
-from mlctl.planning.model import FieldChange
+from mlctl.kinds.values import moving, state
 from mlctl.planning.steps import Step, Work
 from mlctl.service_errors import TIMED_OUT, NotFound, Permanent, ServiceError, Transient
-
-
-def stale_targets(work: Work, backend: Backend) -> list[Address]:
-    """What has changed since the plan was made, other than by the steps of this plan.
-
-    A plan whose apply was interrupted can therefore be applied again.
-    """
-    live = backend.read(work.read.keys())
-    steps = defaultdict[Address, list[Step]](list)
-    for step in work.steps:
-        steps[step.target].append(step)
-
-    def made_by_this_plan(address: Address, found: Live | None) -> bool:
-        wanted = steps[found.address if found else address]  # of a newest version: that version
-        return any(_as_planned(step, found, work.scope) for step in wanted)
-
-    return [
-        address
-        for address, before in work.read.items()
-        if _fingerprint(found := live.get(address), work.scope) != before
-        and not made_by_this_plan(address, found)
-    ]
 
 
 def apply(
@@ -189,18 +164,18 @@ class _StepRunner:
     def _do(self, step: Step) -> _StepTask[bool]:
         """Carry out the step; true if something was written."""
         live = yield from self._read(step)
-        if _as_planned(step, live, self.scope):
+        if as_planned(step, live, self.scope):
             return False
-        if self.assignment.expected not in (_WRITTEN, _fingerprint(live, self.scope)):
-            if _as_planned(self.assignment.final, live, self.scope):
+        if self.assignment.expected not in (_WRITTEN, live_fingerprint(live, self.scope)):
+            if as_planned(self.assignment.final, live, self.scope):
                 return False  # this plan was carried out before
             raise Stale("Stale", f"{step.target} has changed since the plan was made")
         yield from self._write(step)
         if not self.assignment.waits:
             return True
         after = yield from self._read(step)
-        if not _as_planned(step, after, self.scope):
-            raise NotEffective(step.target, _mismatches(step, after, self.scope))
+        if not as_planned(step, after, self.scope):
+            raise NotEffective(step.target, mismatches_of(step, after, self.scope))
         return True
 
     def _read(self, step: Step) -> _StepTask[Live | None]:
@@ -240,7 +215,7 @@ class _StepRunner:
             except Transient as error:
                 if error.ambiguous:
                     live = yield from self._read(step)
-                    if _as_planned(step, live, self.scope):
+                    if as_planned(step, live, self.scope):
                         return
                 yield from self._pause(step, attempt, error)
             else:
@@ -280,34 +255,3 @@ class _StepRunner:
         return WaitUntil(
             backend.due(operation) if isinstance(backend, SupportsVirtualTime) else None
         )
-
-
-def _fingerprint(live: Live | None, scope: Scope) -> str | None:
-    """The fingerprint; what is being deleted counts as absent, as it does for the plan."""
-    if live is None or state(live.body) == "deleting":
-        return None
-    return fingerprint(live.body, kind_of(live.address), scope)
-
-
-def _as_planned(step: Step, live: Live | None, scope: Scope) -> bool:
-    """Whether the target is already as the step would make it."""
-    if step.deletes:
-        return live is None
-    return live is not None and not _mismatches(step, live, scope)
-
-
-def _mismatches(step: Step, live: Live | None, scope: Scope) -> list[FieldChange]:
-    """Where the target differs from what the step would make it."""
-    if live is None or step.deletes:
-        return []
-    kind = kind_of(step.target)
-    form = form_of_body(kind, step.body, scope)
-    # A body without a default deployment unsets it; other fields left out are the service's.
-    unset = {kind.default_child: ""} if kind.default_child else {}
-    planned = {**unset, **said(step.body, form, scope, own=False)}
-    found = decode(live.body, form, scope, own=False)
-    mismatches = differences(form.writable, planned, found, scope)
-    if state(live.body) in ("failed", "canceled"):
-        ended = live.body["properties"]["provisioningState"]
-        mismatches.append(FieldChange(("provisioning_state",), ended, "Succeeded"))
-    return mismatches

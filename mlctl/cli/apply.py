@@ -20,7 +20,7 @@ import typer
 from mlctl import planfile, source
 from mlctl.applying.events import RetryOptions, StepEvent
 from mlctl.applying.executor import apply as run_steps
-from mlctl.applying.executor import stale_targets
+from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from yaml.events import (
     AliasEvent,
@@ -22,7 +22,7 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
-from mlctl.diagnostics import Rule
+from mlctl.source.marks import Mark, MarkedRange, SourceError, mark
 from mlctl.source.rules import ALIAS_LOOP, SYNTAX, TOO_BIG
 
 try:
@@ -37,26 +37,6 @@ MAX_CHARACTERS = 8 * 1024 * 1024  # per document, aliases counted as what they s
 MAX_DEPTH = 100
 _BIG = 100_000  # characters
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-class Mark(Protocol):
-    """A position as the parsers give it: zero-based, in code points."""
-
-    @property
-    def index(self) -> int: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def column(self) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class TextPosition:
-    """A `Mark` that no parser made."""
-
-    index: int
-    line: int
-    column: int
 
 
 @dataclass(slots=True)
@@ -97,39 +77,11 @@ class StreamPart:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedRange:
-    """The range between two marks, and a remark on it."""
-
-    start: Mark
-    end: Mark
-    text: str = ""
-
-
-class SourceError(Exception):
-    """The text cannot be read any further: the rule that it breaks, where, and a hint."""
-
-    def __init__(
-        self,
-        rule: Rule,
-        message: str,
-        at: MarkedRange,
-        hint: str | None = None,
-        related: tuple[MarkedRange, ...] = (),
-    ) -> None:
-        super().__init__(message)
-        self.rule = rule
-        self.message = message
-        self.at = at
-        self.hint = hint
-        self.related = related
-
-
 def compose(text: str) -> Iterator[StreamPart]:
     """The documents of `text`, empty ones included.
 
     Raises:
-        Broken: the text breaks a limit, has a loop, or names no anchor.
+        SourceError: the text breaks a limit, has a loop, or names no anchor.
         yaml.MarkedYAMLError: it is not YAML.
     """
     next_event = _parser(text).get_event
@@ -144,22 +96,6 @@ def compose(text: str) -> Iterator[StreamPart]:
             values += composer.values
             if values > MAX_FILE_VALUES or parts > MAX_PARTS:
                 raise _too_big(event, "the file holds more than anybody can mean")
-
-
-def mark(event: Event, *, end: bool = False) -> Mark:
-    """Where `event` begins, or ends. Parsers always set marks, though their type is optional."""
-    return cast("Mark", event.end_mark if end else event.start_mark)
-
-
-def inside(mark: Mark, lines: list[str], above: int = 0) -> TextPosition:
-    """`mark` as a position in `lines`, `above` lines further down.
-
-    libyaml adds a line break at the end of the text; its marks may be on the line after that.
-    """
-    line = mark.line + above
-    if line < len(lines):
-        return TextPosition(mark.index, line, mark.column)
-    return TextPosition(mark.index, len(lines) - 1, len(lines[-1]))
 
 
 def key_values(branch: CollectionNode) -> Iterator[tuple[YamlNode, YamlNode]]:

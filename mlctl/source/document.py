@@ -13,9 +13,10 @@ from yaml.events import ScalarEvent
 from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
 from mlctl.pointer import Data, Pointer
 from mlctl.source import rules
-from mlctl.source.compose import MarkedRange, SourceError, StreamPart, YamlNode, compose, resolved
+from mlctl.source.compose import StreamPart, YamlNode, compose, resolved
 from mlctl.source.construct import Builder
 from mlctl.source.decode import decode
+from mlctl.source.marks import MarkedRange, SourceError
 from mlctl.source.syntax import explain
 
 STDIN = "<stdin>"

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
-from mlctl.applying.executor import apply, stale_targets
+from mlctl.applying.executor import apply
+from mlctl.applying.targets import stale_targets
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Live, Operation
 from mlctl.kinds.address import Address

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mlctl.applying.executor import stale_targets
+from mlctl.applying.targets import stale_targets
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Live
 from mlctl.config import graph
@@ -199,11 +199,11 @@ def test_a_deployment_may_name_the_version_that_is_yet_to_be_counted() -> None:
 
 
 def test_deployments_of_an_endpoint_that_is_made_anew_are_made_anew() -> None:
-    stale_targets = endpoint(location="westus2")
-    made = planned(standing(*HEART), *HEART[:2], stale_targets, HEART[3]).plan
+    moved = endpoint(location="westus2")
+    made = planned(standing(*HEART), *HEART[:2], moved, HEART[3]).plan
     (blue,) = (one for one in made.pending if one.address.kind == "batch-deployment")
     assert (blue.action, blue.reason) == (Action.REPLACE, ActionReason.PARENT_REPLACED)
-    assert blue.because == stale_targets.address
+    assert blue.because == moved.address
 
 
 def test_deployments_on_a_cluster_that_is_made_anew_stay() -> None:

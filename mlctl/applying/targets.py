@@ -1,0 +1,66 @@
+"""The live targets of steps, compared with the plan: whether they are stale, or as planned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from mlctl.backends.ports.backend import Backend, Live
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.values import decode, fingerprint, form_of_body, said, state
+from mlctl.planning.diff import differences
+from mlctl.planning.model import FieldChange
+from mlctl.planning.steps import Step, Work
+
+
+def stale_targets(work: Work, backend: Backend) -> list[Address]:
+    """What has changed since the plan was made, other than by the steps of this plan.
+
+    A plan whose apply was interrupted can therefore be applied again.
+    """
+    live = backend.read(work.read.keys())
+    steps = defaultdict[Address, list[Step]](list)
+    for step in work.steps:
+        steps[step.target].append(step)
+
+    def made_by_this_plan(address: Address, found: Live | None) -> bool:
+        wanted = steps[found.address if found else address]  # of a newest version: that version
+        return any(as_planned(step, found, work.scope) for step in wanted)
+
+    return [
+        address
+        for address, before in work.read.items()
+        if live_fingerprint(found := live.get(address), work.scope) != before
+        and not made_by_this_plan(address, found)
+    ]
+
+
+def live_fingerprint(live: Live | None, scope: Scope) -> str | None:
+    """The fingerprint; what is being deleted counts as absent, as it does for the plan."""
+    if live is None or state(live.body) == "deleting":
+        return None
+    return fingerprint(live.body, kind_of(live.address), scope)
+
+
+def as_planned(step: Step, live: Live | None, scope: Scope) -> bool:
+    """Whether the target is already as the step would make it."""
+    if step.deletes:
+        return live is None
+    return live is not None and not mismatches_of(step, live, scope)
+
+
+def mismatches_of(step: Step, live: Live | None, scope: Scope) -> list[FieldChange]:
+    """Where the target differs from what the step would make it."""
+    if live is None or step.deletes:
+        return []
+    kind = kind_of(step.target)
+    form = form_of_body(kind, step.body, scope)
+    # A body without a default deployment unsets it; other fields left out are the service's.
+    unset = {kind.default_child: ""} if kind.default_child else {}
+    planned = {**unset, **said(step.body, form, scope, own=False)}
+    found = decode(live.body, form, scope, own=False)
+    mismatches = differences(form.writable, planned, found, scope)
+    if state(live.body) in ("failed", "canceled"):
+        ended = live.body["properties"]["provisioningState"]
+        mismatches.append(FieldChange(("provisioning_state",), ended, "Succeeded"))
+    return mismatches
