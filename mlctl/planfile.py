@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import copy
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlctl import pointer
 from mlctl.assets import local_files
+from mlctl.files import write_private
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.upload import Upload, UploadTarget
@@ -78,7 +76,7 @@ def save(plan: Plan, work: Work, path: str | Path) -> None:
     document["steps"] = [_written_step(step) for step in work.steps]
     document["read"] = {str(address): fingerprint for address, fingerprint in work.read.items()}
     try:
-        _write(Path(path), json.dumps(document, indent=1) + "\n")
+        write_private(Path(path), f"{json.dumps(document, indent=1)}\n".encode())
     except OSError as error:
         raise PlanFileError(
             f"cannot write the plan to `{path}`: {error.strerror or error}", "name another file"
@@ -241,16 +239,3 @@ def _document(path: str | Path) -> dict[str, Data]:
     if not isinstance(document, dict) or "format_version" not in document:
         raise PlanFileError(f"`{path}` is JSON, but no plan")
     return document
-
-
-def _write(path: Path, text: str) -> None:
-    """Write atomically; `mkstemp` makes files that only their owner can read."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)  # noqa: PTH105  # the temporary file is a name
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)  # noqa: PTH108
-        raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import configparser
-import os
+import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +17,7 @@ from mlctl.cli.parser.command import command, flag_values, several
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.scope import LOCATION, PARTS, Part, Settings, own_file, read_ini
 from mlctl.cli.session import Session
+from mlctl.files import write_private
 from mlctl.pointer import Data
 from mlctl.source.files import PROJECT_FILE
 
@@ -86,10 +87,9 @@ def _write(path: Path, values: Mapping[str, str]) -> None:
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_dict(sections)
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    with fresh.open("w", encoding="utf-8") as file:
-        parser.write(file)
-    fresh.replace(path)
+    text = io.StringIO()
+    parser.write(text)
+    write_private(path, text.getvalue().encode())
 
 
 def _listed(settings: Settings) -> Iterator[Data]:

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mlctl.emulator.http import secure_files
 from mlctl.emulator.identity.tokens import CLOUD
+from mlctl.files import make_ignored_folder, write_private
 from mlctl.kinds.address import Scope
 
 FILE = Path(".mlctl", "emulator.json")
@@ -46,7 +46,8 @@ class EmulatorInstance:
         Raises:
             OSError: it cannot be written.
         """
-        secure_files.write(file, json.dumps(asdict(self), indent=2).encode())
+        make_ignored_folder(file.parent)
+        write_private(file, json.dumps(asdict(self), indent=2).encode())
 
     def remove(self, file: Path, before: EmulatorInstance | None = None) -> None:
         """Take the note away, unless another emulator has left its own there.

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mlctl.emulator.emulator import Emulator
-from mlctl.emulator.http import host_check, secure_files, server
+from mlctl.emulator.http import host_check, server
 from mlctl.emulator.http.record import Recorder
 from mlctl.emulator.http.server import RequestHandler
 from mlctl.emulator.instance_file import FILE, EmulatorInstance, find_running
@@ -109,7 +109,7 @@ def _instance_and_tls(
     config: ServerConfig, settings: EmulatorSettings, listener: socket.socket
 ) -> tuple[EmulatorInstance, tuple[Path, Path] | None]:
     """What others are told of it, and the certificate and key to serve with."""
-    at = "127.0.0.1" if config.host in secure_files.EVERYWHERE else config.host
+    at = "127.0.0.1" if config.host in host_check.ALL_INTERFACES else config.host
     where = f"{f'[{at}]' if ':' in at else at}:{listener.getsockname()[1]}"
     home = settings.home
     named = (home.subscription, home.resource_group, home.workspace, settings.token, os.getpid())

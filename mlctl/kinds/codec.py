@@ -9,11 +9,11 @@ Canonical values are compared, never sent and never shown.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from mlctl import source
+from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds import job_io
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field
@@ -60,39 +60,6 @@ def says_nothing(value: Data, field: Field) -> bool:
             return _enum_encode(value, field) in (None, "None")
         case _:
             return value in (None, "", {}, [])
-
-
-def seconds(duration: str) -> float:
-    """The seconds of an ISO 8601 duration of days and smaller: `PT2M` -> 120.0.
-
-    Raises:
-        ValueError: it is none.
-    """
-    match = _ISO.fullmatch(duration)
-    if not match or not any(match.groups()):
-        raise ValueError(f"`{duration}` is no ISO 8601 duration")
-    units = (31_536_000, 2_592_000, 604_800, 86_400, 3_600, 60, 1)
-    return sum(float(part) * unit for part, unit in zip(match.groups(), units, strict=True) if part)
-
-
-def iso(total: float) -> str:
-    """The ISO 8601 duration that the SDK would write: 90 -> `PT1M30S`."""
-    days, rest = divmod(total, 86_400)
-    hours, rest = divmod(rest, 3_600)
-    minutes, secs = divmod(rest, 60)
-    day = f"{int(days)}D" if days else ""
-    time = "".join(
-        f"{value:g}{unit}" for value, unit in ((hours, "H"), (minutes, "M"), (secs, "S")) if value
-    )
-    return (
-        f"P{day}" + (f"T{time}" if time or not day else "") + ("0S" if not time and not day else "")
-    )
-
-
-_ISO = re.compile(
-    r"P(?:([\d.]+)Y)?(?:([\d.]+)M)?(?:([\d.]+)W)?(?:([\d.]+)D)?"
-    r"(?:T(?:([\d.]+)H)?(?:([\d.]+)M)?(?:([\d.]+)S)?)?"
-)
 
 
 def _same(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -146,14 +113,14 @@ def _switch_decode(value: Data, field: Field, scope: Scope) -> Data:
 
 
 def _duration_encode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return iso(value)
+    return format_iso(value)
 
 
 def _duration_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     if not isinstance(value, str):
         return value
     try:
-        total = seconds(value)
+        total = parse_iso(value)
     except ValueError:
         return value
     return int(total) if total.is_integer() else total

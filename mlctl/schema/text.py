@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from mlctl import durations
 from mlctl.pointer import Data
 
 _TYPES = {
@@ -119,8 +120,11 @@ def is_a(value: Data, name: str) -> bool:
 
 def seconds(text: str) -> int | None:
     """The seconds that `2m`, `120s` or `PT2M` stands for."""
-    match = re.fullmatch(r"(?:pt)?(\d+) ?([smh])[a-z]*", text.strip().casefold())
-    return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]] if match else None
+    short = re.sub(r"(?<=\d) ?([smh])[a-z]*$", r"\1", text.strip().casefold())
+    try:
+        return None if short.isdecimal() else int(durations.parse(short))
+    except ValueError:
+        return None
 
 
 def example(name: str, schema: Mapping[str, Data]) -> str | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mlctl.kinds import KINDS, codec
 from mlctl.kinds.field import Field
@@ -32,51 +30,6 @@ def read(value: Data, *at: str, kind: str = "compute") -> Data:
 def same(one: Data, other: Data, *at: str, kind: str = "compute") -> bool:
     of = field(kind, *at)
     return bool(codec.canonical(one, of, SCOPE) == codec.canonical(other, of, SCOPE))
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("PT2M", 120),
-        ("PT120S", 120),
-        ("P0Y0M0DT0H2M0S", 120),
-        ("PT1M30S", 90),
-        ("PT1.5S", 1.5),
-        ("P1D", 86_400),
-        ("P1W", 604_800),
-        ("PT0S", 0),
-    ],
-)
-def test_every_iso_form_of_a_duration_is_read(text: str, seconds: float) -> None:
-    assert codec.seconds(text) == seconds
-
-
-@pytest.mark.parametrize(
-    "text", ["", "P", "PT", "2m", "00:02:00", "-PT2M", "PT2", "PTS", "PT1.2.3S"]
-)
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"duration|could not convert"):
-        codec.seconds(text)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (120, "PT2M"),
-        (90, "PT1M30S"),
-        (300, "PT5M"),
-        (0, "PT0S"),
-        (90_061, "P1DT1H1M1S"),
-        (86_400, "P1D"),
-    ],
-)
-def test_durations_are_written_as_the_sdk_writes_them(seconds: int, text: str) -> None:
-    assert codec.iso(seconds) == text
-
-
-@given(st.integers(0, 10**9))
-def test_a_duration_that_is_written_is_read_back(seconds: int) -> None:
-    assert codec.seconds(codec.iso(seconds)) == seconds
 
 
 def test_an_unreadable_duration_of_the_service_is_shown_as_it_came() -> None:

@@ -9,8 +9,8 @@ from email.utils import parsedate_to_datetime
 from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.backends.ports.metrics import MetricInterval, Series
+from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.codec import iso, seconds
 from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent
 
@@ -39,7 +39,7 @@ def of_cluster(
         "metricnames": ",".join(names),
         "aggregation": _AGGREGATIONS,
         "$filter": f"ClusterName eq '{name}'",
-        **({} if interval is None else {"interval": iso(interval)}),
+        **({} if interval is None else {"interval": format_iso(interval)}),
         **({} if span is None else {"timespan": _span(arm, scope, span)}),
     }
     data = arm.get(path, VERSION, **query)
@@ -60,7 +60,7 @@ def _series(metric: Mapping[str, Data], interval: str) -> Series:
         raise Permanent(str(metric["errorCode"]), text)
     name = str(get(metric, ("name", "localizedValue")) or get(metric, ("name", "value")))
     points = [point for one in metric.get("timeseries", []) for point in one.get("data", [])]
-    return Series(name, seconds(interval), tuple(_intervals(points)))
+    return Series(name, parse_iso(interval), tuple(_intervals(points)))
 
 
 def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[MetricInterval]:

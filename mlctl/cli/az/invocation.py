@@ -19,7 +19,7 @@ from mlctl.cli.az.update import Update, Verb, update
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, several
 from mlctl.diagnostics import Report
-from mlctl.kinds.codec import iso
+from mlctl.durations import format_iso
 from mlctl.pointer import Data
 from mlctl.schema import Schema
 from mlctl.schema.text import nearest
@@ -161,7 +161,9 @@ def body(data: Mapping[str, Data]) -> dict[str, Data]:
     for name, (_, wire) in _FIELDS.items():
         value = pointer.get(data, tuple(name.split(".")))
         if value is not None and wire:
-            pointer.put(out, pointer.parse(wire), iso(value) if wire.endswith("timeout") else value)
+            pointer.put(
+                out, pointer.parse(wire), format_iso(value) if wire.endswith("timeout") else value
+            )
     out["inputData"] = {name: _wire(one, "jobInputType") for name, one in data["inputs"].items()}
     out["outputData"] = {name: _wire(one, "jobOutputType") for name, one in data["outputs"].items()}
     return out

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from mlctl.durations import format_iso, parse_iso
 from mlctl.emulator.arm import authorization
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import Address
-from mlctl.kinds.codec import iso, seconds
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import metrics
@@ -48,7 +48,7 @@ def show(call: Call) -> Response:
         {
             "cost": 0,
             "timespan": asked("timespan"),
-            "interval": iso(interval),
+            "interval": format_iso(interval),
             "namespace": "Microsoft.MachineLearningServices/workspaces",
             "resourceregion": call.state.location,
             "value": [_metric(call, one, kept, cluster) for one in found],
@@ -97,6 +97,6 @@ def _span(text: str) -> float:
 
 def _length(text: str, what: str) -> float:
     try:
-        return seconds(text)
+        return parse_iso(text)
     except ValueError as error:
         raise Permanent("BadRequest", f"{error}.", target=what) from None

@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from mlctl.emulator.http import secure_files
+from mlctl.emulator.http.host_check import ALL_INTERFACES
+from mlctl.files import make_ignored_folder, write_private
 
 _LIFE, _SPARE = timedelta(days=397), timedelta(days=7)  # clients refuse longer lives
 _OTHERS = 0o077  # of a file's mode: what its group and everybody may do
@@ -54,7 +55,7 @@ def ensure(folder: Path, names: Collection[str], now: datetime) -> Files:
     """
     spelt = ("ca.pem", "bundle.pem", "server.pem", "server.key")
     files = Files(*(folder / name for name in spelt))
-    hosts = [*_LOOPBACK, *sorted({*names} - {*_LOOPBACK, *secure_files.EVERYWHERE})]
+    hosts = [*_LOOPBACK, *sorted({*names} - {*_LOOPBACK, *ALL_INTERFACES})]
     if not _good(files, hosts, now):
         _make(files, hosts, now)
     return files
@@ -104,10 +105,11 @@ def _make(files: Files, hosts: Collection[str], now: datetime) -> None:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
-    secure_files.write(files.key, key)
-    secure_files.write(files.certificate, ours)
-    secure_files.write(files.bundle, trusted + _system(files.bundle))
-    secure_files.write(files.authority, trusted)
+    make_ignored_folder(files.key.parent)
+    write_private(files.key, key)
+    write_private(files.certificate, ours)
+    write_private(files.bundle, trusted + _system(files.bundle))
+    write_private(files.authority, trusted)
 
 
 def _unsigned(

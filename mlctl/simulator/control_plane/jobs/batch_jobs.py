@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlctl import pointer
+from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address, Reference, kind_of
-from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import command_log, replay
@@ -139,7 +139,7 @@ def _work(
     least = {
         field: part.whole_number(said.get(name), low, name, _MOST) for field, name, low in _WHOLE
     }
-    timeout = seconds(part.duration(said.get("timeout"), "retrySettings.timeout"))
+    timeout = parse_iso(part.duration(said.get("timeout"), "retrySettings.timeout"))
     return {**work, **least, "timeout_s": timeout}
 
 

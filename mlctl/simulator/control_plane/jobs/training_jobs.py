@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlctl import catalog
+from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address, Reference
-from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
@@ -104,7 +104,7 @@ def _spec(
         given.seconds_per_checkpoint or 0.0,
         given.seconds_to_restore or 0.0,
         part.whole_number(nodes, 1, "instanceCount", most=_MOST),
-        seconds(part.duration(timeout, "limits.timeout")) if timeout else None,
+        parse_iso(part.duration(timeout, "limits.timeout")) if timeout else None,
     )
 
 

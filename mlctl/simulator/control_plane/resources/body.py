@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from mlctl import catalog, pointer
+from mlctl.durations import format_iso_seconds, parse_iso
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, Pointer
@@ -110,25 +111,17 @@ def whole_number(value: Data, least: int, what: str, most: int = 2**31 - 1) -> i
     return int(value)
 
 
-_DURATION = re.compile(
-    r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?"
-    r"(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?",
-    re.IGNORECASE,
-)
-_SECONDS = (365 * 86400, 30 * 86400, 7 * 86400, 86400, 3600, 60, 1)
-
-
 def duration(value: Data, what: str) -> str:
     """An ISO 8601 duration, respelt in seconds: `PT2M` comes back as `PT120S`.
 
     Raises:
         ServiceError: it is no duration.
     """
-    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if not match or value[-1] in "PTpt":
-        raise bad(f"`{what}` must be an ISO 8601 duration such as PT2M, not `{value}`.")
-    parts = zip(match.groups(), _SECONDS, strict=True)
-    return f"PT{sum(float(part or 0) * unit for part, unit in parts):.12g}S"
+    try:
+        return format_iso_seconds(parse_iso(value if isinstance(value, str) else ""))
+    except ValueError:
+        text = f"`{what}` must be an ISO 8601 duration such as PT2M, not `{value}`."
+        raise bad(text) from None
 
 
 def text_map(holder: Mapping[str, Data], what: str, *, empty: bool = True) -> dict[str, str]:

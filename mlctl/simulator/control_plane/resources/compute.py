@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from mlctl import catalog
+from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address
-from mlctl.kinds.codec import seconds
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state import clock
@@ -208,7 +208,7 @@ def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
         "tier": "low_priority" if inner["vmPriority"] == "LowPriority" else "dedicated",
         "min_instances": scale["minNodeCount"],
         "max_instances": scale["maxNodeCount"],
-        "idle_s": seconds(scale["nodeIdleTimeBeforeScaleDown"]),
+        "idle_s": parse_iso(scale["nodeIdleTimeBeforeScaleDown"]),
         "cores": size.vcpus if size else 1,
         "price": size.usd_per_hour if size else None,
         "region": body["location"],

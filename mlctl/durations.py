@@ -1,0 +1,62 @@
+"""Durations as text: ISO 8601, as ARM writes them, and the short forms that people type."""
+
+from __future__ import annotations
+
+import re
+
+_ISO = re.compile(
+    r"P(?:(\d+(?:\.\d+)?)Y)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?"
+    r"(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?",
+    re.IGNORECASE,
+)
+_ISO_UNITS = (31_536_000, 2_592_000, 604_800, 86_400, 3_600, 60, 1)  # a year is 365 days
+_SHORT_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+
+
+def parse_iso(text: str) -> float:
+    """The seconds of an ISO 8601 duration, in either case: `PT2M` -> 120.0.
+
+    A year counts as 365 days, a month as 30.
+
+    Raises:
+        ValueError: it is none.
+    """
+    match = _ISO.fullmatch(text)
+    if not match or text[-1] in "PTpt":
+        raise ValueError(f"`{text}` is no ISO 8601 duration")
+    return sum(
+        float(part) * unit for part, unit in zip(match.groups(), _ISO_UNITS, strict=True) if part
+    )
+
+
+def format_iso(seconds: float) -> str:
+    """The ISO 8601 duration that the SDK would write: 90 -> `PT1M30S`."""
+    days, rest = divmod(seconds, 86_400)
+    hours, rest = divmod(rest, 3_600)
+    minutes, secs = divmod(rest, 60)
+    day = f"{int(days)}D" if days else ""
+    time = "".join(
+        f"{value:g}{unit}" for value, unit in ((hours, "H"), (minutes, "M"), (secs, "S")) if value
+    )
+    return (
+        f"P{day}" + (f"T{time}" if time or not day else "") + ("0S" if not time and not day else "")
+    )
+
+
+def format_iso_seconds(seconds: float) -> str:
+    """The ISO 8601 duration in seconds alone, as the service writes it: 90 -> `PT90S`."""
+    return f"PT{seconds:.12g}S"
+
+
+def parse(text: str) -> float:
+    """The seconds of `90`, `90s`, `1h30m`, `30d` or an ISO 8601 duration.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if re.fullmatch(r"\d+(?:\.\d+)?", text):
+        return float(text)
+    parts = re.findall(r"(\d+(?:\.\d+)?)([dhms])", text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return sum(float(number) * _SHORT_UNITS[unit] for number, unit in parts)
+    return parse_iso(text)

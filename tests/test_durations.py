@@ -1,0 +1,76 @@
+"""Durations as text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlctl import durations
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("PT2M", 120),
+        ("PT120S", 120),
+        ("P0Y0M0DT0H2M0S", 120),
+        ("PT1M30S", 90),
+        ("PT1.5S", 1.5),
+        ("P1D", 86_400),
+        ("P1W", 604_800),
+        ("PT0S", 0),
+    ],
+)
+def test_every_iso_form_of_a_duration_is_read(text: str, seconds: float) -> None:
+    assert durations.parse_iso(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "P", "PT", "2m", "00:02:00", "-PT2M", "PT2", "PTS", "PT1.2.3S", "P1DT"]
+)
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no ISO 8601 duration"):
+        durations.parse_iso(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (120, "PT2M"),
+        (90, "PT1M30S"),
+        (300, "PT5M"),
+        (0, "PT0S"),
+        (90_061, "P1DT1H1M1S"),
+        (86_400, "P1D"),
+    ],
+)
+def test_durations_are_written_as_the_sdk_writes_them(seconds: int, text: str) -> None:
+    assert durations.format_iso(seconds) == text
+
+
+@given(st.integers(0, 10**9))
+def test_a_duration_that_is_written_is_read_back(seconds: int) -> None:
+    assert durations.parse_iso(durations.format_iso(seconds)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("1.5", 1.5), ("90s", 90), ("1h30m", 5400), ("30d", 2_592_000), ("pt2m", 120)],
+)
+def test_what_people_type_is_read(text: str, seconds: float) -> None:
+    assert durations.parse(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "1x", "1h 30m", "s90"])
+def test_what_is_neither_short_nor_iso_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="duration"):
+        durations.parse(text)
+
+
+def test_the_service_writes_seconds_alone() -> None:
+    assert [durations.format_iso_seconds(one) for one in (120.0, 90.5, 0)] == [
+        "PT120S",
+        "PT90.5S",
+        "PT0S",
+    ]
