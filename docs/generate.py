@@ -20,7 +20,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "exit-codes.md": exits.page(),
         DOCS / "cli.md": pages_of_commands(root),
-        DOCS / "az-compatibility.md": compatibility.page(compatibility.verdicts(root, flags)),
+        DOCS / "az-compatibility.md": compatibility.page(compatibility.compare_flags(root, flags)),
     }
 
 

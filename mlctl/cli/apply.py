@@ -24,7 +24,7 @@ from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
-from mlctl.cli.plan import Format, Planned, Target, load_and_plan, show_plan
+from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_plan
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Ignore, Paths, Strict, new_report
 from mlctl.diagnostics import Report
@@ -45,7 +45,9 @@ Parallelism = Annotated[
         "--parallelism", metavar="N", min=1, max=64, help="How many resources to work on at once."
     ),
 ]
-Output = Annotated[Format, typer.Option("--output", "-o", help="human, or json: one event a line.")]
+Output = Annotated[
+    ApplyFormat, typer.Option("--output", "-o", help="human, or json: one event a line.")
+]
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -59,7 +61,7 @@ def apply(
     yes: Yes = False,
     parallelism: Parallelism = 10,
     target: Target = None,
-    output: Output = Format.HUMAN,
+    output: Output = ApplyFormat.HUMAN,
     ignore: Ignore = None,
     strict: Strict = False,
 ) -> Exit:
@@ -84,7 +86,7 @@ def destroy(
     yes: Yes = False,
     parallelism: Parallelism = 10,
     target: Target = None,
-    output: Output = Format.HUMAN,
+    output: Output = ApplyFormat.HUMAN,
     ignore: Ignore = None,
 ) -> Exit:
     """Delete what the files declare: print the plan, ask, and carry it out."""
@@ -110,12 +112,12 @@ def _carry_out(
     planned: Planned,
     yes: bool,
     parallelism: int,
-    output: Format,
+    output: ApplyFormat,
     *,
     destroying: bool = False,
 ) -> Exit:
     plan = planned.plan
-    if output is Format.HUMAN:
+    if output is ApplyFormat.HUMAN:
         show_plan(session, plan, output)
     if plan.rejections:
         rejected = Report()
@@ -124,20 +126,22 @@ def _carry_out(
     asked = Exit.OK if plan.empty or yes else _ask(session, output, destroying=destroying)
     if asked is not Exit.OK:
         return asked
-    running = Run(planned.work, actions_of(plan), parallelism, output, destroying=destroying)
+    running = Execution(
+        planned.work, planned_actions(plan), parallelism, output, destroying=destroying
+    )
     return carry_out(session, backend, running)
 
 
-def _refuse(report: Report, output: Format, code: Exit) -> Exit:
-    """Nothing is done: programs are told why, people have been."""
-    if output is Format.JSON:
+def _refuse(report: Report, output: ApplyFormat, code: Exit) -> Exit:
+    """The exit code; with `-o json`, after printing the findings that stopped the command."""
+    if output is ApplyFormat.JSON:
         from mlctl.render import json_lines
 
         json_lines.refuse(report, _stream())
     return code
 
 
-def _apply_saved(session: Session, path: Path, parallelism: int, output: Format) -> Exit:
+def _apply_saved(session: Session, path: Path, parallelism: int, output: ApplyFormat) -> Exit:
     saved = planfile.load(path)
     with session.backend() as backend:
         if (saved.work.backend, saved.work.scope) != (backend.name, backend.scope):
@@ -157,7 +161,7 @@ def _apply_saved(session: Session, path: Path, parallelism: int, output: Format)
                 session.say(f"  {found['code']}: {found['summary']}")
             return Exit.REJECTED
         work = planfile.fill_secrets(saved.work, _document)
-        return carry_out(session, backend, Run(work, saved.actions, parallelism, output))
+        return carry_out(session, backend, Execution(work, saved.actions, parallelism, output))
 
 
 def _document(file: str, index: int) -> Mapping[str, Data] | None:
@@ -165,27 +169,27 @@ def _document(file: str, index: int) -> Mapping[str, Data] | None:
     return next((one.data for one in documents if one.index == index), None)
 
 
-def actions_of(plan: Plan) -> dict[Address, Action]:
+def planned_actions(plan: Plan) -> dict[Address, Action]:
     """What a plan does to each resource."""
     return {change.address: change.action for change in plan.changes}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Run:
-    """Work to carry out, and how to speak of it; without `wait` an accepted write is done."""
+class Execution:
+    """Work to carry out, and how to report it; without `wait` a write is done once accepted."""
 
     work: Work
     actions: Mapping[Address, Action]
     parallelism: int = 10
-    output: Format = Format.HUMAN
+    output: ApplyFormat = ApplyFormat.HUMAN
     destroying: bool = False
     wait: bool = True
 
 
-def carry_out(session: Session, backend: Backend, run: Run) -> Exit:
-    """Do the steps, show what happens, and say how it ended."""
+def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
+    """Do the steps, print the events and the summary, and return the exit code."""
     ended = perform(session, backend, run)
-    if run.output is Format.HUMAN:
+    if run.output is ApplyFormat.HUMAN:
         stream = sys.stdout if ended.complete else sys.stderr
         text = outcome.summary(ended, color=session.color(stream), destroying=run.destroying)
         session.out("\n" + text) if ended.complete else session.say(text)
@@ -200,9 +204,9 @@ def carry_out(session: Session, backend: Backend, run: Run) -> Exit:
     return Exit.OK
 
 
-def perform(session: Session, backend: Backend, run: Run) -> Outcome:
-    """Do the steps and show what happens meanwhile; how it ended is left to the caller to say."""
-    with stopping() as stop:
+def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
+    """Do the steps and print the events; the caller prints the summary."""
+    with stop_on_signal() as stop:
         events = run_steps(
             run.work,
             backend,
@@ -214,10 +218,10 @@ def perform(session: Session, backend: Backend, run: Run) -> Outcome:
         return _shown(session, run, events)
 
 
-def _shown(session: Session, run: Run, events: Iterator[StepEvent]) -> Outcome:
+def _shown(session: Session, run: Execution, events: Iterator[StepEvent]) -> Outcome:
     from mlctl.render import json_lines, progress
 
-    if run.output is Format.JSON:
+    if run.output is ApplyFormat.JSON:
         return json_lines.show(events, run.work, run.actions, _stream(), destroying=run.destroying)
     if session.quiet:
         return outcome.collect(events, run.work, run.actions, lambda _event: None)
@@ -231,7 +235,7 @@ def _stream() -> json_lines.MessageStream:
 
     def write(line: str) -> None:
         sys.stdout.write(line)
-        sys.stdout.flush()  # programs follow it as it comes
+        sys.stdout.flush()  # programs read it line by line
 
     return json_lines.MessageStream(write, _now, time.monotonic)
 
@@ -245,14 +249,14 @@ _STOPPED = b"Stopped at once. What was being written may be half done; apply aga
 
 
 @contextmanager
-def stopping() -> Iterator[threading.Event]:
+def stop_on_signal() -> Iterator[threading.Event]:
     """An event that the first Ctrl-C or SIGTERM sets; the second ends the process at once."""
     stop = threading.Event()
 
     def handle(number: int, _frame: FrameType | None) -> None:
         again = stop.is_set()
         stop.set()
-        with suppress(OSError):  # and not by print(), which may be what was interrupted
+        with suppress(OSError):  # print() is not reentrant, and may be what was interrupted
             os.write(sys.stderr.fileno(), _STOPPED if again else _STOPPING)
         if again:
             signal.signal(number, signal.SIG_DFL)
@@ -266,10 +270,10 @@ def stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _ask(session: Session, output: Format, *, destroying: bool) -> Exit:
-    """OK for `yes` alone; an error where there is nobody to ask, or nothing to see."""
-    if output is Format.JSON or not sys.stdin.isatty():
-        why = "-o json shows no plan to approve" if output is Format.JSON else "no terminal"
+def _ask(session: Session, output: ApplyFormat, *, destroying: bool) -> Exit:
+    """OK if the user types `yes`; an error without a terminal or with `-o json`."""
+    if output is ApplyFormat.JSON or not sys.stdin.isatty():
+        why = "-o json shows no plan to approve" if output is ApplyFormat.JSON else "no terminal"
         session.say(f"ERROR: nobody to ask for approval here ({why}); pass --yes to go on without.")
         return Exit.ERROR
     question = (
@@ -278,7 +282,7 @@ def _ask(session: Session, output: Format, *, destroying: bool) -> Exit:
         else "Do you want to perform these actions?"
     )
     prompt = f"\n{question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: "
-    with suppress(KeyboardInterrupt):  # which is an answer too
+    with suppress(KeyboardInterrupt):  # means no, like any answer but yes
         sys.stderr.write(prompt)
         sys.stderr.flush()
         if sys.stdin.readline().strip() == "yes":

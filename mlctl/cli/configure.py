@@ -15,7 +15,7 @@ from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import command, flag_values, several
 from mlctl.cli.parser.tree import SWITCH
-from mlctl.cli.scope import LOCATION, PARTS, Part, Settings, own_file, read_ini
+from mlctl.cli.scope import LOCATION, PARTS, Configuration, ScopePart, own_file, read_ini
 from mlctl.cli.session import Session
 from mlctl.files import write_private
 from mlctl.pointer import Data
@@ -65,7 +65,7 @@ def configure(
             dict(map(_pair, flag_values(defaults))),
         )
     if list_defaults is not None:
-        fresh = Settings.read(Path(), session.environment)
+        fresh = Configuration.read(Path(), session.environment)
         print_data(session, list(_listed(fresh)), output, query)
     return Exit.OK
 
@@ -92,14 +92,14 @@ def _write(path: Path, values: Mapping[str, str]) -> None:
     write_private(path, text.getvalue().encode())
 
 
-def _listed(settings: Settings) -> Iterator[Data]:
+def _listed(settings: Configuration) -> Iterator[Data]:
     for name, part in _KNOWN.items():
         value = settings.configured(part)
         if value is not None:
             yield {"name": name, "source": _origin(settings, part), "value": value}
 
 
-def _origin(settings: Settings, part: Part) -> str:
+def _origin(settings: Configuration, part: ScopePart) -> str:
     variable = next((one for one in part.variables if settings.environment.get(one)), None)
     if variable is not None:
         return f"${variable}"

@@ -1,4 +1,4 @@
-"""`mlctl convert`: files of a retired service to files of what takes its place."""
+"""`mlctl convert`: Batch Pools of a retired service to compute clusters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def convert(
         return Exit.ERROR
     names = to_cluster.names(pool.address.name for pool in pools)
     text = "---\n".join(to_cluster.convert(*pair, size) for pair in zip(pools, names, strict=True))
-    if not _sound(session, text):
+    if not _valid(session, text):
         return Exit.ERROR
     return _written(session, text, out)
 
@@ -73,8 +73,8 @@ def _pools(session: Session, paths: list[str]) -> list[Resource]:
     return pools
 
 
-def _sound(session: Session, text: str) -> bool:
-    """Whether what was made is valid; says what is not."""
+def _valid(session: Session, text: str) -> bool:
+    """Whether the converted files are valid; prints the findings."""
     report = new_report(None, None, strict=False)
     documents = source.load(_NAME, text, report)
     found = SourceFile(_NAME, explicit=True)

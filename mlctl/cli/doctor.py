@@ -1,4 +1,4 @@
-"""`mlctl doctor`: what can be wrong between here and the workspace, and what to do about it."""
+"""`mlctl doctor`: checks of credentials, workspace, permissions, locks and quotas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mlctl.service_errors import ServiceError
 _PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
 
 
-class Format(StrEnum):
+class DoctorFormat(StrEnum):
     """How findings are written."""
 
     HUMAN = "human"
@@ -42,8 +42,8 @@ def register(app: typer.Typer, verb: str) -> None:
 def doctor(
     session: Session,
     output: Annotated[
-        Format, typer.Option("--output", "-o", help="How findings are written.")
-    ] = Format.HUMAN,
+        DoctorFormat, typer.Option("--output", "-o", help="How findings are written.")
+    ] = DoctorFormat.HUMAN,
 ) -> Exit:
     """Check credentials, workspace, permissions, locks and quotas, and say what to do.
 
@@ -52,10 +52,10 @@ def doctor(
     found = []
     for check in _checks(session):
         found.append(check)
-        if output is Format.HUMAN:
+        if output is DoctorFormat.HUMAN:
             session.out(health.line(check, color=session.color(sys.stdout)))
             sys.stdout.flush()  # the next one may take a while
-    if output is Format.JSON:
+    if output is DoctorFormat.JSON:
         session.out(health.document(found))
     else:
         session.out("\n" + health.summary(found))

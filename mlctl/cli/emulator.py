@@ -111,8 +111,8 @@ def start(
     page_size: PageSize = 100,
 ) -> Exit:
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
-    _need_extras(http=http)
-    _need_token(session, host, token)
+    _require_extras(http=http)
+    _require_token(session, host, token)
     from mlctl.emulator.lifecycle import ServerConfig, StartError, run
 
     certificates = None if http else cert_dir
@@ -121,7 +121,7 @@ def start(
         run(
             ServerConfig(host, port, path, certificates, record, tuple(allow_host or ())),
             _settings(session, token, pace, page_size, strict=strict_workspaces),
-            lambda running: _told(session, running, as_json=as_json),
+            lambda running: _print_instance(session, running, as_json=as_json),
         )
     except StartError as error:
         raise Permanent("NoSite", str(error)) from error
@@ -131,30 +131,30 @@ def start(
 def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> Exit:
     """Print the exports after which unmodified programs talk to the running emulator:
     eval "$(mlctl emulator env)"."""
-    from mlctl.emulator import instance_file as notes
+    from mlctl.emulator import instance_file
 
-    running = notes.find_running(notes.FILE)
+    running = instance_file.find_running(instance_file.FILE)
     if running is None:
-        told = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
-        raise Permanent("NoEmulator", told)
-    pairs = notes.environment_variables(running, session.environment)
+        why = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
+        raise Permanent("NoEmulator", why)
+    pairs = instance_file.environment_variables(running, session.environment)
     if output is OutputFormat.NONE and query is None:
-        session.out(notes.export_lines(pairs))
+        session.out(instance_file.export_lines(pairs))
     else:
         print_data(session, dict(pairs), output, query)
     return Exit.OK
 
 
-def _need_extras(*, http: bool) -> None:
+def _require_extras(*, http: bool) -> None:
     wanted = ["uvicorn"] if http else ["uvicorn", "cryptography"]
     missing = [name for name in wanted if find_spec(name) is None]
     if missing:
-        told = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl[emulator]'"
-        raise Permanent("MissingExtra", told)
+        why = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl[emulator]'"
+        raise Permanent("MissingExtra", why)
 
 
-def _need_token(session: Session, host: str, token: str | None) -> None:
-    """Off loopback, others can reach it: they need to know something, and the user to know that."""
+def _require_token(session: Session, host: str, token: str | None) -> None:
+    """Refuse to listen off loopback without a token; warn of it with one."""
     if not host:
         raise InvalidValue("name an address, as 127.0.0.1", flag="--host")
     if _loopback(host):
@@ -192,7 +192,7 @@ def _settings(
         token=token,
         now=time.time,
         new_id=lambda: str(uuid.uuid4()),
-        bug=lambda error: _tell(session, error),
+        bug=lambda error: _report_bug(session, error),
     )
 
 
@@ -218,22 +218,22 @@ def _pace(text: str) -> float | None:
     return pace
 
 
-def _tell(session: Session, error: Exception) -> None:
-    """A bug of ours; the caller got a 500."""
+def _report_bug(session: Session, error: Exception) -> None:
+    """Print an internal error, which was answered with status 500."""
     if session.flags.debug:
         traceback.print_exception(error)
     session.say(f"ERROR: this is a bug in mlctl: {type(error).__name__}: {error}")
 
 
-def _told(session: Session, running: EmulatorInstance, *, as_json: bool) -> None:
-    """Say where the emulator is, once it is there."""
+def _print_instance(session: Session, running: EmulatorInstance, *, as_json: bool) -> None:
+    """Print where the running emulator is."""
     keys = ("url", "ca_file", "subscription", "resource_group", "workspace", "pid")
-    data = {key: held for key, held in asdict(running).items() if key in keys}
-    session.out(json.dumps(data) if as_json else _words(running))
+    data = {key: value for key, value in asdict(running).items() if key in keys}
+    session.out(json.dumps(data) if as_json else _instance_text(running))
     sys.stdout.flush()
 
 
-def _words(running: EmulatorInstance) -> str:
+def _instance_text(running: EmulatorInstance) -> str:
     scope = running.scope
     return (
         f"Azure Machine Learning is emulated at {running.url}\n"

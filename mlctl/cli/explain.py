@@ -1,4 +1,4 @@
-"""`mlctl explain`: what a rule, a kind or a field means."""
+"""`mlctl explain`: the meaning of a rule, a kind or a field."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class OutputFormat(StrEnum):
     NONE = "none"
 
 
-class Drawn(StrEnum):
+class ChartOutputFormat(StrEnum):
     """Output formats of what can be drawn."""
 
     TABLE = "table"
@@ -78,13 +78,13 @@ def print_data(
     `columns` are those of a table, unless a query made something else of the data.
 
     Raises:
-        InvalidValue: the query is no JMESPath.
+        InvalidValue: the query is not valid JMESPath.
     """
     from mlctl.render import resources, tables
 
-    chosen = output or configured(session)
+    chosen = output or configured_format(session)
     if query is not None:
-        data = compiled(query).search(data)
+        data = compile_query(query).search(data)
     elif columns is not None and chosen is OutputFormat.TABLE:
         data = tables.rows(data, columns)
     session.out(resources.output(data, chosen.value, color=session.color(sys.stdout)))
@@ -102,7 +102,7 @@ def print_plan(session: Session, plan: Plan, output: OutputFormat | None) -> Non
     print_data(session, plan_json.document(plan), output, None)
 
 
-def configured(session: Session) -> OutputFormat:
+def configured_format(session: Session) -> OutputFormat:
     """az's `core.output`, where it is one of the formats; JSON otherwise."""
     try:
         return OutputFormat(session.settings.core("output") or "json")
@@ -110,21 +110,21 @@ def configured(session: Session) -> OutputFormat:
         return OutputFormat.JSON
 
 
-def checked(query: str | None) -> None:
-    """Find out that a query is none before anything happens.
+def check_query(query: str | None) -> None:
+    """Check a query before anything is done.
 
     Raises:
-        InvalidValue: it is no JMESPath.
+        InvalidValue: it is not valid JMESPath.
     """
     if query is not None:
-        compiled(query)
+        compile_query(query)
 
 
-def compiled(query: str, flag: str = "--query") -> Any:
-    """The query, ready to search: asked for before anything is written.
+def compile_query(query: str, flag: str = "--query") -> Any:
+    """The compiled query; called before anything is written, so that errors come first.
 
     Raises:
-        InvalidValue: it is no JMESPath.
+        InvalidValue: it is not valid JMESPath.
     """
     import jmespath
     from jmespath.exceptions import JMESPathError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.cli.examples import examples
-from mlctl.cli.parser import help as words
+from mlctl.cli.parser import help as help_page
 from mlctl.cli.parser.tree import CommandNode
 
 _HEAD = """\
@@ -33,7 +33,7 @@ def _contents(root: CommandNode) -> Iterator[str]:
 def _pages(node: CommandNode) -> Iterator[str]:
     title = " ".join(("mlctl", *node.path))
     whole = not node.path
-    shown = words.text(node, examples(node.path), width=_WIDTH, whole=whole)
+    shown = help_page.text(node, examples(node.path), width=_WIDTH, whole=whole)
     yield f'## <a id="{_anchor(node)}"></a>{title}\n\n```text\n{shown}```\n'
     for below in node.children.values():
         yield from _pages(below)

@@ -38,15 +38,15 @@ Target = Annotated[
 ]
 
 
-class Format(StrEnum):
-    """How a plan, and what is done about it, is written."""
+class ApplyFormat(StrEnum):
+    """Output formats of apply and destroy."""
 
     HUMAN = "human"
     JSON = "json"
 
 
 class PlanFormat(StrEnum):
-    """How a plan alone is written."""
+    """Output formats of plan."""
 
     HUMAN = "human"
     JSON = "json"
@@ -55,7 +55,7 @@ class PlanFormat(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A plan with the graph that it came from, or None where the gate was shut."""
+    """A plan with the graph that it was made from."""
 
     plan: Plan
     graph: Graph
@@ -75,7 +75,7 @@ def load_and_plan(
     destroying: bool = False,
     targets: Sequence[str] = (),
 ) -> Planned | None:
-    """Files to a plan; None when the files have errors, which are shown."""
+    """The plan for the files; None when the files have errors, which are printed."""
     loaded = Loader(report, session.today, scope=backend.scope, planning=not destroying).load(paths)
     for note in loaded.notes:
         session.note(f"note: {note}")
@@ -91,7 +91,7 @@ def load_and_plan(
     return Planned(made, loaded.graph)
 
 
-def show_plan(session: Session, plan: Plan, output: Format | PlanFormat) -> None:
+def show_plan(session: Session, plan: Plan, output: ApplyFormat | PlanFormat) -> None:
     """The plan on stdout."""
     session.out(_rendered(session, plan, PlanFormat(output)))
 

@@ -1,4 +1,4 @@
-"""Every rule that there is, by its code: what `explain` and the page of rules print from."""
+"""All rules, sorted by code: for `explain`, `--ignore`, `--select` and docs/rules.md."""
 
 from __future__ import annotations
 

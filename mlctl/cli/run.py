@@ -1,4 +1,4 @@
-"""Arguments to an exit code: every way in which a command can end is translated here."""
+"""Running a command line; every error becomes a message and an exit code here."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ Ini = Mapping[str, Mapping[str, str]]
 
 
 class ScopeError(Exception):
-    """Part of the workspace's name is missing, or a file cannot be used; says how to give it."""
+    """Part of the workspace's name is missing, or a configuration file cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the workspace's name, and what it is called where it can be given.
+class ScopePart:
+    """A part of the workspace's name, and its name in each place that can give it.
 
     `variables` stand in their order; `key` is that of `mlctl.yml`, `default` that of `[defaults]`
     in the configuration files of mlctl and az.
@@ -38,19 +38,19 @@ class Part:
 
 
 PARTS = {
-    "subscription": Part(
+    "subscription": ScopePart(
         "--subscription",
         ("MLCTL_SUBSCRIPTION", "AZURE_DEFAULTS_SUBSCRIPTION", "AZURE_SUBSCRIPTION_ID"),
         "subscription",
         "subscription",
     ),
-    "resource_group": Part(
+    "resource_group": ScopePart(
         "--resource-group",
         ("MLCTL_RESOURCE_GROUP", "AZURE_DEFAULTS_GROUP"),
         "resource_group",
         "group",
     ),
-    "workspace": Part(
+    "workspace": ScopePart(
         "--workspace-name",
         ("MLCTL_WORKSPACE", "AZURE_DEFAULTS_WORKSPACE"),
         "workspace",
@@ -58,15 +58,17 @@ PARTS = {
     ),
 }
 OPTIONS = {
-    "auth": Part("--auth", ("MLCTL_AUTH",), "auth", "auth"),
-    "cloud": Part("--cloud", ("MLCTL_CLOUD",), "cloud", "cloud"),
+    "auth": ScopePart("--auth", ("MLCTL_AUTH",), "auth", "auth"),
+    "cloud": ScopePart("--cloud", ("MLCTL_CLOUD",), "cloud", "cloud"),
 }
-LOCATION = Part("--location", ("MLCTL_LOCATION", "AZURE_DEFAULTS_LOCATION"), "location", "location")
+LOCATION = ScopePart(
+    "--location", ("MLCTL_LOCATION", "AZURE_DEFAULTS_LOCATION"), "location", "location"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What was configured, before the command's own flags.
+class Configuration:
+    """What is configured outside of the command's own flags.
 
     `own` is mlctl's configuration file, `az` is az's, by sections; `account` is the id of the
     subscription that `az account set` chose.
@@ -79,7 +81,7 @@ class Settings:
     account: str | None = None
 
     @classmethod
-    def read(cls, folder: Path, environment: Mapping[str, str]) -> Settings:
+    def read(cls, folder: Path, environment: Mapping[str, str]) -> Configuration:
         """`mlctl.yml` of the folder, mlctl's configuration and az's.
 
         Raises:
@@ -118,7 +120,7 @@ class Settings:
             raise ScopeError("\n".join(_ways(part) for part in missing))
         return Scope(**{part: str(value) for part, value in found.items()})
 
-    def configured(self, part: Part) -> str | None:
+    def configured(self, part: ScopePart) -> str | None:
         """A default: of the environment, else `mlctl.yml`, else mlctl's own file, else az's."""
         for variable in part.variables:
             if self.environment.get(variable):

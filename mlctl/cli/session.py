@@ -1,4 +1,4 @@
-"""One invocation of a command: where it works, how it speaks, and the backend when it needs one."""
+"""One run of a command: its workspace, its output streams, and its backend when needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import typer
 
 from mlctl.backends import open_backend
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
-from mlctl.cli.scope import OPTIONS, Settings
+from mlctl.cli.scope import OPTIONS, Configuration
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.planning.model import Plan
@@ -101,13 +101,13 @@ class Session:
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
 
     @cached_property
-    def settings(self) -> Settings:
+    def settings(self) -> Configuration:
         """The configuration files and variables.
 
         Raises:
             ScopeError: one cannot be used.
         """
-        return Settings.read(Path(), self.environment)
+        return Configuration.read(Path(), self.environment)
 
     @cached_property
     def quiet(self) -> bool:
@@ -161,21 +161,21 @@ class Session:
             backend.close()
 
     def note(self, text: str) -> None:
-        """Something worth knowing that is neither data nor an error."""
+        """Print a note on stderr, unless only errors are shown."""
         if not self.quiet:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """A line on stderr."""
+        """Print a line on stderr."""
         sys.stderr.write(text.rstrip("\n") + "\n")
 
     def out(self, text: str) -> None:
-        """Data, on stdout."""
+        """Print data on stdout."""
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
     def confirmed(self, question: str) -> bool:
-        """az's question; without a terminal it is an error, not a hang."""
+        """Whether the user answers az's question with yes; an error without a terminal."""
         if not sys.stdin.isatty():
             self.say("ERROR: Unable to prompt for confirmation as no tty available. Use --yes.")
             return False
@@ -184,7 +184,7 @@ class Session:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def color(self, stream: TextIO) -> bool:
-        """Whether to colour what goes to `stream`: a terminal, and nobody who minds (https://no-color.org)."""
+        """Whether to colour `stream`: a terminal, unless turned off (https://no-color.org)."""
         return (
             stream.isatty()
             and not self.environment.get("NO_COLOR")
@@ -199,7 +199,7 @@ class Session:
         return shutil.get_terminal_size((100, 24)).columns
 
     def show(self, report: Report) -> None:
-        """The findings, for people, on stderr."""
+        """Print the findings on stderr."""
         from mlctl.render import diagnostics
 
         text = diagnostics.report(report, color=self.color(sys.stderr), width=self.width)
@@ -207,14 +207,14 @@ class Session:
             self.say(text)
 
     def show_plan(self, plan: Plan, *, quiet: bool = False) -> None:
-        """A plan on stderr, for commands whose stdout is data."""
+        """Print a plan on stderr, for commands whose stdout is data."""
         from mlctl.render import plan as render
 
         if not quiet:
             self.say(render.human(plan, color=self.color(sys.stderr), width=self.width))
 
     def show_rejections(self, plan: Plan) -> None:
-        """What the backend would reject."""
+        """Print what the backend would reject."""
         report = Report()
         report.add(*plan.rejections)
         self.show(report)

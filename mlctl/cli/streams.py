@@ -1,4 +1,4 @@
-"""stdout and stderr as shells give them: closed, full, or with a reader that has had enough."""
+"""stdin, stdout and stderr that may be closed, full, or have lost their reader."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import TextIO, cast
 
 
 class OutputError(Exception):
-    """What was printed cannot be kept: the disk behind stdout is full."""
+    """The output cannot be written: the disk behind stdout is full."""
 
 
-class Tolerant(io.TextIOWrapper):
-    """A stream whose reader may go away (`| head`): the rest is lost, and the command goes on.
+class TolerantStream(io.TextIOWrapper):
+    """A stream whose reader may close it (`| head`): the rest is discarded, the command goes on.
 
-    A command that writes to a workspace must not end half done because nobody reads what it says.
+    A command must not stop between two writes to a workspace because its output is not read.
     """
 
     def write(self, text: str) -> int:
-        """Write as far as somebody reads.
+        """Write; without a reader, discard.
 
         Raises:
             OutputError: there is no room.
@@ -31,7 +31,7 @@ class Tolerant(io.TextIOWrapper):
             return len(text)
 
     def flush(self) -> None:
-        """Flush as far as somebody reads.
+        """Flush; without a reader, discard.
 
         Raises:
             OutputError: there is no room.
@@ -53,7 +53,7 @@ _STDOUT, _STDERR = 1, 2
 
 
 def prepare() -> None:
-    """Make stdin, stdout and stderr fit to use, whatever the shell made of them.
+    """Replace stdin, stdout and stderr by streams that can be used in all these cases.
 
     A closed one is opened on nothing, lest the next file to be opened (the local state) become it.
     Characters that the terminal's encoding lacks are spelt out rather than fatal.
@@ -72,4 +72,4 @@ def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
     by_line = descriptor == _STDERR or stream.isatty()
     encoding = stream.encoding
     buffer = cast("io.TextIOWrapper", stream).detach()  # or the old stream would close it
-    return Tolerant(buffer, encoding, "backslashreplace", line_buffering=by_line)
+    return TolerantStream(buffer, encoding, "backslashreplace", line_buffering=by_line)

@@ -1,4 +1,4 @@
-"""`mlctl validate`: what is wrong with the files, without asking anybody."""
+"""`mlctl validate`: checks files offline."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Ignore = Annotated[
 Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
 
 
-class Format(StrEnum):
+class FindingsFormat(StrEnum):
     """How findings are written."""
 
     HUMAN = "human"
@@ -52,7 +52,7 @@ class Format(StrEnum):
 
 
 def new_report(ignore: list[str] | None, select: list[str] | None, *, strict: bool) -> Report:
-    """A report that obeys the flags; each may hold several codes, separated by commas.
+    """A report for the flags' values, each of which may hold several codes with commas between.
 
     Raises:
         InvalidValue: one of them names no rule.
@@ -85,8 +85,8 @@ def validate(
     session: Session,
     paths: Paths,
     output: Annotated[
-        Format, typer.Option("--output", "-o", help="How findings are written.")
-    ] = Format.HUMAN,
+        FindingsFormat, typer.Option("--output", "-o", help="How findings are written.")
+    ] = FindingsFormat.HUMAN,
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,
@@ -103,19 +103,19 @@ def validate(
     return Exit.ERROR if report.failed else Exit.OK
 
 
-def _render(session: Session, report: Report, output: Format, files: int) -> str:
+def _render(session: Session, report: Report, output: FindingsFormat, files: int) -> str:
     from mlctl.render import diagnostics, machine, sarif
 
     match output:
-        case Format.HUMAN:
+        case FindingsFormat.HUMAN:
             color = session.color(sys.stdout)
             text = diagnostics.report(report, color=color, width=session.width)
             return text + ("\n" if text else "") + diagnostics.summary(report, files, color=color)
-        case Format.JSON:
+        case FindingsFormat.JSON:
             return machine.as_json(report)
-        case Format.SARIF:
+        case FindingsFormat.SARIF:
             return sarif.report(report)
-        case Format.GITHUB:
+        case FindingsFormat.GITHUB:
             return machine.github(report)
-        case Format.AZURE:
+        case FindingsFormat.AZURE:
             return machine.azure_pipelines(report)

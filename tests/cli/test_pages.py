@@ -14,9 +14,9 @@ from mlctl.cli.az.compatibility import (
     ABSENT_COMMANDS,
     ABSENT_FLAGS,
     BETTER,
-    Standing,
+    Support,
     az_flags,
-    verdicts,
+    compare_flags,
 )
 from mlctl.cli.examples import examples
 from mlctl.cli.parser import help as words
@@ -29,7 +29,7 @@ DATA = CHECKOUT / "docs" / "data" / "az-ml.csv"
 REFERENCE = CHECKOUT.parent / "shared" / "reference" / "az-ml-surface.md"
 ROOT = tree.read(build())
 FLAGS = az_flags(DATA.read_text())
-VERDICTS = list(verdicts(ROOT, FLAGS))
+VERDICTS = list(compare_flags(ROOT, FLAGS))
 
 
 def pages() -> dict[Path, str]:
@@ -55,24 +55,28 @@ def test_a_page_is_what_make_docs_writes(page: str) -> None:
 
 def test_every_flag_of_az_has_a_verdict() -> None:
     assert len(VERDICTS) == len(FLAGS)
-    assert all(one.why for one in VERDICTS if one.standing is not Standing.SAME)
+    assert all(one.why for one in VERDICTS if one.support is not Support.SAME)
 
 
 def test_a_flag_that_is_neither_here_nor_explained_is_an_error() -> None:
     with pytest.raises(ValueError, match="`az ml compute create` has --zones: say why"):
-        list(verdicts(ROOT, [compatibility.AzFlag("compute create", ("--zones",), required=False)]))
+        list(
+            compare_flags(
+                ROOT, [compatibility.AzFlag("compute create", ("--zones",), required=False)]
+            )
+        )
 
 
 def test_a_flag_under_half_of_its_names_is_not_the_same() -> None:
     half = compatibility.AzFlag("compute show", ("--name", "-z"), required=True)
     with pytest.raises(ValueError, match="has --name -z"):
-        list(verdicts(ROOT, [half]))
+        list(compare_flags(ROOT, [half]))
 
 
 def test_a_flag_that_we_require_and_az_does_not_is_not_the_same() -> None:
     strict = compatibility.AzFlag("compute show", ("--name", "-n"), required=False)
     with pytest.raises(ValueError, match="has --name -n"):
-        list(verdicts(ROOT, [strict]))
+        list(compare_flags(ROOT, [strict]))
 
 
 def test_no_note_is_stale() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.cli.scope import LOCATION, PARTS, ScopeError, Settings
+from mlctl.cli.scope import LOCATION, PARTS, Configuration, ScopeError
 from tests.builders.shell import Run
 
 ACCOUNT = {"subscriptions": [{"id": "other"}, {"id": "account", "isDefault": True}]}
@@ -15,7 +15,7 @@ ACCOUNT = {"subscriptions": [{"id": "other"}, {"id": "account", "isDefault": Tru
 PLACES = ["MLCTL", "AZURE_DEFAULTS", "mlctl.yml", "mlctl's file", "az's file"]
 
 
-def settings(folder: Path, *places: str) -> Settings:
+def settings(folder: Path, *places: str) -> Configuration:
     """The settings of a folder in which the group is the name of each place where it is set."""
     environment = {"HOME": str(folder)}
     for place in places:
@@ -30,7 +30,7 @@ def settings(folder: Path, *places: str) -> Settings:
                 ini(folder / ".config" / "mlctl" / "config", f"[defaults]\ngroup = {place}\n")
             case _:
                 ini(folder / ".azure" / "config", f"[defaults]\ngroup = {place}\n")
-    return Settings.read(folder, environment)
+    return Configuration.read(folder, environment)
 
 
 def ini(file: Path, text: str) -> None:

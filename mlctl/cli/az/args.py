@@ -18,7 +18,7 @@ FieldText: TypeAlias = str | Sequence[TypedFlag] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameArgs(OutputArgs):
-    """What a resource is known by; `name` is None only where a file may say it."""
+    """The names of a resource; `name` is None only where a file may have it."""
 
     name: str | None = None
     endpoint_name: str | None = None
@@ -28,7 +28,7 @@ class NameArgs(OutputArgs):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListArgs(NameArgs):
-    """Of `list`; `fields` are the values that listed resources have, by the flag's parameter."""
+    """Of `list`; `fields` are the values to filter by, by the flag's parameter."""
 
     archived_only: bool = False
     include_archived: bool = False

@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeVar
 import typer
 
 from mlctl.cli.az import common_flags as flags
-from mlctl.cli.az import field_flags, read, wait
+from mlctl.cli.az import field_flags, kind_flags, read, wait
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArgs
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import OutputArgs, checked
-from mlctl.cli.parser.command import add, fill, option, switch
+from mlctl.cli.output import OutputArgs, check_query
+from mlctl.cli.parser.command import add, fill, option
 from mlctl.cli.session import Session
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.flags import Flag
@@ -58,14 +58,14 @@ def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:
         if command.fields:
             values["fields"] = {one.parameter: values[one.parameter] for one in command.fields}
         args = fill(command.args, values)
-        checked(args.query)
+        check_query(args.query)
         return command.body(session, kind, args)
 
     return body
 
 
 def _write(name: str) -> Callable[[Session, Kind, WriteArgs], Exit]:
-    """A command that writes; what that takes is imported when it is run."""
+    """A command that writes; `write` is imported when it is run."""
 
     def body(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         from mlctl.cli.az import write
@@ -84,14 +84,14 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         "show",
         read.show,
         NameArgs,
-        tuple(_identity(kind)),
+        tuple(kind_flags.identity(kind)),
         f"Show {_a(kind)}. Exits with 3 when there is none.",
     )
     yield KindCommand(
         "list",
         read.list_,
         ListArgs,
-        tuple(_listing(kind)),
+        tuple(kind_flags.listing(kind)),
         f"List the {_plural(kind)}.",
         kind.list_flags,
     )
@@ -107,14 +107,14 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
 
 def _create(kind: Kind) -> KindCommand[Any]:
     own = [
-        _file(required=bool(kind.parent)),
-        *_new_identity(kind),
+        kind_flags.file(required=bool(kind.parent)),
+        *kind_flags.new_identity(kind),
         *field_flags.parameters(kind.create_flags, kind, defaults=True),
         *(flags.INSTANCE_ONLY if kind.live_type else ()),
         flags.SET,
-        *(_SET_DEFAULT if kind.parent else ()),
+        *(kind_flags.SET_DEFAULT if kind.parent else ()),
         flags.IF_NOT_EXISTS,
-        *_writing(),
+        *kind_flags.writing(),
     ]
     return KindCommand(
         "create",
@@ -122,7 +122,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
         WriteArgs,
         tuple(own),
         f"Create {_a(kind)} from a YAML file, from flags, or from both, flags over the file.\n\n"
-        f"Where the {_name(kind)} exists, it is brought to what is said here. What changes is shown"
+        f"Where the {kind.title} exists, it is brought to what is said here. What changes is shown"
         " first; what cannot be changed in place is refused unless --replace is given.",
         kind.create_flags,
     )
@@ -131,11 +131,11 @@ def _create(kind: Kind) -> KindCommand[Any]:
 def _update(kind: Kind) -> KindCommand[Any]:
     by_file = kind.updates_by_file
     own = [
-        *([_file(required=False)] if by_file else ()),
-        *(_new_identity(kind) if by_file else _identity(kind)),
+        *([kind_flags.file(required=False)] if by_file else ()),
+        *(kind_flags.new_identity(kind) if by_file else kind_flags.identity(kind)),
         *field_flags.parameters(kind.update_flags, kind, defaults=False),
         *flags.GENERIC,
-        *_writing(),
+        *kind_flags.writing(),
     ]
     over_file = " A file is laid over the live one." if by_file else ""
     return KindCommand(
@@ -150,7 +150,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
 
 def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
     many = option(size.parameter, *size.names, metavar="N", help=size.help, default=...)
-    own = (*_identity(kind), many, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
+    own = (*kind_flags.identity(kind), many, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
     return KindCommand(
         "resize",
         _write("update"),
@@ -162,7 +162,13 @@ def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
 
 
 def _delete(kind: Kind) -> KindCommand[Any]:
-    own = (*_identity(kind, label=False), flags.YES, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
+    own = (
+        *kind_flags.identity(kind, label=False),
+        flags.YES,
+        flags.NO_WAIT,
+        flags.DRY_RUN,
+        *flags.POLICY,
+    )
     return KindCommand("delete", _write("delete"), WriteArgs, own, f"Delete {_a(kind)}.")
 
 
@@ -170,11 +176,11 @@ def _wait(kind: Kind) -> KindCommand[Any]:
     text = (
         f"Wait until {_a(kind)} is made, changed or gone, after --no-wait or somebody else's write."
     )
-    return KindCommand("wait", wait.wait, WaitArgs, (*_identity(kind), *wait.FLAGS), text)
+    return KindCommand("wait", wait.wait, WaitArgs, (*kind_flags.identity(kind), *wait.FLAGS), text)
 
 
 def _archive(kind: Kind, name: str, what: str) -> KindCommand[Any]:
-    own = (*_identity(kind), flags.DRY_RUN, *flags.POLICY)
+    own = (*kind_flags.identity(kind), flags.DRY_RUN, *flags.POLICY)
     text = f"{name.capitalize()} a version of {_a(kind)}, or all of them. {what}"
     return KindCommand(name, _write(name), WriteArgs, own, text)
 
@@ -206,107 +212,14 @@ def _of_clusters(kind: Kind) -> Iterator[KindCommand[Any]]:
         "list-nodes",
         read.list_nodes,
         NameArgs,
-        (*_identity(kind), *flags.POLICY),
+        (*kind_flags.identity(kind), *flags.POLICY),
         "List the nodes of a cluster.",
     )
 
 
-def _identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
-    """The flags that name a resource which exists."""
-    yield option("name", "--name", "-n", help=f"Name of the {_name(kind)}.", default=...)
-    if kind.parent:
-        yield option(
-            "endpoint_name",
-            "--endpoint-name",
-            "-e",
-            help="Name of the batch endpoint.",
-            default=...,
-        )
-    if kind.versioned:
-        yield option("version", "--version", "-v", help="Version; the newest one unless given.")
-    if kind.versioned and label:
-        yield option("label", "--label", "-l", help="Label, in place of a version: latest.")
-
-
-def _new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
-    """The flags that name a resource where a file may do so."""
-    yield option(
-        "name", "--name", "-n", help=f"Name of the {_name(kind)}; over what the file says."
-    )
-    if kind.parent:
-        yield option(
-            "endpoint_name",
-            "--endpoint-name",
-            "-e",
-            help="Name of the batch endpoint; over what the file says.",
-        )
-    if kind.versioned:
-        yield option("version", "--version", "-v", help="Version; the next one unless given.")
-
-
-def _listing(kind: Kind) -> Iterator[inspect.Parameter]:
-    if kind.parent:
-        yield option(
-            "endpoint_name",
-            "--endpoint-name",
-            "-e",
-            help="Name of the batch endpoint.",
-            default=...,
-        )
-    if kind.versioned:
-        yield option(
-            "name",
-            "--name",
-            "-n",
-            help=f"Name of the {_name(kind)}: list its versions, newest first.",
-        )
-        yield switch("archived_only", "--archived-only", help="List archived ones only.")
-        yield switch("include_archived", "--include-archived", help="List archived ones too.")
-    for flag in kind.list_flags:
-        yield option(flag.parameter, *flag.names, help=flag.help)
-    if kind.limits_lists:
-        yield option(
-            "max_results",
-            "--max-results",
-            "-r",
-            type_=int | None,
-            metavar="N",
-            help="List no more than N.",
-        )
-
-
-def _file(*, required: bool) -> inspect.Parameter:
-    text = "The YAML file; - for standard input."
-    return option(
-        "file", "--file", "-f", metavar="FILE", help=text, default=... if required else None
-    )
-
-
-_SET_DEFAULT = (
-    switch(
-        "set_default",
-        "--set-default",
-        help="Make it the endpoint's default deployment; read back and proved.",
-    ),
-    switch(
-        "skip_script_validation",
-        "--skip-script-validation",
-        help="Do not look into the scoring script.",
-    ),
-)
-
-
-def _writing() -> Iterator[inspect.Parameter]:
-    yield from (flags.REPLACE, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
-
-
-def _name(kind: Kind) -> str:
-    return str(kind.schema["title"]).lower()
-
-
 def _a(kind: Kind) -> str:
-    return with_article(_name(kind))
+    return with_article(kind.title)
 
 
 def _plural(kind: Kind) -> str:
-    return f"{_name(kind)}s"
+    return f"{kind.title}s"

@@ -1,4 +1,4 @@
-"""Every flag of `az ml` beside ours: same, better, or not here; the page that says so."""
+"""How mlctl supports each flag of `az ml`, and the page that lists that."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ BETTER = {
 }
 
 
-class Standing(Enum):
-    """How a flag of az stands here."""
+class Support(Enum):
+    """Whether mlctl has a flag of az."""
 
     SAME = "same"
     BETTER = "better"
@@ -112,11 +112,11 @@ class AzFlag:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """How a flag stands, and how it is better or why it is not here."""
+class FlagSupport:
+    """Whether mlctl has a flag, and how it is better or why it is absent."""
 
     flag: AzFlag
-    standing: Standing
+    support: Support
     why: str = ""
 
 
@@ -140,25 +140,25 @@ def az_flags(text: str) -> list[AzFlag]:
     return [*own, *shared]
 
 
-def verdicts(root: CommandNode, flags: Iterable[AzFlag]) -> Iterator[Verdict]:
-    """How each flag stands.
+def compare_flags(root: CommandNode, flags: Iterable[AzFlag]) -> Iterator[FlagSupport]:
+    """The support of each flag.
 
     Raises:
-        ValueError: a flag is not here, or not under all its names, and nobody says why.
+        ValueError: a flag is absent, or lacks one of its names, and no reason is given.
     """
     ours = {" ".join(node.path): node for node in root.commands()}
     for flag in flags:
         node = ours.get(flag.command)
         if node is None:
-            yield Verdict(flag, Standing.ABSENT, _why(flag, ABSENT_COMMANDS.get(flag.command)))
+            yield FlagSupport(flag, Support.ABSENT, _why(flag, ABSENT_COMMANDS.get(flag.command)))
         elif not flag.names or (_absent(flag) is None and _has(node, flag)):
             better = _better(flag)
-            yield Verdict(flag, Standing.BETTER if better else Standing.SAME, better)
+            yield FlagSupport(flag, Support.BETTER if better else Support.SAME, better)
         else:
-            yield Verdict(flag, Standing.ABSENT, _why(flag, _absent(flag)))
+            yield FlagSupport(flag, Support.ABSENT, _why(flag, _absent(flag)))
 
 
-def page(found: Iterable[Verdict]) -> str:
+def page(found: Iterable[FlagSupport]) -> str:
     """The page as Markdown."""
     given = list(found)
     parts = [_HEAD, _counts(given), f"## Every command\n\n{_shared(given)}"]
@@ -185,20 +185,20 @@ does it.
 """
 
 
-def _counts(given: list[Verdict]) -> str:
+def _counts(given: list[FlagSupport]) -> str:
     once = {one.flag.names: one for one in _here(given)}
     own = [one for one in given if one.flag.names and not one.flag.shared]
-    counted = Counter(one.standing for one in (*own, *once.values()))
-    commands = {one.flag.command: one.standing for one in given}
-    here = sum(standing is not Standing.ABSENT for standing in commands.values())
-    numbers = ", ".join(f"{counted[standing]} {standing.value}" for standing in Standing)
+    counted = Counter(one.support for one in (*own, *once.values()))
+    commands = {one.flag.command: one.support for one in given}
+    here = sum(support is not Support.ABSENT for support in commands.values())
+    numbers = ", ".join(f"{counted[support]} {support.value}" for support in Support)
     return (
         f"**{here} of {len(commands)} commands are here."
         f" Of {sum(counted.values())} flags: {numbers}.**\n"
     )
 
 
-def _table(of_group: list[Verdict]) -> str:
+def _table(of_group: list[FlagSupport]) -> str:
     rows = ["| command | flag | here | how, or why not |", "|---|---|---|---|"]
     absent = dict.fromkeys(
         (one.flag.command, one.why) for one in of_group if one.flag.command in ABSENT_COMMANDS
@@ -212,24 +212,22 @@ def _table(of_group: list[Verdict]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _shared(given: list[Verdict]) -> str:
+def _shared(given: list[FlagSupport]) -> str:
     rows = ["| flag | here | how, or why not |", "|---|---|---|"]
     once = {one.flag.names: one for one in _here(given)}
     rows += [_row(one).removeprefix(f"| {one.flag.command} ") for one in once.values()]
     return "\n".join(rows) + "\n"
 
 
-def _here(given: list[Verdict]) -> list[Verdict]:
+def _here(given: list[FlagSupport]) -> list[FlagSupport]:
     """The flags that every command has."""
-    return [one for one in given if one.flag.shared and one.standing is not Standing.ABSENT]
+    return [one for one in given if one.flag.shared and one.support is not Support.ABSENT]
 
 
-def _row(one: Verdict) -> str:
+def _row(one: FlagSupport) -> str:
     names = " ".join(f"`{name}`" for name in one.flag.names)
-    standing = (
-        f"**{one.standing.value}**" if one.standing is Standing.BETTER else one.standing.value
-    )
-    return f"| {one.flag.command} | {names} | {standing} | {one.why} |"
+    support = f"**{one.support.value}**" if one.support is Support.BETTER else one.support.value
+    return f"| {one.flag.command} | {names} | {support} | {one.why} |"
 
 
 def _has(node: CommandNode, flag: AzFlag) -> bool:

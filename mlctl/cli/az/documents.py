@@ -1,4 +1,4 @@
-"""What the az-style verbs plan from: a file or a live resource, and the command line over it."""
+"""The documents of az-style commands: a file or a live resource, with the flags laid over it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import EditArgs
 from mlctl.cli.az.field_flags import field_of, values
 from mlctl.cli.az.field_values import read_only
-from mlctl.cli.az.overlay import COMMAND_LINE, Given, Value, lay, over
-from mlctl.cli.az.update import Touched, Update, UpdateError, Verb, update
+from mlctl.cli.az.overlay import (
+    COMMAND_LINE,
+    FlagValue,
+    OverlaidDocument,
+    overlay,
+    with_flag_values,
+)
+from mlctl.cli.az.update import GenericUpdate, UpdatedField, UpdateError, UpdateFlag, update
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
 from mlctl.kinds import Kind, Scope, kind_of
 from mlctl.kinds.field import Absent, Field, Form, Mutability
@@ -28,26 +34,26 @@ from mlctl.source import Document
 _NAMES = {"name": "--name", "endpoint_name": "--endpoint-name", "version": "--version"}
 
 
-def blank() -> Document:
+def empty_document() -> Document:
     """The document of a command without a file."""
     return Document(SourceText(COMMAND_LINE, ""), {})
 
 
-def is_blank(document: Document) -> bool:
+def is_empty(document: Document) -> bool:
     """Whether there is no file."""
     return document.source.name == COMMAND_LINE
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
-    """What a command line says of a resource: the values of its flags, and all its arguments."""
+class ResourceFlags:
+    """The flags of a command about a resource: the field values, and all arguments."""
 
     kind: Kind
-    values: tuple[Value, ...]
+    values: tuple[FlagValue, ...]
     args: EditArgs
 
     @classmethod
-    def of(cls, kind: Kind, flags: tuple[Flag, ...], args: EditArgs) -> Typed:
+    def of(cls, kind: Kind, flags: tuple[Flag, ...], args: EditArgs) -> ResourceFlags:
         """The arguments of a command of `kind` that takes `flags`.
 
         Raises:
@@ -56,26 +62,28 @@ class Typed:
         return cls(kind, tuple(values(flags, args.fields, kind)), args)
 
 
-def created(document: Document, typed: Typed) -> Given:
+def document_to_create(document: Document, typed: ResourceFlags) -> OverlaidDocument:
     """The document to create: the file, what was typed over it, `--set` on top.
 
     Raises:
         UpdateError: `--set` makes no sense.
     """
-    below = () if is_blank(document) else (document,)
+    below = () if is_empty(document) else (document,)
     return _edited([*_names(typed.args), *typed.values], document, below, typed)
 
 
-def updated(document: Document, live: Live, scope: Scope, typed: Typed, report: Novelties) -> Given:
-    """What a live resource is to be: as it is, the file over it, what was typed, the updates.
+def document_to_update(
+    document: Document, live: Live, scope: Scope, typed: ResourceFlags, report: NewFindings
+) -> OverlaidDocument:
+    """The document to update to: the live resource, the file, the flags, then the updates.
 
-    Nothing has its default unless it had it before. What is taken away is said by an empty value.
+    Defaults are not filled in. A field that was removed gets an empty value.
 
     Raises:
         UpdateError: an update makes no sense.
     """
     as_it_is = as_document(live, scope, _form(document, typed.kind))
-    below = (as_it_is,) if is_blank(document) else (document, as_it_is)
+    below = (as_it_is,) if is_empty(document) else (document, as_it_is)
     edited = _edited(typed.values, document, below, typed)
     _refuse_renaming(edited, as_it_is)
     cleared = dict(_cleared(as_it_is.data, edited.data, typed.kind))
@@ -86,7 +94,7 @@ def updated(document: Document, live: Live, scope: Scope, typed: Typed, report: 
 
 
 def as_document(live: Live, scope: Scope, form: Form | None = None) -> Document:
-    """A live resource as a file would say it, without the service's own fields."""
+    """A live resource as the document of a file, without read-only fields."""
     kind = kind_of(live.address)
     shown = resources.resource(live, scope, form)
     if form is not None and kind.form_of(shown) is not form:
@@ -102,18 +110,18 @@ def form_schema(kind: Kind, data: Data, form: Form | None = None) -> Schema:
 
 
 @dataclass(slots=True)
-class Novelties(Report):
-    """What a change brings about, and nothing else.
+class NewFindings(Report):
+    """A report that keeps only what a change brings about.
 
-    `known` was said of the resource before the change; `cleared` are places of empty values that
-    stand for "take it away".
+    `known` are the code and message of findings that the resource had before the change; `cleared`
+    are the places of empty values that stand for removed fields.
     """
 
     known: frozenset[tuple[str, str]] = frozenset()
     cleared: set[Span] = field(default_factory=set)
 
     def add(self, *diagnostics: Diagnostic) -> None:
-        """Keep what is new."""
+        """Keep the findings that the resource did not have before."""
         Report.add(self, *(found for found in diagnostics if not self._old(found)))
 
     def _old(self, found: Diagnostic) -> bool:
@@ -121,15 +129,15 @@ class Novelties(Report):
         return emptied or (found.rule.code, found.message) in self.known
 
 
-def _names(args: EditArgs) -> Iterator[Value]:
+def _names(args: EditArgs) -> Iterator[FlagValue]:
     names = {"name": args.name, "endpoint_name": args.endpoint_name, "version": args.version}
     for name, text in names.items():
         if text is not None:
-            yield Value((name,), text, _NAMES[name], text)
+            yield FlagValue((name,), text, _NAMES[name], text)
 
 
-def _rebased(typed: Iterable[Value], document: Document, kind: Kind) -> list[Value]:
-    """Paths of the command line, which start here, as paths that start at the document's file."""
+def _rebased(typed: Iterable[FlagValue], document: Document, kind: Kind) -> list[FlagValue]:
+    """Local paths, typed relative to the working directory, made relative to the file's folder."""
     folder = document.folder
     return [
         replace(one, data=os.path.relpath(one.data, folder))
@@ -140,46 +148,49 @@ def _rebased(typed: Iterable[Value], document: Document, kind: Kind) -> list[Val
 
 
 def _edited(
-    said: Iterable[Value], document: Document, below: tuple[Document, ...], typed: Typed
-) -> Given:
-    """`said` over the documents `below`, and what the generic update arguments make of that."""
-    based = _rebased(said, document, typed.kind)
-    laid = over(based, *below)
+    typed_values: Iterable[FlagValue],
+    document: Document,
+    below: tuple[Document, ...],
+    typed: ResourceFlags,
+) -> OverlaidDocument:
+    """The flag values over the documents `below`, then the generic updates."""
+    based = _rebased(typed_values, document, typed.kind)
+    laid = overlay(based, *below)
     updates = _updates(typed.args)
     if not updates:
         return laid
     data = copy.deepcopy(laid.data)
     known = form_schema(typed.kind, data)
-    touched = update(data, updates, known, force_string=typed.args.force_string)
-    return lay(data, [*based, *(_value(one, known) for one in touched)], *below)
+    updated = update(data, updates, known, force_string=typed.args.force_string)
+    return with_flag_values(data, [*based, *(_value(one, known) for one in updated)], *below)
 
 
-def _updates(args: EditArgs) -> list[Update]:
+def _updates(args: EditArgs) -> list[GenericUpdate]:
     """The generic update arguments, in the order in which they were typed."""
     found = [
-        (one.position, Update(verb, one.values))
+        (one.position, GenericUpdate(verb, one.values))
         for verb, flags in (
-            (Verb.SET, args.set_),
-            (Verb.ADD, args.add),
-            (Verb.REMOVE, args.remove),
+            (UpdateFlag.SET, args.set_),
+            (UpdateFlag.ADD, args.add),
+            (UpdateFlag.REMOVE, args.remove),
         )
         for one in flags or ()
     ]
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
-def _value(touched: Touched, known: Schema) -> Value:
-    """How an update looks on the command line; a secret's value is not shown."""
+def _value(updated: UpdatedField, known: Schema) -> FlagValue:
+    """An update as shown in findings; the value of a secret is hidden."""
     inner: Schema = known
-    for step in touched.at:
+    for step in updated.at:
         inner = inner.get("properties", {}).get(step, {})
     secret = inner.get("x-ms-secret")
-    text = f"{dotted(touched.at)}={'***' if secret else touched.text}"
-    shown = text if touched.verb is Verb.SET else touched.text
-    return Value(touched.at, None, touched.verb.value, shown)
+    text = f"{dotted(updated.at)}={'***' if secret else updated.text}"
+    shown = text if updated.flag is UpdateFlag.SET else updated.text
+    return FlagValue(updated.at, None, updated.flag.value, shown)
 
 
-def _refuse_renaming(edited: Given, live: Document) -> None:
+def _refuse_renaming(edited: OverlaidDocument, live: Document) -> None:
     for name in _NAMES:
         if live.data.get(name) != edited.data.get(name):
             raise UpdateError(
@@ -191,9 +202,9 @@ def _refuse_renaming(edited: Given, live: Document) -> None:
 def _cleared(
     before: Mapping[str, Data], after: Mapping[str, Data], kind: Kind
 ) -> Iterator[tuple[Pointer, Data]]:
-    """The fields that were taken away, each with the value that says so.
+    """The fields that were removed, each with the empty value that removes it.
 
-    For the plan silence means "keep" where a field has no default.
+    Where a field has no default, the plan keeps the live value of a field that is left out.
     """
     for one in kind.form_of(after).fields:
         was, now = pointer.get(before, one.at), pointer.get(after, one.at)
@@ -205,7 +216,7 @@ def _cleared(
 
 
 def _empty(one: Field) -> Data:
-    """What says that a field has no value; None where its absence says it."""
+    """The value that removes a field; None where leaving it out does."""
     if one.codec == "identities":
         return None
     if "none" in one.enum:
@@ -218,14 +229,14 @@ def _empty(one: Field) -> Data:
 
 
 def _form(document: Document, kind: Kind) -> Form | None:
-    """The form that the file speaks; None where it leaves that open."""
-    if is_blank(document) or ("settings" in document.data and "type" not in document.data):
+    """The form of the file; None where the file does not determine it."""
+    if is_empty(document) or ("settings" in document.data and "type" not in document.data):
         return None
     return kind.form_of(document.data)
 
 
 def _writable(data: Mapping[str, Data], known: Schema) -> dict[str, Data]:
-    """Without what the service alone sets."""
+    """The data without read-only fields."""
     kept = {}
     for name, value in data.items():
         inner = known.get("properties", {}).get(name, {})

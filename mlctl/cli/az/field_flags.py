@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from mlctl import pointer, schema
 from mlctl.cli.az.args import FieldText
 from mlctl.cli.az.field_values import coerce, fits, inside
-from mlctl.cli.az.overlay import Value
+from mlctl.cli.az.overlay import FlagValue
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, option
 from mlctl.cli.parser.tree import ARGUMENTS, SWITCH
@@ -42,7 +42,9 @@ def parameters(flags: Iterable[Flag], kind: Kind, *, defaults: bool) -> Iterator
         )
 
 
-def values(flags: Iterable[Flag], given: Mapping[str, FieldText], kind: Kind) -> Iterator[Value]:
+def values(
+    flags: Iterable[Flag], given: Mapping[str, FieldText], kind: Kind
+) -> Iterator[FlagValue]:
     """The values that the flags of a command line give to fields.
 
     Raises:
@@ -69,7 +71,7 @@ def field_of(kind: Kind, at: Pointer) -> Schema:
     return form
 
 
-def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iterator[Value]:
+def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iterator[FlagValue]:
     if isinstance(typed, str):
         yield _value(flag, flag.at, typed, field, typed)
         return
@@ -77,11 +79,11 @@ def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iter
     text = " ".join(texts)
     if field.get("type") == "array":
         key = _LISTED_BY[str(flag.at[-1])]
-        yield Value(flag.at, [{key: one} for one in texts], flag.names[0], text)
+        yield FlagValue(flag.at, [{key: one} for one in texts], flag.names[0], text)
         return
     pairs = dict(one.partition("=")[::2] for one in texts)
     if "properties" not in field:
-        yield Value(flag.at, pairs, flag.names[0], text or '""')
+        yield FlagValue(flag.at, pairs, flag.names[0], text or '""')
         return
     for key, value in pairs.items():
         below = inside(field, key)
@@ -91,13 +93,13 @@ def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iter
         yield _value(flag, (*flag.at, key), value, below, f"{key}={value}")
 
 
-def _value(flag: Flag, at: Pointer, value: str, field: Schema, text: str) -> Value:
+def _value(flag: Flag, at: Pointer, value: str, field: Schema, text: str) -> FlagValue:
     data = coerce(value, field, switch=True)
     if not fits(data, field):
         allowed = ", ".join(enumerated(field)) or {"boolean": "true, false"}.get(str(field["type"]))
         told = f"Allowed values: {allowed}." if allowed else f"It takes {_noun(field)}."
         raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {told}")
-    return Value(at, data, flag.names[0], "***" if field.get("x-ms-secret") else text)
+    return FlagValue(at, data, flag.names[0], "***" if field.get("x-ms-secret") else text)
 
 
 def _noun(field: Schema) -> str:

@@ -1,4 +1,4 @@
-"""The paths of `--set`, `--add` and `--remove`: az's, and keys with dots in quotes."""
+"""The paths of `--set`, `--add` and `--remove`: as in az, with quotes for keys that hold dots."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mlctl.cli.parser.arguments import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class ItemFilter:
     """`[key=value]`: the one element of a list whose `key` is `value`."""
 
     key: str
     value: str
 
 
-Step: TypeAlias = str | int | Filter
+PathStep: TypeAlias = str | int | ItemFilter
 
 
 _STEP = re.compile(
@@ -27,13 +27,13 @@ _STEP = re.compile(
 _SET_USAGE = "Correct syntax: --set KEY=VALUE [KEY=VALUE ...]"
 
 
-def path(text: str) -> list[Step]:
+def parse_path(text: str) -> list[PathStep]:
     """The steps of `a.b`, `a."b.c"`, `a["b.c"]`, `a[0]`, `a[key=value].b`.
 
     Raises:
         UsageError: it is no path.
     """
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 0
     while at < len(text):
         match = _STEP.match(text, at)
@@ -46,15 +46,15 @@ def path(text: str) -> list[Step]:
     return steps
 
 
-def _step(match: re.Match[str]) -> Step:
+def _step(match: re.Match[str]) -> PathStep:
     if match["index"] is not None:
         return int(match["index"])
     if match["name"] is not None:
-        return Filter(match["name"], match["value"])
+        return ItemFilter(match["name"], match["value"])
     return next(match[name] for name in ("quoted", "key", "bare") if match[name] is not None)
 
 
-def split(expression: str) -> tuple[str, str]:
+def split_assignment(expression: str) -> tuple[str, str]:
     """Key and value of `key=value`, at the first `=` outside of brackets and quotes.
 
     Raises:

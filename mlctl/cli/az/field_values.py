@@ -1,4 +1,4 @@
-"""Text from the command line to a value of its field: `3` is a number only where one belongs."""
+"""Converting text to a field's value by its schema: `3` is a number only in a number field."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def coerce(text: str, schema: Schema, *, switch: bool = False) -> Data:
 
 
 def fits(value: Data, schema: Schema) -> bool:
-    """Whether a value has one of the types of a schema, and is one of its words."""
-    words, types = enumerated(schema), list(_types(schema))
-    if words:
-        return value in words
+    """Whether a value has one of the types of a schema, and is in its enum."""
+    allowed, types = enumerated(schema), list(_types(schema))
+    if allowed:
+        return value in allowed
     return not types or any(is_a(value, one) for one in types)
 
 

@@ -15,7 +15,7 @@ from mlctl import pointer, source
 from mlctl.assets.local_files import is_local, local_path
 from mlctl.cli.az.common_flags import SetFlag
 from mlctl.cli.az.field_values import fits
-from mlctl.cli.az.update import Update, Verb, update
+from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, several
 from mlctl.diagnostics import Report
@@ -141,7 +141,7 @@ def document(args: BatchJobArgs) -> dict[str, Data]:
         "instance_count": args.instance_count,
     }
     data |= {name: value for name, value in flags.items() if value is not None}
-    update(data, [Update(Verb.SET, tuple(flag_values(args.set_ or ())))], _schema())
+    update(data, [GenericUpdate(UpdateFlag.SET, tuple(flag_values(args.set_ or ())))], _schema())
     inputs = data.setdefault("inputs", {})
     if args.input is not None:
         given = _uri(args.input, args.input_type)

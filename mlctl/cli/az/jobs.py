@@ -1,4 +1,4 @@
-"""`mlctl job`: what runs in a workspace, and how it goes."""
+"""`mlctl job`: showing, waiting for, downloading and cancelling jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mlctl.backends.ports.jobs import (
 )
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import Drawn, OutputFormat, Query, checked, print_data
+from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, check_query, print_data
 from mlctl.cli.session import Session
 from mlctl.service_errors import NotFound, Permanent
 
@@ -53,10 +53,10 @@ def opened(session: Session) -> Iterator[Jobs]:
         Permanent: the backend has none.
     """
     with session.backend() as backend:
-        yield of(backend)
+        yield jobs_of(backend)
 
 
-def of(backend: Backend) -> Jobs:
+def jobs_of(backend: Backend) -> Jobs:
     """The jobs of an open backend.
 
     Raises:
@@ -73,7 +73,7 @@ def show(session: Session, name: Name, output: Output = None, query: Query = Non
 
     Exits with 3 when there is none.
     """
-    checked(query)
+    check_query(query)
     with opened(session) as jobs:
         print_job(session, jobs.show(name), output, query)
     return Exit.OK
@@ -89,7 +89,7 @@ def list_(
     query: Query = None,
 ) -> Exit:
     """List the jobs of the workspace, the newest first."""
-    checked(query)
+    check_query(query)
     with opened(session) as jobs:
         found = jobs.list()
         print_jobs(session, found if all_results else found[:max_results], output, query)
@@ -107,7 +107,7 @@ def wait(
 
     On the simulated cloud the clock advances; nothing sleeps.
     """
-    checked(query)
+    check_query(query)
     length = duration(limit)
     with opened(session) as jobs:
         job = _last(jobs.follow(name, length, detail=False)).job
@@ -151,7 +151,9 @@ def download(
 def metrics(
     session: Session,
     name: Name,
-    output: Annotated[Drawn, typer.Option("--output", "-o", help="Output format.")] = Drawn.TABLE,
+    output: Annotated[
+        ChartOutputFormat, typer.Option("--output", "-o", help="Output format.")
+    ] = ChartOutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
     """Show the steps that a training job has logged.
@@ -161,10 +163,10 @@ def metrics(
     """
     from mlctl.render import charts
 
-    checked(query)
+    check_query(query)
     with opened(session) as jobs:
         points = jobs.metrics(name)
-    if output is Drawn.CHART:
+    if output is ChartOutputFormat.CHART:
         values = [(f"run {one.run}", float(one.step)) for one in points]
         session.out(charts.bars(charts.thinned(values), width=session.width))
         return Exit.OK
@@ -175,7 +177,7 @@ def metrics(
 
 def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
     """Cancel a job. One that has ended cannot be cancelled."""
-    checked(query)
+    check_query(query)
     with opened(session) as jobs:
         print_job(session, jobs.cancel(name), output, query)
     return Exit.OK
@@ -200,7 +202,7 @@ def print_jobs(
 
 
 def ended(session: Session, job: Job) -> Exit:
-    """Say what a job came to; 1 unless it was completed."""
+    """Print the outcome of a job; the exit code is 1 unless it completed."""
     from mlctl.render import jobs
 
     for line in jobs.summary(job):

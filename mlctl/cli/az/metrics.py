@@ -10,7 +10,7 @@ import typer
 from mlctl.backends.ports.metrics import DEFAULT_METRICS, SupportsMetrics
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import Drawn, OutputFormat, Query, checked, print_data
+from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, check_query, print_data
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, several
 from mlctl.cli.session import Session
@@ -46,7 +46,9 @@ def metrics(
             "--span", metavar="DURATION", help="How far back; to the first node unless given."
         ),
     ] = None,
-    output: Annotated[Drawn, typer.Option("--output", "-o", help="Output format.")] = Drawn.TABLE,
+    output: Annotated[
+        ChartOutputFormat, typer.Option("--output", "-o", help="Output format.")
+    ] = ChartOutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
     """Show what the nodes of a cluster did, as Azure Monitor counts it.
@@ -56,7 +58,7 @@ def metrics(
     """
     from mlctl.render import metrics as render
 
-    checked(query)
+    check_query(query)
     named = cluster or name
     if named is None or (cluster and name):
         raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")
@@ -68,11 +70,11 @@ def metrics(
             raise Permanent("NoMetrics", f"mlctl reads no metrics on the {backend.name} backend")
         found = backend.metrics(Address("compute", named), names, interval=interval_s, span=span_s)
     match output:
-        case Drawn.CHART:
+        case ChartOutputFormat.CHART:
             encoding = sys.stdout.encoding or ""
             plain = not encoding.casefold().startswith("utf")
             session.out(render.chart(found, width=session.width, plain=plain))
-        case Drawn.TABLE if query is None:
+        case ChartOutputFormat.TABLE if query is None:
             print_data(session, render.rows(found), OutputFormat.TABLE, None)
         case other:
             print_data(session, render.document(found), OutputFormat(other.value), query)

@@ -1,4 +1,4 @@
-"""A document with values of the command line laid over it; each value has its place."""
+"""A document with values of flags laid over it; findings point at the flag or the file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ COMMAND_LINE = "<command line>"
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """What a flag says of a field: the data, and flag and text as typed (`***` for a secret)."""
+class FlagValue:
+    """The value that a flag gives a field; flag and text as typed (`***` for a secret)."""
 
     at: Pointer
     data: Data
@@ -26,14 +26,14 @@ class Value:
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Document):
-    """Values over the documents `below`, uppermost first; a place is where a value was given."""
+class OverlaidDocument(Document):
+    """Flag values over the documents `below`, uppermost first; `places` are those of flags."""
 
     below: tuple[Document, ...] = ()
     places: Mapping[Pointer, Span] = field(default_factory=dict)
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
-        """The flag that gave the value, else the place of the uppermost document that has it."""
+        """The place of the flag with the value, else that in the uppermost document with it."""
         for length in range(len(at), 0, -1):
             if at[:length] in self.places:
                 return Label(self.places[at[:length]], text)
@@ -60,19 +60,21 @@ class Given(Document):
         return None
 
 
-def over(values: Iterable[Value], *below: Document) -> Given:
-    """`values` over the documents `below`; the first of these is over the others."""
+def overlay(values: Iterable[FlagValue], *below: Document) -> OverlaidDocument:
+    """The flag values over the documents `below`; the first document is over the others."""
     data: dict[str, Data] = {}
     for document in reversed(below):
         data = _merged(data, document.data)
     typed = list(values)
     for value in typed:
         _put(data, value.at, copy.deepcopy(value.data))
-    return lay(data, typed, *below)
+    return with_flag_values(data, typed, *below)
 
 
-def lay(data: dict[str, Data], typed: Iterable[Value], *below: Document) -> Given:
-    """A document of `data`, in which the values `typed` stand on the command line."""
+def with_flag_values(
+    data: dict[str, Data], typed: Iterable[FlagValue], *below: Document
+) -> OverlaidDocument:
+    """A document of `data`, whose findings about `typed` values point at the command line."""
     line, places = "", dict[Pointer, tuple[int, int]]()
     for value in typed:
         line += f"{' ' if line else ''}{value.flag} "
@@ -82,13 +84,13 @@ def lay(data: dict[str, Data], typed: Iterable[Value], *below: Document) -> Give
     source = SourceText(COMMAND_LINE, line)
     spans = {at: Span(source, 0, start, 0, end) for at, (start, end) in places.items()}
     if not below:
-        return Given(source, data, places=spans)
+        return OverlaidDocument(source, data, places=spans)
     top = below[0]
-    return Given(top.source, data, top.index, top.line, top.begin, top.end, below, spans)
+    return OverlaidDocument(top.source, data, top.index, top.line, top.begin, top.end, below, spans)
 
 
 def _merged(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
-    """`top` over `base`, object by object."""
+    """`top` merged over `base`, recursively."""
     merged = dict(base)
     for key, value in top.items():
         inner = merged.get(key)

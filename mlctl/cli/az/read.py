@@ -24,7 +24,7 @@ from mlctl.service_errors import NotFound
 def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
     """Print one resource."""
     with session.backend() as backend:
-        live = found(backend, address_of(kind, args))
+        live = read_live(backend, address_of(kind, args))
         data = resources.resource(live, backend.scope)
     if moving(live.body):
         above = f" -e {live.address.parent}" if live.address.parent else ""
@@ -57,16 +57,16 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
 def list_sizes(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
     """Print the VM sizes that a region has, in the shape of ARM's `vmSizes`.
 
-    The catalog answers for a backend that does not know them.
+    A backend that cannot list them is answered for by the catalog.
     """
     of_type = args.type_
     with session.backend() as backend:
         place = _region(session, backend, args.location)
         if isinstance(backend, SupportsSizes):
-            found = backend.sizes(place)
+            read_live = backend.sizes(place)
         else:
-            found = list(catalog.sizes().values())
-    data = [_size(one) for one in found]
+            read_live = list(catalog.sizes().values())
+    data = [_size(one) for one in read_live]
     _print(session, data if of_type in (None, "AmlCompute") else [], args, tables.SIZES)
     return Exit.OK
 
@@ -95,7 +95,7 @@ def list_usage(session: Session, _kind: Kind, args: RegionArgs) -> Exit:
 
 
 def _region(session: Session, backend: Backend, location: str | None) -> str:
-    """The region that is asked about: the one named, the usual one, the workspace's."""
+    """The region to list: the flag's, else the configured one, else the workspace's."""
     named = location or session.settings.configured(LOCATION)
     return str(named or backend.location).replace(" ", "").lower()
 
@@ -103,7 +103,7 @@ def _region(session: Session, backend: Backend, location: str | None) -> str:
 def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
     """Print the nodes of a cluster."""
     with session.backend() as backend:
-        live = found(backend, address_of(kind, args))
+        live = read_live(backend, address_of(kind, args))
         nodes = backend.nodes(live.address) if isinstance(backend, SupportsNodes) else []
     data = [
         {
@@ -121,10 +121,11 @@ def list_nodes(session: Session, kind: Kind, args: NameArgs) -> Exit:
 
 
 def address_of(kind: Kind, args: NameArgs) -> Address:
-    """The address that a command line names; the newest version where it names none.
+    """The address of the resource that the arguments name; without version: the newest.
 
     Raises:
-        NotFound: it names a label that there is not.
+        NotFound: the label does not exist.
+        UsageError: both version and label are given.
     """
     label = args.label
     if label is not None and args.version is not None:
@@ -135,11 +136,11 @@ def address_of(kind: Kind, args: NameArgs) -> Address:
             f"There is no label `{label}`; the service knows `{LATEST}` only.",
             status=404,
         )
-    assert args.name is not None  # the flag is required, or the file was asked
+    assert args.name is not None  # required, or taken from the file
     return Address(kind.name, args.name, args.endpoint_name, args.version)
 
 
-def found(backend: Backend, address: Address) -> Live:
+def read_live(backend: Backend, address: Address) -> Live:
     """The live resource.
 
     Raises:
@@ -147,12 +148,12 @@ def found(backend: Backend, address: Address) -> Live:
     """
     live = backend.read([address]).get(address)
     if live is None:
-        raise missing(backend, address)
+        raise not_found(backend, address)
     return live
 
 
-def missing(backend: Backend, address: Address) -> NotFound:
-    """What is said where there is no such resource."""
+def not_found(backend: Backend, address: Address) -> NotFound:
+    """The error for a resource that does not exist."""
     above = f" -e {address.parent}" if address.parent else ""
     return NotFound(
         "ResourceNotFound",
@@ -181,7 +182,7 @@ def _wanted(one: Mapping[str, Data], args: ListArgs) -> bool:
 
 
 def _folded(value: Data) -> str:
-    """A value as args are compared with: `AmlCompute` is `aml_compute`."""
+    """A value in the form in which values are compared: `AmlCompute` is `aml_compute`."""
     return str(value or "").replace("_", "").casefold()
 
 

@@ -1,4 +1,4 @@
-"""`mlctl az-shim`: a shell function that lets scripts say `az ml` and mean mlctl."""
+"""`mlctl az-shim`: a shell function that runs `az ml` commands of scripts with mlctl."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mlctl job stream`: what happens to a job, as it happens."""
+"""`mlctl job stream`: the events or logs of a job while it runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
 from mlctl.service_errors import Permanent
 
-_QUIET = ("MB_START", "MB_DONE")  # as many as there are mini-batches, when all is well
+_QUIET = ("MB_START", "MB_DONE")  # too many to print
 
 
 def stream(
@@ -66,17 +66,17 @@ def _streamed(session: Session, jobs: Jobs, name: str, length: float) -> Job:
             )
         jobs.stream(name)
         return jobs.show(name)
-    told = jobs.follow(name, length, detail=True)
+    progresses = jobs.follow(name, length, detail=True)
     on_terminal = sys.stdout.isatty() and sys.stderr.isatty()
-    return (_watched(told) if on_terminal else _said(session, told)).job
+    return (_watch_events(progresses) if on_terminal else _print_events(session, progresses)).job
 
 
-def _said(session: Session, told: Iterator[JobProgress]) -> JobProgress:
-    """A line for each thing that happened, but for mini-batches that go well."""
+def _print_events(session: Session, progresses: Iterator[JobProgress]) -> JobProgress:
+    """Print a line for each event, except for mini-batches that succeed."""
     from mlctl.render import jobs
 
     progress = None
-    for progress in told:
+    for progress in progresses:
         for event in progress.events:
             if event.event not in _QUIET:
                 session.out(jobs.line(event))
@@ -84,8 +84,8 @@ def _said(session: Session, told: Iterator[JobProgress]) -> JobProgress:
     return progress
 
 
-def _watched(told: Iterator[JobProgress]) -> JobProgress:
-    """The same lines, above a bar that shows how far the job is and what its nodes do."""
+def _watch_events(progresses: Iterator[JobProgress]) -> JobProgress:
+    """Print the same lines above a progress bar with the states of the nodes."""
     from mlctl.render import watch
 
     def shown(progress: JobProgress) -> list[str]:
@@ -93,7 +93,7 @@ def _watched(told: Iterator[JobProgress]) -> JobProgress:
 
         return [jobs.line(event) for event in progress.events if event.event not in _QUIET]
 
-    return watch.watch(told, shown, sys.stderr)
+    return watch.watch(progresses, shown, sys.stderr)
 
 
 def _write_story(jobs: SupportsEventLog, name: str, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""`mlctl job create` and `mlctl batch-pool submit`: jobs that no endpoint makes."""
+"""`mlctl job create` and `mlctl batch-pool submit`: jobs without an endpoint."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mlctl.backends.ports.backend import Backend, SupportsUpload
 from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs
 from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
-from mlctl.cli.az.documents import Typed
+from mlctl.cli.az.documents import ResourceFlags
 from mlctl.cli.az.jobs import Output
 from mlctl.cli.az.stream import stream
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
-from mlctl.cli.output import OutputArgs, Query, checked
+from mlctl.cli.output import OutputArgs, Query, check_query
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
@@ -35,7 +35,7 @@ from mlctl.workload import DEFAULT_NAME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobArgs:
-    """What `job create` is given besides the work to simulate."""
+    """The arguments of `job create` that describe the job."""
 
     file: Annotated[
         str,
@@ -70,10 +70,10 @@ def create(
     On the simulated cloud the command is not run: the job is a number of equal steps, with
     checkpoints in `outputs`. Preempted, it is started again from the last complete one.
     """
-    checked(printing.query)
+    check_query(printing.query)
     asked = workload_flags.workload_of(work)
     with session.backend() as backend:
-        runs = jobs.of(backend)
+        runs = jobs.jobs_of(backend)
         workload_flags.check(runs, workload, work)
         found = _resources(session, backend.scope, args)
         if found is None:
@@ -114,7 +114,7 @@ def submit(
     It starts at once where the pool has a free VM, and waits its turn otherwise. Without a pool it
     goes to the queue that all share.
     """
-    checked(query)
+    check_query(query)
     length = duration(time)
     with session.backend() as backend:
         if not isinstance(backend, LocalBackend):
@@ -131,14 +131,14 @@ def _resources(
 
     None where something is wrong with it, which has been said.
     """
-    typed, report = Typed.of(JOB, (), EditArgs(name=args.name, set_=args.set_)), Report()
+    typed, report = ResourceFlags.of(JOB, (), EditArgs(name=args.name, set_=args.set_)), Report()
     loader = Loader(
         report,
         session.today,
         JOB,
         scope,
         planning=True,
-        edit=lambda document, _kind: documents.created(document, typed),
+        edit=lambda document, _kind: documents.document_to_create(document, typed),
     )
     loaded = loader.load([args.file])
     session.show(report)
@@ -152,7 +152,7 @@ def _resources(
 
 
 def _register(backend: Backend, asset: Resource) -> None:
-    """Have an asset that the job needs; the same content is the same asset."""
+    """Register an asset that the job needs, unless it exists."""
     if asset.address in backend.read([asset.address]):
         return
     body: Mapping[str, Data] = _body(asset, backend.scope)

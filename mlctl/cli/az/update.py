@@ -1,6 +1,6 @@
 """The generic update arguments of az: `--set`, `--add`, `--remove`, `--force-string`. Pure.
 
-The grammar and the words of the errors are those of azure-cli-core (`commands/arm.py`). Better
+The grammar and the messages of the errors are those of azure-cli-core (`commands/arm.py`). Better
 where az hurts: a value becomes what the field's schema says (`name=123` stays text), a key with a
 dot can be quoted (`tags."a.b"=x`, `tags["a.b"]=x`), and a path that leads nowhere is an error.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mlctl.cli.az import field_values
-from mlctl.cli.az.field_paths import Filter, Step, path, split
+from mlctl.cli.az.field_paths import ItemFilter, PathStep, parse_path, split_assignment
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.schema import Schema
@@ -22,11 +22,11 @@ from mlctl.schema.text import nearest
 
 
 class UpdateError(Exception):
-    """A path leads nowhere, or its end cannot be changed so; az's words, then what to do."""
+    """A path leads nowhere, or its end cannot be changed: az's message, then what to do."""
 
 
-class Verb(Enum):
-    """What an argument does."""
+class UpdateFlag(Enum):
+    """A generic update argument."""
 
     SET = "--set"
     ADD = "--add"
@@ -34,57 +34,61 @@ class Verb(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
-    """One flag with the words after it."""
+class GenericUpdate:
+    """One occurrence of a generic update argument, with the values after it."""
 
-    verb: Verb
-    words: tuple[str, ...]
+    flag: UpdateFlag
+    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
-    """A place that was written or removed, and the text that asked for it."""
+class UpdatedField:
+    """A field that was changed or removed, by which flag, and the text that said so."""
 
-    verb: Verb
+    flag: UpdateFlag
     at: Pointer
     text: str
 
 
 def update(
-    data: dict[str, Data], updates: Iterable[Update], schema: Schema, *, force_string: bool = False
-) -> list[Touched]:
-    """Carry the updates out on `data`, in their order; what was touched.
+    data: dict[str, Data],
+    updates: Iterable[GenericUpdate],
+    schema: Schema,
+    *,
+    force_string: bool = False,
+) -> list[UpdatedField]:
+    """Apply the updates to `data`, in their order; the fields that were changed.
 
     Raises:
         UpdateError: an update does not fit `data` or `schema`; `data` may be half changed.
         UsageError: it is no update at all.
     """
     editor = _Editor(data, schema, force_string=force_string)
-    touched: list[Touched] = []
+    updated: list[UpdatedField] = []
     for one in updates:
-        match one.verb:
-            case Verb.SET:
-                touched += [editor.set(word) for word in one.words]
-            case Verb.ADD:
-                touched.append(editor.add(one.words))
-            case Verb.REMOVE:
-                touched.append(editor.remove(one.words))
-    return touched
+        match one.flag:
+            case UpdateFlag.SET:
+                updated += [editor.set(text) for text in one.values]
+            case UpdateFlag.ADD:
+                updated.append(editor.add(one.values))
+            case UpdateFlag.REMOVE:
+                updated.append(editor.remove(one.values))
+    return updated
 
 
 _ROOT: Pointer = ()
 
 
 class _Editor:
-    """Walks paths through one document, with the schema beside it."""
+    """Edits one document by paths, with its schema for the types."""
 
     def __init__(self, data: dict[str, Data], schema: Schema, *, force_string: bool) -> None:
         self._data = data
         self._schema = schema
         self._force_string = force_string
 
-    def set(self, expression: str) -> Touched:
-        key, text = split(expression)
+    def set(self, expression: str) -> UpdatedField:
+        key, text = split_assignment(expression)
         *way, last = self._path(key)
         holder, schema, at = self._walk(way, last, make=True)
         if isinstance(last, str) and isinstance(holder, dict):
@@ -95,45 +99,45 @@ class _Editor:
                 holder.pop(name, None)
             else:
                 holder[name] = self._value(text, below)
-            return Touched(Verb.SET, (*at, name), text)
+            return UpdatedField(UpdateFlag.SET, (*at, name), text)
         if isinstance(last, int) and isinstance(holder, list):
             if not -len(holder) <= last < len(holder):
                 raise UpdateError(f"index {last} doesn't exist on {dotted(at)}")
             holder[last] = self._value(text, _items(schema))
-            return Touched(Verb.SET, at, text)
-        raise _no_way(holder, schema, last, at)
+            return UpdatedField(UpdateFlag.SET, at, text)
+        raise _no_such_step(holder, schema, last, at)
 
-    def add(self, words: Sequence[str]) -> Touched:
-        if len(words) < 2:  # noqa: PLR2004  # the list and what to add
+    def add(self, values: Sequence[str]) -> UpdatedField:
+        if len(values) < 2:  # noqa: PLR2004  # the list and what to add
             raise UsageError(
                 "usage error: --add property.listProperty <key=value, string or JSON string>"
             )
-        found, schema, at = self._walk(self._path(words[0]), make=True, of_list=True)
+        found, schema, at = self._walk(self._path(values[0]), make=True, of_list=True)
         if not isinstance(found, list):
             raise UpdateError(f"`{dotted(at)}` is no list; --set changes it.")
-        found.extend(self._added(words[1:], _items(schema)))
-        return Touched(Verb.ADD, at, " ".join(words))
+        found.extend(self._added(values[1:], _items(schema)))
+        return UpdatedField(UpdateFlag.ADD, at, " ".join(values))
 
-    def remove(self, words: Sequence[str]) -> Touched:
-        text = " ".join(words)
-        if len(words) > 1:
-            found, _, at = self._walk(self._path(words[0]))
+    def remove(self, values: Sequence[str]) -> UpdatedField:
+        text = " ".join(values)
+        if len(values) > 1:
+            found, _, at = self._walk(self._path(values[0]))
             if not isinstance(found, list):
                 raise UpdateError(f"`{dotted(at)}` is no list: --remove takes one path at a time.")
-            self._pop(found, words[1], at)
-            return Touched(Verb.REMOVE, at, text)
-        *way, last = self._path(words[0])
+            self._pop(found, values[1], at)
+            return UpdatedField(UpdateFlag.REMOVE, at, text)
+        *way, last = self._path(values[0])
         holder, schema, at = self._walk(way)
         if isinstance(holder, list) and isinstance(last, int):
             self._pop(holder, str(last), at)
-            return Touched(Verb.REMOVE, at, text)
+            return UpdatedField(UpdateFlag.REMOVE, at, text)
         if not isinstance(holder, dict) or not isinstance(last, str):
-            raise _no_way(holder, schema, last, at)
+            raise _no_such_step(holder, schema, last, at)
         name, _ = self._key(holder, schema, last, at)
         if name not in holder:
             raise _unknown(name, holder, {}, at)
         del holder[name]
-        return Touched(Verb.REMOVE, (*at, name), text)
+        return UpdatedField(UpdateFlag.REMOVE, (*at, name), text)
 
     def _pop(self, found: list[Data], index: str, at: Pointer) -> None:
         try:
@@ -141,12 +145,12 @@ class _Editor:
         except (ValueError, IndexError):
             raise UpdateError(f"index {index} doesn't exist on {dotted(at)}") from None
 
-    def _added(self, words: Sequence[str], schema: Schema) -> Iterator[Data]:
-        """Pairs that follow each other are one object; anything else is an element of its own."""
+    def _added(self, values: Sequence[str], schema: Schema) -> Iterator[Data]:
+        """The elements to add: consecutive pairs make one object, anything else is one element."""
         pairs: dict[str, Data] = {}
-        for word in words:
-            name, equals, text = word.partition("=")
-            if equals and word[:1] not in "{[":
+        for value in values:
+            name, equals, text = value.partition("=")
+            if equals and value[:1] not in "{[":
                 pairs[name] = self._value(
                     text, field_values.inside(schema, name) or {"type": "string"}
                 )
@@ -154,22 +158,27 @@ class _Editor:
             if pairs:
                 yield pairs
                 pairs = {}
-            yield self._value(word, schema)
+            yield self._value(value, schema)
         if pairs:
             yield pairs
 
     def _value(self, text: str, schema: Schema) -> Data:
         return text if self._force_string else field_values.coerce(text, schema)
 
-    def _path(self, text: str) -> list[Step]:
+    def _path(self, text: str) -> list[PathStep]:
         """The steps of a path; what stands under `settings` may be named alone, as az shows it."""
-        steps = path(text)
+        steps = parse_path(text)
         settings = self._schema.get("properties", {}).get("settings", {}).get("properties", {})
         alone = isinstance(steps[0], str) and _snake(steps[0]) in settings
         return ["settings", *steps] if alone else steps
 
     def _walk(
-        self, steps: Iterable[Step], last: Step = "", *, make: bool = False, of_list: bool = False
+        self,
+        steps: Iterable[PathStep],
+        last: PathStep = "",
+        *,
+        make: bool = False,
+        of_list: bool = False,
     ) -> tuple[Data, Schema, Pointer]:
         """What is at the end of the steps (`last` is yet to come), its schema and place.
 
@@ -184,14 +193,14 @@ class _Editor:
                 found, schema, at = found[place], _items(schema), (*at, place)
                 continue
             if not isinstance(found, dict) or not isinstance(step, str):
-                raise _no_way(found, schema, step, at)
+                raise _no_such_step(found, schema, step, at)
             name, below = self._key(found, schema, step, at)
             if found.get(name) is None:
                 if not make:
                     raise _unknown(name, found, {}, at)
                 kind = "array" if of_list and number == len(wanted) - 1 else "object"
                 if not field_values.takes(below, kind):
-                    raise _no_way(None, below, (*wanted, last)[number + 1], (*at, name))
+                    raise _no_such_step(None, below, (*wanted, last)[number + 1], (*at, name))
                 found[name] = [] if kind == "array" else {}
             found, schema, at = found[name], below, (*at, name)
         return found, schema, at
@@ -214,14 +223,14 @@ def _items(schema: Schema) -> Schema:
     return items
 
 
-def _place(found: list[Data], step: Step, at: Pointer) -> int:
+def _place(found: list[Data], step: PathStep, at: Pointer) -> int:
     """The index in a list that a step means."""
     match step:
         case int():
             if -len(found) <= step < len(found):
                 return step % len(found)
             raise UpdateError(f"index {step} doesn't exist on {dotted(at)}")
-        case Filter(key, value):
+        case ItemFilter(key, value):
             places = [
                 place
                 for place, one in enumerate(found)
@@ -238,15 +247,15 @@ def _place(found: list[Data], step: Step, at: Pointer) -> int:
                 )
             return places[0]
         case _:
-            raise _no_way(found, {}, step, at)
+            raise _no_such_step(found, {}, step, at)
 
 
 def _text(value: Data) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _no_way(holder: Data, schema: Schema, step: Step, at: Pointer) -> UpdateError:
-    """The step cannot be taken from where it stands."""
+def _no_such_step(holder: Data, schema: Schema, step: PathStep, at: Pointer) -> UpdateError:
+    """The error for a step that the value before it does not have."""
     head = f"Couldn't find '{_shown(step)}' in '{dotted(at)}'."
     if isinstance(holder, dict):
         return _unknown(_shown(step), holder, schema, at)
@@ -271,11 +280,11 @@ def _unknown(step: str, holder: dict[str, Data], schema: Schema, at: Pointer) ->
     return UpdateError(f"{said}\n{hint}" if hint else said)
 
 
-def _shown(step: Step) -> str:
+def _shown(step: PathStep) -> str:
     match step:
         case int():
             return f"[{step}]"
-        case Filter(key, value):
+        case ItemFilter(key, value):
             return f"[{key}={value}]"
         case _:
             return step

@@ -1,4 +1,4 @@
-"""`wait`, the generic wait of az: it returns once a resource is as it was asked to be.
+"""`wait`, the generic wait of az: it returns once a condition on a resource holds.
 
 The conditions and their meaning are those of azure-cli-core (`commands/arm.py`). Time is the
 backend's: the simulated cloud moves its clock, Azure is asked again after a pause.
@@ -10,9 +10,9 @@ from typing import Any
 
 from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import WaitArgs
-from mlctl.cli.az.read import address_of, missing
+from mlctl.cli.az.read import address_of, not_found
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import compiled
+from mlctl.cli.output import compile_query
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import option, switch
 from mlctl.cli.session import Session
@@ -61,7 +61,7 @@ def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
         raise UsageError(f"say what to wait for: {flags}")
     if args.interval < 1:
         raise UsageError("--interval takes at least 1 second.")
-    custom = compiled(args.custom, "--custom") if args.custom else None
+    custom = compile_query(args.custom, "--custom") if args.custom else None
     address, longest = address_of(kind, args), session.options.timeout or _TIMEOUT
     with session.backend() as backend:
         waited = 0.0
@@ -69,7 +69,7 @@ def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
             live = backend.read([address]).get(address)
             expected = args.created or args.deleted or args.exists or args.custom
             if live is None and not expected:
-                raise missing(backend, address)
+                raise not_found(backend, address)
             if _reached(address, live, backend.scope, args, custom):
                 return Exit.OK
             if waited >= longest:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mlctl.pointer import Data
 
 
-class TroubleName(StrEnum):
+class FaultName(StrEnum):
     """What happens to the call, or to the request."""
 
     FAIL = "fail"
@@ -37,7 +37,7 @@ class TroubleName(StrEnum):
     STYLE = "style"
 
 
-class OperationVerb(StrEnum):
+class FaultOperation(StrEnum):
     """The calls that a fault can strike."""
 
     ANY = faults.ANY
@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
 
 
 Operation = Annotated[
-    OperationVerb | None, typer.Option("--operation", help="Which calls of the cloud; any.")
+    FaultOperation | None, typer.Option("--operation", help="Which calls of the cloud; any.")
 ]
 Target = Annotated[
     str | None,
@@ -82,7 +82,7 @@ Wait = Annotated[
 
 def add(
     session: Session,
-    trouble: Annotated[TroubleName, typer.Argument(help="What happens to the call.")],
+    trouble: Annotated[FaultName, typer.Argument(help="What happens to the call.")],
     operation: Operation = None,
     target: Target = None,
     method: Method = None,

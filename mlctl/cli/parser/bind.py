@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from mlctl.cli.parser.arguments import CommandLine, TypedFlag, usage_error
-from mlctl.cli.parser.tree import Arity, Parameter
+from mlctl.cli.parser.tree import Arity, FlagParameter
 
 
 def bind(line: CommandLine) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _positionals(line: CommandLine) -> Iterator[tuple[str, Any]]:
             yield one.parameter.name, values if one.parameter.is_list else values[0]
 
 
-def _value(line: CommandLine, parameter: Parameter, text: str, name: str) -> Any:
+def _value(line: CommandLine, parameter: FlagParameter, text: str, name: str) -> Any:
     """`text` as the parameter's type: text, a path, an enum in any letter case, a number."""
     if issubclass(parameter.type, Enum):
         for one in parameter.type:

@@ -100,7 +100,7 @@ def switch(name: str, *names: str, help: str, panel: str = ARGUMENTS) -> inspect
 
 
 def several(*names: str, help: str, metavar: str, panel: str = ARGUMENTS) -> Any:  # noqa: A002
-    """What typer is told of a flag that several values follow: a parameter `list[TypedFlag]`."""
+    """The typer.Option of a flag that several values follow, for a `list[TypedFlag]`."""
     assert metavar.endswith(SEVERAL)
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, parser=str)
 

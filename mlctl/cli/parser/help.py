@@ -42,7 +42,7 @@ def panels(node: CommandNode) -> dict[str, list[Option]]:
 
 
 def said(one: Option) -> str:
-    """What help says of a flag: its meaning, the values that it takes, its default."""
+    """The help of a flag: its meaning, allowed values and default."""
     allowed = f"Allowed values: {', '.join(one.choices)}." if one.choices else ""
     default = f"Default: {one.default}." if one.default else ""
     return "  ".join(part for part in (one.help, allowed, default) if part)

@@ -35,7 +35,7 @@ class Arity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class FlagParameter:
     """The parameter of a function that a flag or positional is for; `min` and `max` included."""
 
     name: str = ""
@@ -50,7 +50,7 @@ class Parameter:
 
     @property
     def bounds(self) -> str:
-        """The bounds in words."""
+        """The bounds as text: `at least 1 and at most 64`."""
         bounds = {"at least": self.min, "at most": self.max}
         return " and ".join(f"{word} {one}" for word, one in bounds.items() if one is not None)
 
@@ -66,7 +66,7 @@ class Option:
     required: bool = False
     choices: tuple[str, ...] = ()
     default: str = ""
-    parameter: Parameter = Parameter()
+    parameter: FlagParameter = FlagParameter()
     metavar: str = ""
 
     @property
@@ -102,7 +102,7 @@ class Positional:
     name: str
     help: str
     required: bool
-    parameter: Parameter = Parameter()
+    parameter: FlagParameter = FlagParameter()
 
 
 Run: TypeAlias = Callable[..., int]
@@ -199,9 +199,9 @@ def _positionals(parameters: Iterable[inspect.Parameter]) -> Iterator[Positional
             yield Positional(name, info.help or "", required, _parameter(one.name, base, info))
 
 
-def _parameter(name: str, base: Any, info: OptionInfo | ArgumentInfo) -> Parameter:
+def _parameter(name: str, base: Any, info: OptionInfo | ArgumentInfo) -> FlagParameter:
     is_list = get_origin(base) is list
-    return Parameter(name, get_args(base)[0] if is_list else base, is_list, info.min, info.max)
+    return FlagParameter(name, get_args(base)[0] if is_list else base, is_list, info.min, info.max)
 
 
 def _names(name: str, info: OptionInfo) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl.cli.az.documents import form_schema
-from mlctl.cli.az.field_paths import Filter, path, split
-from mlctl.cli.az.update import Update, UpdateError, Verb, update
+from mlctl.cli.az.field_paths import ItemFilter, parse_path, split_assignment
+from mlctl.cli.az.update import GenericUpdate, UpdateError, UpdateFlag, update
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.kinds import KINDS
 from mlctl.pointer import Data, dotted
@@ -35,7 +35,9 @@ def changed(*updates: tuple[str, str], of: dict[str, Any] = CLUSTER, force: bool
     kind = KINDS["compute" if of is CLUSTER else "batch-endpoint"]
     data = copy.deepcopy(of)
     given = [
-        Update(Verb(f"--{verb}"), tuple(word.replace(r"\s", " ") for word in text.split()))
+        GenericUpdate(
+            UpdateFlag(f"--{verb}"), tuple(word.replace(r"\s", " ") for word in text.split())
+        )
         for verb, text in updates
     ]
     update(data, given, form_schema(kind, data), force_string=force)
@@ -55,7 +57,7 @@ def refused(verb: str, text: str, of: dict[str, Any] = CLUSTER) -> str:
         ("a.b", ["a", "b"]),
         ("a[0].b", ["a", 0, "b"]),
         ("a[0][1]", ["a", 0, 1]),
-        ("a[k=v].b", ["a", Filter("k", "v"), "b"]),
+        ("a[k=v].b", ["a", ItemFilter("k", "v"), "b"]),
         ('a."b.c"', ["a", "b.c"]),
         ('a["b.c"]', ["a", "b.c"]),
         ("a['b.c'].d", ["a", "b.c", "d"]),
@@ -63,19 +65,19 @@ def refused(verb: str, text: str, of: dict[str, Any] = CLUSTER) -> str:
     ],
 )
 def test_a_path_has_steps(text: str, steps: list[Any]) -> None:
-    assert path(text) == steps
+    assert parse_path(text) == steps
 
 
 @given(st.lists(st.text("ab.[]= ", min_size=1) | st.integers(0, 9), min_size=1))
 def test_a_path_that_we_print_reads_back(steps: list[str | int]) -> None:
     whole = ("x", *steps)
-    assert path(dotted(whole)) == list(whole)
+    assert parse_path(dotted(whole)) == list(whole)
 
 
 @pytest.mark.parametrize("text", ["a..b", "a[", "a]", 'a."b', ".", "a[b"])
 def test_what_is_no_path_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match="is no path"):
-        path(text)
+        parse_path(text)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_what_is_no_path_is_a_usage_error(text: str) -> None:
 def test_key_and_value_part_at_the_first_equals_outside_of_brackets(
     text: str, pair: tuple[str, str]
 ) -> None:
-    assert split(text) == pair
+    assert split_assignment(text) == pair
 
 
 def test_az_words_for_an_empty_key() -> None:
@@ -215,7 +217,11 @@ def test_az_words_for_what_makes_no_sense(verb: str, text: str, said: str) -> No
 def test_a_filter_that_fits_two_elements_is_refused() -> None:
     twice = copy.deepcopy(CLUSTER)
     twice["identity"]["user_assigned_identities"] = [{"resource_id": "/x"}, {"resource_id": "/x"}]
-    given = [Update(Verb.SET, ("identity.user_assigned_identities[resource_id=/x].client_id=1",))]
+    given = [
+        GenericUpdate(
+            UpdateFlag.SET, ("identity.user_assigned_identities[resource_id=/x].client_id=1",)
+        )
+    ]
     with pytest.raises(UpdateError, match="found multiple matches on identity"):
         update(twice, given, form_schema(KINDS["compute"], twice))
 
@@ -223,19 +229,27 @@ def test_a_filter_that_fits_two_elements_is_refused() -> None:
 def test_what_stands_under_settings_may_be_named_alone() -> None:
     data: dict[str, Data] = {"name": "d", "type": "model", "settings": {"mini_batch_size": 1}}
     known = form_schema(KINDS["batch-deployment"], data)
-    update(data, [Update(Verb.SET, ("miniBatchSize=7", "retry_settings.timeout=60"))], known)
+    update(
+        data,
+        [GenericUpdate(UpdateFlag.SET, ("miniBatchSize=7", "retry_settings.timeout=60"))],
+        known,
+    )
     assert data["settings"] == {"mini_batch_size": 7, "retry_settings": {"timeout": 60}}
 
 
 def test_a_setting_goes_under_settings_where_the_top_level_takes_it_too() -> None:
     data: dict[str, Data] = {"name": "d", "type": "model", "settings": {}}
-    update(data, [Update(Verb.SET, ("error_threshold=5",))], form_schema(DEPLOYMENT, data))
+    update(
+        data, [GenericUpdate(UpdateFlag.SET, ("error_threshold=5",))], form_schema(DEPLOYMENT, data)
+    )
     assert data["settings"] == {"error_threshold": 5}
 
 
 def test_a_flat_deployment_has_its_settings_at_the_top() -> None:
     data: dict[str, Data] = {"name": "d"}
-    update(data, [Update(Verb.SET, ("error_threshold=5",))], form_schema(DEPLOYMENT, data))
+    update(
+        data, [GenericUpdate(UpdateFlag.SET, ("error_threshold=5",))], form_schema(DEPLOYMENT, data)
+    )
     assert data["error_threshold"] == 5
 
 
@@ -250,5 +264,5 @@ def test_a_tag_that_looks_like_a_truth_stays_text() -> None:
 def test_settings_of_a_pipeline_are_free_and_read_as_json() -> None:
     data: dict[str, Data] = {"name": "d", "type": "pipeline"}
     known = form_schema(KINDS["batch-deployment"], data)
-    update(data, [Update(Verb.SET, ("settings.depth=3", "settings.mode=fast"))], known)
+    update(data, [GenericUpdate(UpdateFlag.SET, ("settings.depth=3", "settings.mode=fast"))], known)
     assert data["settings"] == {"depth": 3, "mode": "fast"}

@@ -1,0 +1,121 @@
+"""How the az-style commands that write plan, show, apply and print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mlctl.backends.ports.backend import Backend, Live
+from mlctl.cli.apply import Execution, perform, planned_actions
+from mlctl.cli.az.args import WriteArgs
+from mlctl.cli.exits import Exit
+from mlctl.cli.output import print_data, print_plan
+from mlctl.cli.session import Session
+from mlctl.config.graph import Graph
+from mlctl.config.loader import LoadedConfig
+from mlctl.kinds import kind_of
+from mlctl.kinds.resource import Resource
+from mlctl.planning.model import Action, Plan
+from mlctl.planning.planner import plan
+from mlctl.planning.refresh import refresh
+from mlctl.planning.steps import work
+from mlctl.pointer import dotted
+from mlctl.render import outcome, resources
+from mlctl.render.outcome import Outcome
+
+
+def plan_and_apply(
+    session: Session,
+    backend: Backend,
+    loaded: LoadedConfig,
+    args: WriteArgs,
+    *,
+    silent: bool = False,
+) -> Exit:
+    """Plan what was loaded, show the plan, apply it, and print what was written unless `silent`."""
+    report = loaded.report
+    if len(report) and (report.failed or not session.quiet):
+        session.show(report)
+    if report.failed:
+        return Exit.ERROR
+    made = plan(loaded.graph, refresh(loaded.graph, backend), backend=backend.name)
+    if args.dry_run:
+        print_plan(session, made, args.output)
+        return Exit.ERROR if made.rejections else Exit.OK
+    if _refused(session, made, args):
+        return Exit.ERROR
+    if made.empty:
+        session.note("No changes: it is so already.")
+    elif any(change.action is not Action.CREATE for change in made.pending):
+        session.show_plan(made, quiet=session.quiet)
+    code = carry_out(session, backend, made, loaded.graph, args)
+    if code is Exit.OK and not args.no_wait and not silent:
+        _print_made(session, backend, made, loaded.resources, args)
+    return code
+
+
+def _refused(session: Session, made: Plan, args: WriteArgs) -> bool:
+    """Whether the plan would be rejected, or replaces something without --replace; says so."""
+    if made.rejections:
+        session.show_rejections(made)
+        return True
+    replaced = [change for change in made.changes if change.action is Action.REPLACE]
+    if not replaced or args.replace:
+        return False
+    session.show_plan(made)
+    for change in replaced:
+        names = ", ".join(f"`{dotted(one.at)}`" for one in change.fields if one.forces_replacement)
+        why = f"{names} cannot be changed in place" if names else f"{change.because} is replaced"
+        session.say(
+            f"ERROR: {change.address} exists, and {why}.\n"
+            "Pass --replace to delete it and create it anew; what runs on it is lost."
+        )
+    return True
+
+
+def carry_out(
+    session: Session, backend: Backend, made: Plan, graph: Graph, args: WriteArgs
+) -> Exit:
+    """Apply a plan; say what failed."""
+    execution = Execution(work(made, graph), planned_actions(made), wait=not args.no_wait)
+    ended = perform(session, backend, execution)
+    for line in _errors(ended):
+        session.say(line)
+    return Exit.OK if ended.complete else Exit.ERROR
+
+
+def _errors(ended: Outcome) -> Iterable[str]:
+    """Each failure as az prints one, with its hints; what was skipped; whether it was stopped."""
+    for event in ended.failed:
+        if event.error is not None:
+            first, *more = outcome.error_lines(event.error)
+            yield "\n  ".join([f"ERROR: {first}", *more])
+    for event in ended.skipped:
+        if event.because is not None:
+            yield f"{event.step.target}: skipped because of {event.because.target}"
+    if ended.cancelled:
+        yield "ERROR: stopped before it was done. Run the same command again to do the rest."
+
+
+def _print_made(
+    session: Session, backend: Backend, made: Plan, wanted: Iterable[Resource], args: WriteArgs
+) -> None:
+    """Print what was written, as it is now."""
+    named = {id(one.document) for one in wanted}
+    addresses = [
+        change.address
+        for change in made.changes
+        if change.resource is not None
+        and change.resource.owner is None
+        and id(change.resource.document) in named
+    ]
+    live = backend.read(addresses)
+    print_live(session, backend, [live[one] for one in addresses if one in live], args)
+
+
+def print_live(session: Session, backend: Backend, live: Iterable[Live], args: WriteArgs) -> None:
+    """Print live resources: one as an object, several as a list."""
+    found = list(live)
+    shown = [resources.resource(one, backend.scope) for one in found]
+    columns = kind_of(found[0].address).columns if found else None
+    data = shown[0] if len(shown) == 1 else shown
+    print_data(session, data, args.output, args.query, columns)
