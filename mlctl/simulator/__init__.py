@@ -1,1 +1,1 @@
-"""The simulated cloud: the control plane of a workspace, and the event engine behind it."""
+"""The simulated cloud: the control plane of Azure ML workspaces, and the event engine below it."""

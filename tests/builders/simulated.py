@@ -73,7 +73,7 @@ def refused(call: Any, *arguments: Any) -> ServiceError:
 
 def finish_operations(local: LocalBackend) -> float:
     """Let time pass until nothing runs any more; the time after it, in seconds."""
-    with local.handle.store.change() as db:
+    with local.handle.store.write() as db:
         last = max((each.due for each in operations.pending(db)), default=0.0)
         operations.advance(db, last)
         return rows.workspace_state(db, SCOPE, "eastus").now

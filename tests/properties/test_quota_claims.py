@@ -32,7 +32,7 @@ CLUSTERS = st.fixed_dictionaries(
 
 def booked(backend: LocalBackend) -> Claims:
     """What the workspace's subscription holds of every quota."""
-    with backend.handle.store.look() as db:
+    with backend.handle.store.read() as db:
         regions = ("", "eastus", "westus2", "westeurope")
         return {
             (region, name): amount

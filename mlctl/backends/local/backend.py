@@ -87,7 +87,7 @@ class LocalBackend:
     @property
     def location(self) -> str:
         """The workspace's region."""
-        with self.handle.store.look() as db:
+        with self.handle.store.read() as db:
             return rows.workspace_state(db, self.handle.scope, self.handle.location).location
 
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
@@ -192,16 +192,16 @@ class LocalBackend:
 
     def taken(self, address: Address, location: str) -> str | None:
         """Which other workspace of the subscription has the name in a region."""
-        with self.handle.store.look() as db:
+        with self.handle.store.read() as db:
             world = rows.workspace_state(db, self.handle.scope, self.handle.location)
             other = rows.name_owner(db, world, address, location)
         return f"workspace `{other}` has it" if other else None
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash."""
-        with self.handle.store.look() as db:
+        with self.handle.store.read() as db:
             world = rows.workspace_state(db, self.handle.scope, self.handle.location)
-            return rows.find_code(db, world.workspace, sha256)
+            return rows.find_code(db, world.id, sha256)
 
     def set_quota(
         self,

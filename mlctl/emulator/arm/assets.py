@@ -51,8 +51,8 @@ def show_versions(call: Call) -> Response:
     """GET of all versions, or of the code with a given hash, whatever its name."""
     name, sha256 = call.names["name"], call.request.query_value("hash")
     if call.kind == "code" and sha256:
-        with call.store.look() as db:
-            address = rows.find_code(db, call.state.workspace, sha256)
+        with call.store.read() as db:
+            address = rows.find_code(db, call.state.id, sha256)
         found = [each for each in (address and call.peek(address),) if each]
         return json_response({"value": [views.resource_body(call, each) for each in found]})
     page = listing.versions(call, name)
@@ -124,12 +124,12 @@ def _container(call: Call) -> Container | None:
 def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
     """The containers of the kind from one name (in lower case) to another, by name."""
     within = rows.collection_key(Address(call.kind, ""))
-    with call.store.look() as db:
+    with call.store.read() as db:
         found = db.execute(
             "SELECT name, version, json_extract(body, '$.systemData') FROM resources"
-            " WHERE workspace = ? AND kind = ? AND holder = ? AND lower(name) BETWEEN ? AND ?"
+            " WHERE workspace = ? AND kind = ? AND collection = ? AND lower(name) BETWEEN ? AND ?"
             " ORDER BY lower(name), id",
-            (call.state.workspace, call.kind, within, first, last),
+            (call.state.id, call.kind, within, first, last),
         ).fetchall()
     held: dict[str, Container] = {}
     for spelt, version, stamp in found:

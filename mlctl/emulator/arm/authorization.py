@@ -26,7 +26,7 @@ def check_locks(call: Call, path: str) -> None:
     method = call.request.method
     scope = "".join("/" + unquote(part) for part in path.split("/") if part)
     if method in ("PUT", "PATCH", "POST", "DELETE") and _LOCKS.casefold() not in scope.casefold():
-        with call.store.look() as db:
+        with call.store.read() as db:
             locks.check(
                 db, scope, LockedAction.DELETE if method == "DELETE" else LockedAction.WRITE
             )
@@ -44,7 +44,7 @@ def put_lock(call: Call) -> Response:
     if level is None:
         text = f"`{properties.get('level')}` is no level of a lock: it is CanNotDelete or ReadOnly."
         raise Permanent("InvalidLockLevel", text, target="properties.level")
-    with call.store.change() as db:
+    with call.store.write() as db:
         old = locks.find(db, _scope(call), call.names["name"])
         notes = str(properties.get("notes") or "")
         new = locks.put(db, Lock(_scope(call), call.names["name"], level, notes))
@@ -62,7 +62,7 @@ def show_lock(call: Call) -> Response:
 def show_locks(call: Call) -> Response:
     """GET of the locks on a scope: those above it, its own, and those beneath."""
     scope = _scope(call)
-    with call.store.look() as db:
+    with call.store.read() as db:
         found = [
             each
             for each in locks.list_locks(db)
@@ -76,7 +76,7 @@ def delete_lock(call: Call) -> Response:
     found = _find(call)
     if found is None:
         return Response(204)
-    with call.store.change() as db:
+    with call.store.write() as db:
         locks.drop(db, found)
     return Response(200)
 
@@ -120,7 +120,7 @@ def _scope(call: Call) -> str:
 
 
 def _find(call: Call) -> Lock | None:
-    with call.store.look() as db:
+    with call.store.read() as db:
         return locks.find(db, _scope(call), call.names["name"])
 
 

@@ -23,10 +23,10 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 def match_request(store: Store, request: Request) -> Sequence[HttpFault]:
     """Count a request for every fault that it matches; those that strike it."""
-    with store.look() as db:
+    with store.read() as db:
         if not faults.any_active(db):
             return ()
-    with store.change() as db:
+    with store.write() as db:
         return faults.match_request(db, request.method, request.path)
 
 

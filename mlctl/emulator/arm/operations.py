@@ -77,7 +77,7 @@ def retry_headers(call: Call, number: int) -> dict[str, str]:
     """When to ask for operation `number` again: without a hint, the SDK would sleep for 30 s."""
     wait = _SOON
     if call.settings.pace is not VIRTUAL:
-        with call.store.look() as db:
+        with call.store.read() as db:
             running = operations.find(db, number)
         left = running.due - call.state.now if running else 0.0
         wait = min(max(left / call.settings.pace, _SOON), _LATE)
@@ -88,7 +88,7 @@ def _begun(call: Call, number: int | None) -> LongRunningOperation | None:
     if number is None:
         return None
     if call.style is not OperationStyle.SYNC:
-        with call.store.look() as db:
+        with call.store.read() as db:
             return operations.find(db, number)
     ended = service.finish(call.handle, number)
     if ended and ended.status == FAILED and ended.failure:
@@ -132,7 +132,7 @@ def _there(call: Call) -> Call:
 def _polled(call: Call) -> LongRunningOperation:
     """The operation as it stands, or as it ends where waiting for it lets time pass."""
     token = call.names["token"]
-    with call.store.look() as db:
+    with call.store.read() as db:
         number = operations.number_of(call.state.seed, token)
         running = operations.find(db, number) if number is not None else None
     if running is None:

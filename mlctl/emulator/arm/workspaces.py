@@ -86,8 +86,8 @@ def make(call: Call) -> Response:
     if location not in catalog.regions():
         text = f"The provided location '{location}' is not available."
         raise Permanent("LocationNotAvailableForResourceType", text, target="location")
-    with call.store.change() as db:
-        made = rows.workspace_state(db, asked, location).workspace == NO_WORKSPACE
+    with call.store.write() as db:
+        made = rows.workspace_state(db, asked, location).id == NO_WORKSPACE
         if made:
             rows.add_workspace(db, asked, location)
         world = rows.workspace_state(db, asked, location)
@@ -158,7 +158,7 @@ def provider(call: Call) -> Response:
 def _all(call: Call) -> Iterator[Workspace]:
     """The workspaces that were made, and the one that exists from the start."""
     home = call.settings.home
-    with call.store.look() as db:
+    with call.store.read() as db:
         found = [Workspace(scope, location) for scope, location, _ in rows.workspaces(db)]
     if not any(is_same_workspace(each.scope, home) for each in found):
         yield Workspace(home, DEFAULT_LOCATION)

@@ -49,13 +49,13 @@ class BlobStore:
             LocalStateError: the state file cannot be used.
         """
         self._store = store
-        with store.change() as db:
+        with store.write() as db:
             db.execute(_TABLE)
             db.execute(_CLEARED)
 
     def find(self, sort: ItemKind, name: str) -> StoredItem | None:
         """The thing of that name."""
-        with self._store.look() as db:
+        with self._store.read() as db:
             row = db.execute(
                 "SELECT name, note FROM shelf WHERE sort = ? AND key = ?",
                 (sort.value, _key(sort, name)),
@@ -64,7 +64,7 @@ class BlobStore:
 
     def content(self, sort: ItemKind, name: str) -> bytes:
         """The bytes of the thing of that name; none where there is none."""
-        with self._store.look() as db:
+        with self._store.read() as db:
             row = db.execute(
                 "SELECT content FROM shelf WHERE sort = ? AND key = ?",
                 (sort.value, _key(sort, name)),
@@ -74,7 +74,7 @@ class BlobStore:
     def list(self, sort: ItemKind, prefix: str = "") -> Iterator[StoredItem]:
         """The things whose names begin with `prefix`, by name."""
         start = _key(sort, prefix)
-        with self._store.look() as db:
+        with self._store.read() as db:
             rows = db.execute(
                 "SELECT name, note FROM shelf WHERE sort = ? AND key >= ? AND key < ? ORDER BY key",
                 (sort.value, start, start + "\U0010ffff"),
@@ -84,7 +84,7 @@ class BlobStore:
 
     def put(self, sort: ItemKind, name: str, note: Data, content: bytes = b"") -> None:
         """Lay a thing down, over what had its name."""
-        with self._store.change() as db:
+        with self._store.write() as db:
             db.execute(
                 "INSERT INTO shelf VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
                 " SET note = excluded.note, content = excluded.content",
@@ -93,7 +93,7 @@ class BlobStore:
 
     def set_note(self, sort: ItemKind, name: str, note: Data) -> None:
         """Change the note of a thing and leave its bytes."""
-        with self._store.change() as db:
+        with self._store.write() as db:
             db.execute(
                 "UPDATE shelf SET note = ? WHERE sort = ? AND key = ?",
                 (json.dumps(note), sort.value, _key(sort, name)),
@@ -101,7 +101,7 @@ class BlobStore:
 
     def delete(self, sort: ItemKind, name: str) -> bool:
         """Take a thing away; whether there was one."""
-        with self._store.change() as db:
+        with self._store.write() as db:
             gone = db.execute(
                 "DELETE FROM shelf WHERE sort = ? AND key = ?", (sort.value, _key(sort, name))
             )

@@ -46,9 +46,9 @@ class Call:
         asked = Scope(names["subscription"], names["group"], names["workspace"])
         home = self.settings.home
         at_home = is_same_workspace(asked, home)
-        with self.store.look() as db:
+        with self.store.read() as db:
             world = rows.workspace_state(db, home if at_home else asked, DEFAULT_LOCATION)
-        if self.settings.strict and world.workspace == NO_WORKSPACE and not at_home:
+        if self.settings.strict and world.id == NO_WORKSPACE and not at_home:
             raise not_found(
                 f"{PROVIDER}/workspaces/{asked.workspace}",
                 f"resource group '{asked.resource_group}'",
@@ -82,8 +82,8 @@ class Call:
 
     def peek(self, address: Address) -> StoredResource | None:
         """A resource as it stands; unlike the verbs of the cloud, this meets no fault."""
-        with self.store.look() as db:
-            return rows.find(db, self.state.workspace, address)
+        with self.store.read() as db:
+            return rows.find(db, self.state.id, address)
 
     def guid(self, purpose: str) -> str:
         """An id that stays the same for this workspace of this cloud."""

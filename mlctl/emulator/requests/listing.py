@@ -70,11 +70,11 @@ def names(call: Call) -> Page[str]:
     """The names of the call's kind, each once, in lower case."""
     (after,) = _after(call, str) or [""]
     within = rows.collection_key(Address(call.kind, ""))
-    with call.store.look() as db:
+    with call.store.read() as db:
         found = db.execute(
             "SELECT DISTINCT lower(name) FROM resources WHERE workspace = ? AND kind = ?"
-            " AND holder = ? AND lower(name) > ? ORDER BY lower(name) LIMIT ?",
-            (call.state.workspace, call.kind, within, after, _limit(call) + 1),
+            " AND collection = ? AND lower(name) > ? ORDER BY lower(name) LIMIT ?",
+            (call.state.id, call.kind, within, after, _limit(call) + 1),
         ).fetchall()
     return _page(call, [name for (name,) in found], lambda each: [each])
 
@@ -109,8 +109,8 @@ def _archived(call: Call) -> str:
 
 
 def _select(call: Call, where: str, arguments: Sequence[Data]) -> list[StoredResource]:
-    with call.store.look() as db:
-        workspace = call.state.workspace
+    with call.store.read() as db:
+        workspace = call.state.id
         read = db.execute(_COLUMNS + where, (workspace, *arguments)).fetchall()
         found = [
             StoredResource(

@@ -1,5 +1,6 @@
-"""The simulated cloud: a workspace's control plane, pure and on virtual time.
+"""The control plane of the simulated cloud: what ARM and the workspace API do, on virtual time.
 
-`service` carries out the verbs on a `store`; a file per resource type says what the service
-accepts and how it respells it. Time moves only when somebody waits or advances the clock.
+`service` carries out reads and writes of resources; `resources` has the rules of each resource
+type; `jobs` submits and shows jobs. `replay` runs the event engine. `state` is the database. Time
+passes only when a client waits for an operation or job, or advances the clock.
 """

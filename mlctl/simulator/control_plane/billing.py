@@ -1,4 +1,4 @@
-"""What everything in a workspace has used, by tier, and what that costs."""
+"""Node-hours and costs of a workspace, by resource and by tier."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mlctl.simulator.engine.model import HOUR, LOW_PRIORITY_PRICE_RATIO, Tier
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """Node-hours of a cluster, pool or job; `cost` is None where the price is not known.
+    """Node-hours of a cluster, pool or job; `cost` is None if the price is unknown.
 
-    What a job used is part of what its cluster used. `gone`: deleted, or ended.
+    The usage of a job is part of its cluster's. `gone`: deleted, or ended.
     """
 
     kind: str
@@ -28,20 +28,22 @@ class UsageRow:
     gone: bool
 
 
-def of_workspace(place: WorkspaceHandle, ratio: float = LOW_PRIORITY_PRICE_RATIO) -> list[UsageRow]:
-    """Clusters, pools and jobs, then what clusters and pools used together, by tier.
+def of_workspace(
+    workspace: WorkspaceHandle, ratio: float = LOW_PRIORITY_PRICE_RATIO
+) -> list[UsageRow]:
+    """The usage of clusters, pools and jobs, then the totals of clusters and pools by tier.
 
-    `ratio` is the price of a low-priority node to that of a dedicated one.
+    `ratio` is the price of a low-priority node relative to a dedicated one.
 
     Raises:
-        ServiceError: the ratio makes no sense.
+        ServiceError: the ratio is not between 0 and 1.
     """
     if not 0 <= ratio <= 1:
         raise bad(f"The ratio must be between 0 and 1, not {ratio:g}.")
-    with place.store.look() as db:
-        workspace = rows.workspace_state(db, place.scope, place.location).workspace
-    with replay.current(place.store) as now:
-        mine = command_log.engine_name(workspace, "")
+    with workspace.store.read() as db:
+        workspace_id = rows.workspace_state(db, workspace.scope, workspace.location).id
+    with replay.current(workspace.store) as now:
+        mine = command_log.engine_name(workspace_id, "")
         found = [_used(each, ratio) for each in usage.usage(now) if each.name.startswith(mine)]
     return [*found, *_totals(found)]
 

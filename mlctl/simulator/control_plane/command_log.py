@@ -1,7 +1,8 @@
-"""What writes to clusters and pools order of the event engine, as it reads its commands.
+"""The log of commands to the event engine, written by the transactions that cause them.
 
-Nodes come when the operation has ended, and go when it begins. The engine itself is not needed to
-write an order down (`journal` carries them out), and loading it would take longer than the writing.
+Commands are stored as JSON with the time at which they are due: nodes of a new cluster come when
+its operation has ended; nodes of a deleted one go when its operation begins. `replay` carries them
+out. This module does not import the engine, which takes longer to load than a write takes.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
 CommandData = Mapping[str, Data]
 
 
-def engine_name(workspace: int, name: str) -> str:
-    """What a cluster, pool or job of a workspace is called in the engine: `1/cpu`."""
-    return f"{workspace}/{name}"
+def engine_name(workspace_id: int, name: str) -> str:
+    """The engine's name of a cluster, pool or job of a workspace: `1/cpu`."""
+    return f"{workspace_id}/{name}"
 
 
 def resource_name(name: str) -> str:
-    """What a cluster, pool or job of the engine is called in its workspace."""
+    """The name of a cluster, pool or job in its workspace: `cpu`."""
     return name.partition("/")[2]
 
 
 def append(db: Connection, at: float, order: CommandData, *, quiet: bool = False) -> int:
-    """Write down what the engine is to do at a moment that has not passed; the order's number.
+    """Append a command that is due at `at`, now or later; its number.
 
-    As long as all orders are `quiet`, nobody needs to look at the engine to show a cluster.
+    As long as all commands are `quiet` (no cluster has nodes), `is_active` is false.
     """
-    made = db.execute("INSERT INTO orders (at, command) VALUES (?, ?)", (at, _encode(order)))
+    made = db.execute("INSERT INTO commands (at, command) VALUES (?, ?)", (at, _encode(order)))
     if not quiet:
-        db.execute("UPDATE engine SET awake = 1 WHERE awake = 0")
+        db.execute("UPDATE engine SET active = 1 WHERE active = 0")
     return int(made.lastrowid or 0)
 
 
@@ -42,34 +43,34 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def is_active(db: Connection) -> bool:
-    """Whether there was an order that clusters may show something of."""
-    return bool(db.execute("SELECT awake FROM engine").fetchone()[0])
+    """Whether clusters may have nodes, so that showing one needs the engine."""
+    return bool(db.execute("SELECT active FROM engine").fetchone()[0])
 
 
 def create_command(
-    workspace: int, address: Address, body: Mapping[str, Data]
+    workspace_id: int, address: Address, body: Mapping[str, Data]
 ) -> CommandData | None:
-    """The order to have a cluster or pool as its body says; None for other kinds.
+    """The command that creates a cluster or pool from its body; None for other kinds.
 
-    One of that name that is there already is resized.
+    `replay` resizes a cluster or pool that exists.
     """
     create = behaviour_of(kind_of(address)).create_command
-    return create(engine_name(workspace, address.name), body) if create else None
+    return create(engine_name(workspace_id, address.name), body) if create else None
 
 
-def delete_command(workspace: int, address: Address) -> CommandData | None:
+def delete_command(workspace_id: int, address: Address) -> CommandData | None:
     """The order to have a cluster or pool no more; None for other kinds."""
     what = behaviour_of(kind_of(address)).delete_command
-    return {"is": what, "name": engine_name(workspace, address.name)} if what else None
+    return {"is": what, "name": engine_name(workspace_id, address.name)} if what else None
 
 
 def lock_command(name: str, *, locked: bool) -> CommandData:
-    """The order that a cluster of the engine stands still, or no longer does."""
+    """The command that locks or unlocks a cluster."""
     return {"is": "SetLock", "name": name, "locked": locked}
 
 
 def create_locked_commands(order: CommandData) -> Iterator[CommandData]:
-    """What to order before a new cluster beneath a lock: it stands before it wants any node."""
+    """The commands that create a locked cluster, before the command that sets its real minimum."""
     if order["is"] == "AddCluster":
         spec = order["spec"]
         yield {**order, "spec": {**spec, "min_instances": 0}}
@@ -77,12 +78,12 @@ def create_locked_commands(order: CommandData) -> Iterator[CommandData]:
 
 
 def needs_no_node(order: CommandData) -> bool:
-    """Whether an order changes nothing that a cluster shows, where all before it were quiet."""
+    """Whether a command creates no node by itself."""
     return order["is"] != "AddCluster" or not order["spec"]["min_instances"]
 
 
 def is_shrinking(order: CommandData, before: CommandData | None) -> bool:
-    """Whether a pool is to have fewer VMs: their bill ends when the resizing begins."""
+    """Whether a command reduces a pool's VMs; these are billed until the operation begins."""
     if before is None or order["is"] != "AddPool":
         return False
     vms, had = int(order["spec"]["vms"]), int(before["spec"]["vms"])

@@ -1,4 +1,4 @@
-"""What people set and see from outside: the clock, settings, quotas, faults, the whole state."""
+"""Administration of a simulated cloud: clock, settings, quotas, faults, reset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST = 10**12
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSummary:
-    """A workspace, and how many resources of each kind it has."""
+    """A workspace and its number of resources by kind."""
 
     scope: Scope
     location: str
@@ -31,7 +31,7 @@ class WorkspaceSummary:
 
 @dataclass(frozen=True, slots=True)
 class CloudStatus:
-    """A simulated cloud at one moment; `now` in seconds since its epoch, `moment` as ISO 8601."""
+    """The state of a simulated cloud; `now` in seconds since its epoch, `moment` in ISO 8601."""
 
     path: str
     now: float
@@ -46,7 +46,7 @@ class CloudStatus:
 
 @dataclass(frozen=True, slots=True)
 class QuotaStatus:
-    """What is taken and allowed of one quota; `is_set` where somebody set the limit."""
+    """The use and limit of a quota; `is_set` if the limit was set by a user."""
 
     name: str
     used: int
@@ -54,12 +54,12 @@ class QuotaStatus:
     is_set: bool
 
 
-def status(place: WorkspaceHandle) -> CloudStatus:
-    """Everything worth knowing about the cloud that `place` is in."""
-    with place.store.look() as db:
-        world = rows.workspace_state(db, place.scope, place.location)
+def status(workspace: WorkspaceHandle) -> CloudStatus:
+    """The state of the cloud that the workspace is in."""
+    with workspace.store.read() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
         return CloudStatus(
-            *(place.store.path, world.now, clock.iso(world.now), world.seed, world.settings),
+            *(workspace.store.path, state.now, clock.iso(state.now), state.seed, state.settings),
             tuple(WorkspaceSummary(*each) for each in rows.workspaces(db)),
             tuple(operations.pending(db)),
             tuple(faults.active_faults(db)),
@@ -67,99 +67,99 @@ def status(place: WorkspaceHandle) -> CloudStatus:
         )
 
 
-def now(place: WorkspaceHandle) -> float:
-    """The clock."""
-    with place.store.look() as db:
-        return rows.workspace_state(db, place.scope, place.location).now
+def now(workspace: WorkspaceHandle) -> float:
+    """The clock's time."""
+    with workspace.store.read() as db:
+        return rows.workspace_state(db, workspace.scope, workspace.location).now
 
 
-def advance(place: WorkspaceHandle, seconds: float) -> float:
-    """Let time pass, and end what is due by then; the time after it.
+def advance(workspace: WorkspaceHandle, seconds: float) -> float:
+    """Advance the clock and end the operations that are due; the new time.
 
     Raises:
         ValueError: `seconds` is negative, or leads beyond the year 9999.
     """
     if not seconds >= 0:
         raise ValueError("time does not go back: give a duration that is not negative")
-    with place.store.change() as db:
-        to = rows.workspace_state(db, place.scope, place.location).now + seconds
+    with workspace.store.write() as db:
+        to = rows.workspace_state(db, workspace.scope, workspace.location).now + seconds
         if to > clock.END:
             raise ValueError("the clock ends with the year 9999: give a shorter duration")
         operations.advance(db, to)
         return to
 
 
-def reset(place: WorkspaceHandle, seed: str) -> None:
+def reset(workspace: WorkspaceHandle, seed: str) -> None:
     """Make the cloud new: no workspace, the clock at its epoch, all settings as at first."""
-    with place.store.change() as db:
+    with workspace.store.write() as db:
         for table in TABLES:
             db.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own tables
         db.execute(
-            "UPDATE engine SET life = life + 1, awake = 0, now = 0, done_at = 0, done = 0,"
-            " state = ''"
+            "UPDATE engine SET generation = generation + 1, active = 0, now = 0, last_at = 0,"
+            " last_command = 0, state = ''"
         )
         db.execute("UPDATE world SET now = 0, seed = ?, settings = '{}'", (seed,))
 
 
-def configure(place: WorkspaceHandle, wanted: CloudSettings) -> None:
-    """Set how long things take and how strict the cloud is."""
-    with place.store.change() as db:
+def configure(workspace: WorkspaceHandle, wanted: CloudSettings) -> None:
+    """Replace the settings of the control plane."""
+    with workspace.store.write() as db:
         db.execute("UPDATE world SET settings = ?", (settings.dump(wanted),))
 
 
-def quotas(place: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]:
+def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]:
     """The quotas of a region: the general ones, then every VM family.
 
-    `quota.EVERYWHERE` asks for those that hold over all regions.
+    `quota.EVERYWHERE` gives those that apply across regions.
     """
-    with place.store.look() as db:
-        used = quota_usage.usage(db, place.scope.subscription, location)
-        caps = quota_usage.limits(db, place.scope.subscription, location)
+    with workspace.store.read() as db:
+        used = quota_usage.usage(db, workspace.scope.subscription, location)
+        limits = quota_usage.limits(db, workspace.scope.subscription, location)
     general: tuple[str, ...] = (quota.BATCH_POOLS, quota.VMS_PER_POOL)
     families: set[str] = set()
     if location != quota.EVERYWHERE:
         general = (quota.LOW_PRIORITY, quota.TOTAL, quota.COMPUTES, quota.ENDPOINTS)
-        families = {*quota.families(), *used, *caps} - {*quota.DEFAULTS}
+        families = {*quota.families(), *used, *limits} - {*quota.DEFAULTS}
     return tuple(
         QuotaStatus(
             name,
             used.get(name, 0),
-            caps.get(name, quota.default(name)),
-            name in caps,
+            limits.get(name, quota.default(name)),
+            name in limits,
         )
         for name in (*general, *sorted(families, key=str.casefold))
     )
 
 
-def set_quotas(place: WorkspaceHandle, location: str, limits: Mapping[str, int]) -> None:
-    """Set the limits of pools in a region; VM families in any case.
+def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, int]) -> None:
+    """Set the limits of quotas in a region; names of VM families in any letter case.
 
     Raises:
-        ValueError: a limit is negative, or larger than any cloud.
+        ValueError: a limit is negative, or unreasonably large.
     """
     if not all(0 <= limit <= _MOST for limit in limits.values()):
         raise ValueError(f"a quota is between 0 and {_MOST}")
-    spelt = {pool.name.casefold(): pool.name for pool in quotas(place, location)}
-    with place.store.change() as db:
+    spelt = {one.name.casefold(): one.name for one in quotas(workspace, location)}
+    with workspace.store.write() as db:
         for name, limit in limits.items():
-            pool = spelt.get(name.casefold(), name)
-            quota_usage.set_limit(db, place.scope.subscription, location, pool, limit)
+            known = spelt.get(name.casefold(), name)
+            quota_usage.set_limit(db, workspace.scope.subscription, location, known, limit)
 
 
-def add_fault(place: WorkspaceHandle, fault: AnyFault) -> int:
+def add_fault(workspace: WorkspaceHandle, fault: AnyFault) -> int:
     """Set a fault; its number."""
-    with place.store.change() as db:
+    with workspace.store.write() as db:
         row = db.execute("INSERT INTO faults (spec, seen) VALUES (?, 0)", (faults.dump(fault),))
         return int(row.lastrowid or 0)
 
 
-def clear_faults(place: WorkspaceHandle, numbers: Collection[int] = ()) -> int:
-    """Remove faults, all where no number is named; how many there were.
+def clear_faults(workspace: WorkspaceHandle, numbers: Collection[int] = ()) -> int:
+    """Remove the faults of these numbers, or all; how many there were.
 
     Raises:
-        ServiceError: there is none of a number (404), and none was removed.
+        ServiceError: there is no fault of a number (404), and none was removed.
     """
-    with place.store.change() as db:
+    with workspace.store.write() as db:
         if not numbers:
             return db.execute("DELETE FROM faults").rowcount
         for number in numbers:

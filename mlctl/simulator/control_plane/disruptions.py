@@ -31,13 +31,13 @@ from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
 from mlctl.workload import Workload
 
 
-def parameters(place: WorkspaceHandle) -> list[Parameter]:
+def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Every setting as it is, with where its value comes from."""
-    with replay.current(place.store) as now:
+    with replay.current(workspace.store) as now:
         return list(model.parameters(now.settings))
 
 
-def configure(place: WorkspaceHandle, changes: Mapping[str, object]) -> None:
+def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None:
     """Change settings by their names; text is read as what the setting takes.
 
     Raises:
@@ -48,54 +48,54 @@ def configure(place: WorkspaceHandle, changes: Mapping[str, object]) -> None:
         if name not in known:
             raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
     wanted: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
-    with _commanding(place) as (it, _):
-        replay.command(it, Configure(replace(it.world.settings, **wanted)))
+    with _commanding(workspace) as (transaction, _):
+        replay.command(transaction, Configure(replace(transaction.world.settings, **wanted)))
 
 
-def set_preemption(place: WorkspaceHandle, processes: tuple[PreemptionProcess, ...]) -> None:
+def set_preemption(workspace: WorkspaceHandle, processes: tuple[PreemptionProcess, ...]) -> None:
     """What takes low-priority nodes; nothing, where there are no processes.
 
     Raises:
         ServiceError: a process makes no sense.
     """
-    with _commanding(place) as (it, _):
-        replay.command(it, SetPreemption(processes))
+    with _commanding(workspace) as (transaction, _):
+        replay.command(transaction, SetPreemption(processes))
 
 
 def set_capacity(
-    place: WorkspaceHandle, capacity: CapacityProcess | None, tier: Tier | None
+    workspace: WorkspaceHandle, capacity: CapacityProcess | None, tier: Tier | None
 ) -> None:
     """How many nodes every region has (of a tier, or of each); None: no limit.
 
     Raises:
         ServiceError: it makes no sense.
     """
-    with _commanding(place) as (it, _):
+    with _commanding(workspace) as (transaction, _):
         for each in [tier] if tier else list(Tier):
-            replay.command(it, SetCapacity(capacity, each))
+            replay.command(transaction, SetCapacity(capacity, each))
 
 
-def preempt(place: WorkspaceHandle, cluster: Address, count: int | None) -> int:
+def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> int:
     """Take nodes of a cluster away: the first `count` that are up, or all; how many went.
 
     Raises:
         ServiceError: there is no such cluster (404), it is dedicated, or has not so many nodes.
     """
-    with _commanding(place) as (it, world):
-        there = require_resource(it.db, world, cluster)
-        batch_jobs.ensure_in_engine(it, world, there)
-        name = command_log.engine_name(world.workspace, there.address.name)
-        nodes = it.world.clusters[name].nodes
+    with _commanding(workspace) as (transaction, state):
+        there = require_resource(transaction.db, state, cluster)
+        batch_jobs.ensure_in_engine(transaction, state, there)
+        name = command_log.engine_name(state.id, there.address.name)
+        nodes = transaction.world.clusters[name].nodes
         up = sorted(number for number, node in nodes.items() if node.state in UP_STATES)
         if count is not None and count > len(up):
             has = f"{len(up)} that could be lost" if up else "none that could be lost"
             raise bad(f"Cluster `{there.address.name}` has not {count} nodes, but {has}.")
         doomed = tuple(up if count is None else up[:count])
-        replay.command(it, Preempt(name, doomed))
+        replay.command(transaction, Preempt(name, doomed))
         return len(doomed)
 
 
-def lock(place: WorkspaceHandle, names: Sequence[Address], *, locked: bool) -> list[Address]:
+def lock(workspace: WorkspaceHandle, names: Sequence[Address], *, locked: bool) -> list[Address]:
     """Put a lock on clusters (all of the workspace, where none is named), or take it away; which.
 
     Where none is named, the locks above the clusters go too; else these still hold them.
@@ -103,12 +103,12 @@ def lock(place: WorkspaceHandle, names: Sequence[Address], *, locked: bool) -> l
     Raises:
         ServiceError: there is no such cluster (404).
     """
-    with place.store.change() as db:
-        world = rows.workspace_state(db, place.scope, place.location)
-        every = rows.list_resources(db, world.workspace, "compute", None)
-        chosen = [require_resource(db, world, name) for name in names] or list(every)
+    with workspace.store.write() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        every = rows.list_resources(db, state.id, "compute", None)
+        chosen = [require_resource(db, state, name) for name in names] or list(every)
         for each in chosen:
-            scope = each.address.id(world.scope)
+            scope = each.address.id(state.scope)
             if locked:
                 locks.put(db, Lock(scope, _LOCAL))
                 continue
@@ -118,38 +118,38 @@ def lock(place: WorkspaceHandle, names: Sequence[Address], *, locked: bool) -> l
         return [
             each.address
             for each in chosen
-            if bool(locks.covering(db, each.address.id(world.scope))) is locked
+            if bool(locks.covering(db, each.address.id(state.scope))) is locked
         ]
 
 
 _LOCAL = "local"  # the name of the locks that are set here
 
 
-def workloads(place: WorkspaceHandle) -> dict[str, Workload]:
+def workloads(workspace: WorkspaceHandle) -> dict[str, Workload]:
     """Every workload by its name."""
-    with place.store.look() as db:
+    with workspace.store.read() as db:
         return {name: workload.get(db, name) for name in workload.names(db)}
 
 
-def set_workload(place: WorkspaceHandle, name: str, given: Workload) -> Workload:
+def set_workload(workspace: WorkspaceHandle, name: str, given: Workload) -> Workload:
     """Say how long the jobs take that name this workload, over what it said before.
 
     Raises:
         ServiceError: it makes no sense.
     """
     workload.check(given)
-    with place.store.change() as db:
+    with workspace.store.write() as db:
         made = given.over(workload.find(db, name) or workload.DEFAULT_WORKLOAD)
         workload.save(db, name, made)
         return made
 
 
 @contextmanager
-def _commanding(place: WorkspaceHandle) -> Iterator[tuple[EngineTransaction, WorkspaceState]]:
-    with replay.transaction(place.store) as it:
-        world = rows.workspace_state(it.db, place.scope, place.location)
-        with translated_refusals(world.workspace):
-            yield it, world
+def _commanding(workspace: WorkspaceHandle) -> Iterator[tuple[EngineTransaction, WorkspaceState]]:
+    with replay.transaction(workspace.store) as transaction:
+        state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
+        with translated_refusals(state.id):
+            yield transaction, state
 
 
 _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}

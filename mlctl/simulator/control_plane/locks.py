@@ -116,11 +116,11 @@ def drop(db: Connection, lock: Lock) -> None:
 def _tell_clusters(db: Connection, lock: Lock) -> None:
     """After a lock came or went: what it held, or holds, from now on."""
     (now,) = db.execute("SELECT now FROM world").fetchone()
-    for workspace, scope, cluster in _clusters(db, lock):
+    for workspace_id, scope, cluster in _clusters(db, lock):
         others = [each for each in covering(db, cluster.address.id(scope)) if each.id != lock.id]
         if not others:
             locked = find(db, lock.scope, lock.name) is not None
-            name = command_log.engine_name(workspace, cluster.address.name)
+            name = command_log.engine_name(workspace_id, cluster.address.name)
             command_log.append(
                 db, _since(db, cluster, now), command_log.lock_command(name, locked=locked)
             )

@@ -1,4 +1,4 @@
-"""The metrics of a cluster as Azure Monitor has them, from the event log told again."""
+"""Metrics of a cluster as Azure Monitor shows them, from the replayed event log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENOUGH = 48  # intervals that a screen shows
 
 @dataclass(frozen=True, slots=True)
 class MetricSeries:
-    """One metric by intervals."""
+    """A metric aggregated by intervals of `interval` seconds."""
 
     name: str
     interval: float
@@ -32,29 +32,29 @@ class MetricSeries:
 
 
 def of_cluster(
-    place: WorkspaceHandle,
+    workspace: WorkspaceHandle,
     cluster: Address,
     names: Sequence[str],
     *,
     interval: float | None = None,
     span: float | None = None,
 ) -> list[MetricSeries]:
-    """Metrics of the last `span` seconds, or since the cluster was made, in steps of `interval`.
+    """Metrics of the last `span` seconds, or since the cluster was created, by `interval` seconds.
 
     Raises:
-        ServiceError: there is no such cluster (404) or metric, or the steps make no sense.
+        ServiceError: there is no such cluster (404) or metric, or the interval is not positive.
     """
     wanted = [_metric(name) for name in names]
-    with place.store.look() as db:
-        world = rows.workspace_state(db, place.scope, place.location)
-        found = rows.find(db, world.workspace, cluster)
+    with workspace.store.read() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        found = rows.find(db, state.id, cluster)
     if found is None:
         raise missing(cluster)
-    name = command_log.engine_name(world.workspace, found.address.name)
-    points = list(metrics.node_counts(replay.events(place.store, detail=False), name))
-    begun = points[0].at if points else world.now
-    start = begun if span is None else max(world.now - span, 0.0)
-    step = _step(world.now - start) if interval is None else interval
+    name = command_log.engine_name(state.id, found.address.name)
+    points = list(metrics.node_counts(replay.events(workspace.store, detail=False), name))
+    begun = points[0].at if points else state.now
+    start = begun if span is None else max(state.now - span, 0.0)
+    step = _step(state.now - start) if interval is None else interval
     if not step > 0:
         raise bad(f"The interval must be longer than nothing, not {step:g} s.")
     size = catalog.size_of(found.body["properties"]["properties"]["vmSize"])
@@ -63,17 +63,17 @@ def of_cluster(
         MetricSeries(full, step, tuple(each.in_cores(cores if is_cores else 1) for each in buckets))
         for full, metric, is_cores in wanted
         for cores in [size.vcpus if size else 1]
-        for buckets in [metrics.aggregate(points, metric, opens, world.now, step)]
+        for buckets in [metrics.aggregate(points, metric, opens, state.now, step)]
     ]
 
 
 def interval_start(bucket: Bucket) -> str:
-    """When an interval begins, as ARM writes it."""
+    """The start of an interval, as ARM writes it."""
     return clock.iso(bucket.start)
 
 
 def _metric(name: str) -> tuple[str, Metric, bool]:
-    """The full name of a metric that is asked for in any spelling, what it counts, and of what."""
+    """The full name of a metric given in any spelling, what it counts, and whether in cores."""
     bare = re.sub(r"[\s_-]", "", name).casefold()
     for full in NAMES:
         if full.replace(" ", "").casefold() == bare:
@@ -83,5 +83,5 @@ def _metric(name: str) -> tuple[str, Metric, bool]:
 
 
 def _step(seconds: float) -> float:
-    """The shortest interval that a screen shows enough of."""
+    """The shortest interval of Azure Monitor that gives at most `_ENOUGH` intervals."""
     return next((float(one) for one in _GRAINS if seconds / one <= _ENOUGH), float(_GRAINS[-1]))

@@ -1,4 +1,4 @@
-"""The nodes of clusters, as the event engine has them: what ARM says of a cluster and its nodes."""
+"""Nodes of clusters, as ARM shows them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from mlctl.simulator.engine.state import NodeState
 from mlctl.simulator.engine.views import NodeCounts, NodeView
 
 
-def add_node_counts(store: Store, workspace: int, found: Iterable[StoredResource]) -> None:
-    """Put into the bodies of clusters what their nodes are doing now."""
+def add_node_counts(store: Store, workspace_id: int, found: Iterable[StoredResource]) -> None:
+    """Add the node counts and the allocation state to the bodies of clusters."""
     with replay.current(store) as world:
         for each in found:
-            name = command_log.engine_name(workspace, each.address.name)
+            name = command_log.engine_name(workspace_id, each.address.name)
             if kind_of(each.address).has_nodes and name in world.clusters:
                 inner = each.body["properties"]["properties"]
                 inner |= _said(views.counts(world, name))
@@ -31,7 +31,7 @@ def add_node_counts(store: Store, workspace: int, found: Iterable[StoredResource
 
 @dataclass(frozen=True, slots=True)
 class NodeInformation:
-    """A node as ARM lists it. The port is that of the cluster's load balancer."""
+    """A node as ARM lists it; `port` is the SSH port of the cluster's load balancer."""
 
     id: str
     state: str
@@ -41,30 +41,30 @@ class NodeInformation:
     job: str | None
 
 
-def list_nodes(place: WorkspaceHandle, cluster: Address) -> list[NodeInformation]:
-    """The nodes of a cluster, without those that are still allocating.
+def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInformation]:
+    """The nodes of a cluster, without allocating ones.
 
     Raises:
         ServiceError: there is no such cluster (404).
     """
-    with place.store.look() as db:
-        there = rows.workspace_state(db, place.scope, place.location)
-        found = rows.find(db, there.workspace, cluster)
+    with workspace.store.read() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        found = rows.find(db, state.id, cluster)
     if found is None:
         raise missing(cluster)
-    name = command_log.engine_name(there.workspace, found.address.name)
-    with replay.current(place.store) as world:
+    name = command_log.engine_name(state.id, found.address.name)
+    with replay.current(workspace.store) as world:
         seen = views.nodes(world, name) if name in world.clusters else []
     public = found.body["properties"]["properties"].get("enableNodePublicIp", True)
     return [
-        _machine(each, f"{there.seed}/node/{name}", public=public)
+        _machine(each, f"{state.seed}/node/{name}", public=public)
         for each in seen
         if each.state is not NodeState.ALLOCATING
     ]
 
 
 def node_state_counts(counts: NodeCounts) -> dict[str, int]:
-    """ARM's `nodeStateCounts`."""
+    """The counters of ARM's `nodeStateCounts`."""
     return {
         "idle": counts.idle,
         "running": counts.running,

@@ -1,9 +1,10 @@
-"""The event engine in the store: orders with their moments, which tell the whole story.
+"""Runs the event engine on the stored commands.
 
-An order is a command to the engine, written down in the transaction that caused it. The engine
-follows the clock when somebody looks: from the last checkpoint on, through the orders since then.
-So moving the clock costs nothing, a process that is killed loses nothing, and the log of events
-need not be kept: it is told again.
+The command log contains every command to the engine with its time, and determines the whole
+history. A checkpoint of the engine's state is stored now and then. Whoever needs the engine starts
+from the checkpoint, or from what this process has in memory, and applies the commands up to the
+clock's time. So moving the clock costs nothing, a killed process loses nothing, and the event log
+need not be stored: `events` replays it.
 """
 
 from __future__ import annotations
@@ -41,92 +42,95 @@ from mlctl.simulator.engine.state import World
 
 # The control plane's own operations say how long the VMs of a pool take to come.
 ENGINE_SETTINGS = SimulationSettings(provisioning_s=0.0)
-COARSE_SLICE, FINE_SLICE = 20_000, 500  # events of a stride, about
-_FAR = 20_000  # events after which a checkpoint is worth its writing
-_STRIDE = 60.0  # seconds: the first stride through a job's time
+COARSE_SLICE, FINE_SLICE = 20_000, 500  # events of a time_slice, about
+_EVENTS_PER_CHECKPOINT = 20_000  # events after which a checkpoint is worth its writing
+_FIRST_SLICE_S = 60.0  # seconds: the first time_slice through a job's time
 
 
 @dataclass(slots=True)
-class _Memo:
-    """The engine as this process knows it: valid as long as the cloud lives the same life.
+class _EngineCache:
+    """The engine in memory, valid as long as the database has the same `generation` (no reset).
 
-    `done` is the last order that was carried out, by its moment and number; `saved` the count of
-    events at the last checkpoint.
+    `last` is the time and number of the last command applied, `saved` the engine's event count at
+    the last checkpoint.
     """
 
-    life: int
+    generation: int
     world: World
-    done: tuple[float, int]
+    last: tuple[float, int]
     saved: int
 
 
 @dataclass(frozen=True, slots=True)
 class EngineTransaction:
-    """One transaction with the engine at the clock's moment."""
+    """A write transaction with the engine at the clock's time."""
 
     db: Connection
-    memo: _Memo
+    cache: _EngineCache
 
     @property
     def world(self) -> World:
-        """The engine."""
-        return self.memo.world
+        """The state of the engine."""
+        return self.cache.world
 
 
 @contextmanager
 def current(store: Store) -> Iterator[World]:
-    """The engine at the clock's moment, to read; a long way there is saved on the way."""
-    with store.look() as db:
-        memo = _recalled(store, db)
+    """The engine at the clock's time, to read; checkpoints are stored on a long way there."""
+    with store.read() as db:
+        cache = _load_cache(store, db)
         now, arrived = _clock(db), False
         while not arrived:
-            arrived = _follow(db, memo, now)
-            if _is_worth_saving(memo):
-                with store.change() as writing:
-                    _save(writing, memo)
-        yield memo.world
+            arrived = _catch_up(db, cache, now)
+            if _is_checkpoint_due(cache):
+                with store.write() as writing:
+                    _save_checkpoint(writing, cache)
+        yield cache.world
 
 
 @contextmanager
 def transaction(store: Store) -> Iterator[EngineTransaction]:
-    """A transaction with the engine at the clock's moment. Give it orders by `command`."""
+    """A write transaction with the engine at the clock's time; for `command` and `carry_out`."""
     with current(store):
         pass  # the long way is saved in pieces
     try:
-        with store.change() as db:
-            memo = _recalled(store, db)
-            while not _follow(db, memo, _clock(db)):
+        with store.write() as db:
+            cache = _load_cache(store, db)
+            while not _catch_up(db, cache, _clock(db)):
                 pass
-            yield EngineTransaction(db, memo)
+            yield EngineTransaction(db, cache)
     except BaseException:
-        store.memo = None  # it may know what has not happened
+        store.engine_cache = None  # it may know what has not happened
         raise
 
 
-def command(it: EngineTransaction, wanted: Command) -> list[LoggedEvent]:
-    """Have the engine carry out a command now; what happened by that.
+def command(transaction: EngineTransaction, wanted: Command) -> list[LoggedEvent]:
+    """Carry out a command now and append it to the log; the events of that.
 
     Raises:
-        EngineError: it does not take it; nothing has changed.
+        EngineError: the command is not valid now; nothing has changed.
     """
-    engine.run(it.world, it.world.now)
-    happened = engine.apply(it.world, wanted)
-    now = it.world.now
-    it.memo.done = (now, command_log.append(it.db, now, snapshot.dump_command(wanted)))
+    engine.run(transaction.world, transaction.world.now)
+    happened = engine.apply(transaction.world, wanted)
+    now = transaction.world.now
+    transaction.cache.last = (
+        now,
+        command_log.append(transaction.db, now, snapshot.dump_command(wanted)),
+    )
     return happened
 
 
-def carry_out(it: EngineTransaction, order: CommandData) -> None:
-    """Write an order down and carry it out now."""
-    engine.run(it.world, it.world.now)
-    now = it.world.now
-    it.memo.done = (now, command_log.append(it.db, now, order))
-    _carry_out(it.world, snapshot.load_command(dict(order)))
+def carry_out(transaction: EngineTransaction, data: CommandData) -> None:
+    """Carry out a command in JSON form now, and append it to the log."""
+    engine.run(transaction.world, transaction.world.now)
+    now = transaction.world.now
+    transaction.cache.last = (now, command_log.append(transaction.db, now, data))
+    _apply(transaction.world, snapshot.load_command(dict(data)))
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSlice:
-    """What happened until the moment `now`; whether the job has ended."""
+    """The events up to the time `now`, and whether the job has ended."""
 
     now: float
     events: tuple[LoggedEvent, ...]
@@ -134,55 +138,63 @@ class TimeSlice:
 
 
 def run_job(
-    store: Store, job: str, limit: float, *, grain: int, detail: bool
+    store: Store, job: str, limit: float, *, events_per_slice: int, detail: bool
 ) -> Iterator[TimeSlice]:
-    """Move the clock until the job has ended, but no further than to `limit`.
+    """Move the clock until the job has ended, or to `limit`.
 
-    Each stride is a transaction of its own, of about `grain` events. The clock stands still where
-    nothing will ever happen.
+    Each time slice is a transaction of its own, of about `events_per_slice` events. The clock stops
+    if no event is scheduled any more.
 
     Raises:
         EngineError: there is no such job.
     """
-    length, done = _STRIDE, False
+    length, done = _FIRST_SLICE_S, False
     while not done:
-        with transaction(store) as it:
-            until = _until(it, limit, length)
+        with transaction(store) as turn:
+            until = _slice_end(turn, limit, length)
             if until is None:
                 return
-            events = tuple(engine.wait(it.world, job, until, detail=detail))
-            ended = engine.job_of(it.world, job).ended is not None
-            _move(it)
-            stride = TimeSlice(it.world.now, events, ended)
-            done = ended or it.world.now >= limit
-        length *= 2 if len(events) < grain / 2 else 0.5 if len(events) > 2 * grain else 1
-        yield stride
+            events = tuple(engine.wait(turn.world, job, until, detail=detail))
+            ended = engine.job_of(turn.world, job).ended is not None
+            _advance_clock(turn)
+            time_slice = TimeSlice(turn.world.now, events, ended)
+            done = ended or turn.world.now >= limit
+        length *= (
+            2
+            if len(events) < events_per_slice / 2
+            else 0.5
+            if len(events) > 2 * events_per_slice
+            else 1
+        )
+        yield time_slice
 
 
 def events(store: Store, *, detail: bool) -> Iterator[LoggedEvent]:
-    """Everything that has happened since the cloud was made, told again."""
-    with store.look() as db:
-        world, now = _new(db), _clock(db)
-        written = _orders(db, (-1.0, 0), now)
+    """All events since the cloud was created or reset, replayed."""
+    with store.read() as db:
+        world, now = _new_world(db), _clock(db)
+        written = _commands_after(db, (-1.0, 0), now)
     for at, _, wanted in written:
         yield from engine.advance(world, at, detail=detail)
-        yield from _carry_out(world, wanted)
+        yield from _apply(world, wanted)
     yield from engine.advance(world, now, detail=detail)
 
 
-def _recalled(store: Store, db: Connection) -> _Memo:
-    """What this process knows, else the last checkpoint."""
-    row = db.execute("SELECT life, done_at, done, state FROM engine").fetchone()
-    life, done_at, done, text = row
-    memo = store.memo
-    if isinstance(memo, _Memo) and memo.life == life:
-        return memo
-    world = snapshot.load(json.loads(text)) if text else _new(db)
-    memo = store.memo = _Memo(life, world, (done_at, done), world.number)
-    return memo
+def _load_cache(store: Store, db: Connection) -> _EngineCache:
+    """The engine in memory, or else the stored checkpoint."""
+    row = db.execute("SELECT generation, last_at, last_command, state FROM engine").fetchone()
+    generation, last_at, last_command, text = row
+    cache = store.engine_cache
+    if isinstance(cache, _EngineCache) and cache.generation == generation:
+        return cache
+    world = snapshot.load(json.loads(text)) if text else _new_world(db)
+    cache = store.engine_cache = _EngineCache(
+        generation, world, (last_at, last_command), world.number
+    )
+    return cache
 
 
-def _new(db: Connection) -> World:
+def _new_world(db: Connection) -> World:
     (seed,) = db.execute("SELECT seed FROM world").fetchone()
     return World(str(seed), settings=ENGINE_SETTINGS)
 
@@ -192,40 +204,40 @@ def _clock(db: Connection) -> float:
     return float(now)
 
 
-def _follow(db: Connection, memo: _Memo, now: float) -> bool:
-    """Bring the engine up to `now`, or some way there; whether it has arrived."""
-    for at, number, wanted in _orders(db, memo.done, now):
-        if not _run(memo, at):
+def _catch_up(db: Connection, cache: _EngineCache, now: float) -> bool:
+    """Bring the engine to `now`, or to the next checkpoint; whether it is at `now`."""
+    for at, number, wanted in _commands_after(db, cache.last, now):
+        if not _run_until(cache, at):
             return False
-        _carry_out(memo.world, wanted)
-        memo.done = (at, number)
-    return _run(memo, now)
+        _apply(cache.world, wanted)
+        cache.last = (at, number)
+    return _run_until(cache, now)
 
 
-def _run(memo: _Memo, to: float) -> bool:
-    """Let time pass, in strides that grow, up to where a checkpoint is worth its writing."""
-    world, length = memo.world, _STRIDE
+def _run_until(cache: _EngineCache, to: float) -> bool:
+    """Advance the engine to `to`, or until a checkpoint is due; whether it is at `to`."""
+    world, length = cache.world, _FIRST_SLICE_S
     while world.now < to:
         ahead = engine.next_event_time(world)
         near = to if ahead is None else min(to, max(ahead, world.now) + length)
         engine.run(world, near)
         length *= 2
-        if _is_worth_saving(memo) and near < to:
+        if _is_checkpoint_due(cache) and near < to:
             return False
     engine.run(world, max(to, world.now))  # what is due at once, too, before the next order
     return True
 
 
-def _orders(
-    db: Connection, done: tuple[float, int], now: float
+def _commands_after(
+    db: Connection, last: tuple[float, int], now: float
 ) -> list[tuple[float, int, Command]]:
-    """Those after the last one that was carried out, up to `now`, in their order.
+    """The commands after the last one applied, up to `now`, in order.
 
-    A new one is never before it: orders are for a moment that has not passed.
+    None is missed: commands are never appended for a time that has passed.
     """
     rows = db.execute(
-        "SELECT at, id, command FROM orders WHERE (at, id) > (?, ?) AND at <= ? ORDER BY at, id",
-        (*done, now),
+        "SELECT at, id, command FROM commands WHERE (at, id) > (?, ?) AND at <= ? ORDER BY at, id",
+        (*last, now),
     )
     return [
         (float(at), int(number), snapshot.load_command(json.loads(text)))
@@ -233,11 +245,11 @@ def _orders(
     ]
 
 
-def _carry_out(world: World, wanted: Command) -> list[LoggedEvent]:
-    """Carry out an order: one of the control plane says how things are to be, not what to do."""
+def _apply(world: World, wanted: Command) -> list[LoggedEvent]:
+    """Apply a command; those of the control plane state the wanted result, as a PUT does."""
     match wanted:
         case AddCluster(spec) if spec.name not in world.clusters:
-            wanted = AddCluster(_priced(spec))
+            wanted = AddCluster(_with_tier_price(spec))
         case AddCluster(spec):
             bounds = (spec.min_instances, spec.max_instances, spec.idle_s)
             wanted = ResizeCluster(spec.name, *bounds)
@@ -252,46 +264,49 @@ def _carry_out(world: World, wanted: Command) -> list[LoggedEvent]:
     try:
         return engine.apply(world, wanted)
     except EngineError:
-        if isinstance(wanted, _LATER):
+        if isinstance(wanted, _SCHEDULED):
             return []  # given for a later moment, and it does not fit the world any more
         raise
 
 
-_LATER = (AddCluster, ResizeCluster, DeleteCluster, SetLock, AddPool, ResizePool, DeletePool)
+_SCHEDULED = (AddCluster, ResizeCluster, DeleteCluster, SetLock, AddPool, ResizePool, DeletePool)
 
 
-def _priced(spec: ClusterSpec) -> ClusterSpec:
-    """With the price of its tier: orders have that of dedicated nodes."""
+def _with_tier_price(spec: ClusterSpec) -> ClusterSpec:
+    """The cluster with the price of its tier; the command has that of a dedicated node."""
     if spec.price is None or spec.tier is Tier.DEDICATED:
         return spec
     return replace(spec, price=spec.price * LOW_PRIORITY_PRICE_RATIO)
 
 
-def _is_worth_saving(memo: _Memo) -> bool:
-    return memo.world.number - memo.saved > _FAR
+def _is_checkpoint_due(cache: _EngineCache) -> bool:
+    return cache.world.number - cache.saved > _EVENTS_PER_CHECKPOINT
 
 
-def _save(db: Connection, memo: _Memo) -> None:
-    """Write a checkpoint, unless another process is further, or the cloud was made anew."""
-    memo.saved = memo.world.number
-    state = json.dumps(snapshot.dump(memo.world), separators=(",", ":"))
+def _save_checkpoint(db: Connection, cache: _EngineCache) -> None:
+    """Store a checkpoint, unless another process has a later one or the cloud was reset."""
+    cache.saved = cache.world.number
+    state = json.dumps(snapshot.dump(cache.world), separators=(",", ":"))
     db.execute(
-        "UPDATE engine SET now = ?, done_at = ?, done = ?, state = ? WHERE life = ? AND now <= ?",
-        (memo.world.now, *memo.done, state, memo.life, memo.world.now),
+        "UPDATE engine SET now = ?, last_at = ?, last_command = ?, state = ?"
+        " WHERE generation = ? AND now <= ?",
+        (cache.world.now, *cache.last, state, cache.generation, cache.world.now),
     )
 
 
-def _until(it: EngineTransaction, limit: float, length: float) -> float | None:
-    """How far the next stride goes: no further than to the next order; None: there is no way."""
-    now, ahead = it.world.now, engine.next_event_time(it.world)
-    (to_come,) = it.db.execute("SELECT min(at) FROM orders WHERE at > ?", (now,)).fetchone()
+def _slice_end(transaction: EngineTransaction, limit: float, length: float) -> float | None:
+    """The end of the next slice: at most the next command's time; None if nothing will happen."""
+    now, ahead = transaction.world.now, engine.next_event_time(transaction.world)
+    (next_command,) = transaction.db.execute(
+        "SELECT min(at) FROM commands WHERE at > ?", (now,)
+    ).fetchone()
     stops = [] if ahead is None else [max(ahead, now) + length]
-    stops += [] if to_come is None else [float(to_come)]
+    stops += [] if next_command is None else [float(next_command)]
     return max(now, min(limit, *stops)) if stops else None
 
 
-def _move(it: EngineTransaction) -> None:
-    """Let the clock stand where the engine stands."""
-    operations.advance(it.db, it.world.now)
-    if _is_worth_saving(it.memo):
-        _save(it.db, it.memo)
+def _advance_clock(transaction: EngineTransaction) -> None:
+    """Set the clock to the engine's time."""
+    operations.advance(transaction.db, transaction.world.now)
+    if _is_checkpoint_due(transaction.cache):
+        _save_checkpoint(transaction.db, transaction.cache)

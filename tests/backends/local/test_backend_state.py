@@ -119,6 +119,16 @@ def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     assert "newer mlctl (state version 99" in complaint(path)
 
 
+def test_a_file_of_an_older_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "local.db"
+    LocalBackend(path, SCOPE).close()
+    older = sqlite3.connect(path)
+    older.execute("PRAGMA user_version = 3")
+    older.close()
+    assert "older mlctl (state version 3" in complaint(path)
+    assert "move it away to start anew" in complaint(path)
+
+
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("remember the milk\n" * 100)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.jobs import Job
 from mlctl.kinds.address import Address
-from mlctl.service_errors import NotFound, Permanent, ServiceError
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import billing, control, disruptions, replay
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.engine.commands import Preempt
@@ -103,7 +103,7 @@ def test_a_checkpoint_is_as_good_as_the_whole_story(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = cloud()
-    monkeypatch.setattr(replay, "_FAR", 10)
+    monkeypatch.setattr(replay, "_EVENTS_PER_CHECKPOINT", 10)
     local = cloud(tmp_path / "a.db")
     for one in (whole, local):
         disruptions.set_preemption(one.handle, (Poisson(3.0),))
@@ -237,43 +237,8 @@ def test_clusters_without_work_need_no_engine(tmp_path: Path) -> None:
     local.put(CPU, cluster(3)).wait()
     local.read([CPU])
     with closing(sqlite3.connect(tmp_path / "a.db")) as db:
-        awake = db.execute("SELECT awake FROM engine").fetchone()
-    assert awake == (0,)
-
-
-def test_a_file_of_the_first_version_goes_on(tmp_path: Path) -> None:
-    local = LocalBackend(tmp_path / "a.db", SCOPE)
-    local.put(CPU, cluster(2)).wait()
-    local.put(MODEL, model()).wait()
-    local.put(ENDPOINT, endpoint()).wait()
-    local.put(BLUE, deployment(retrySettings={"timeout": "PT1H"})).wait()
-    local.close()
-    older = sqlite3.connect(tmp_path / "a.db")
-    for table in ("engine", "orders", "jobs", "workloads", "locks"):
-        older.execute(f"DROP TABLE {table}")
-    older.execute("PRAGMA user_version = 1")
-    older.close()
-    newer = LocalBackend(tmp_path / "a.db", SCOPE)
-    disruptions.configure(newer.handle, AT_ONCE)
-    assert ended(newer, submitted(newer))["makespan_s"] == 1000
-
-
-def test_a_lock_of_the_second_version_is_kept(tmp_path: Path) -> None:
-    local = LocalBackend(tmp_path / "a.db", SCOPE)
-    local.put(CPU, cluster(2)).wait()
-    local.close()
-    older = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
-    older.execute("DROP TABLE locks")
-    older.execute("CREATE TABLE locks (workspace INTEGER NOT NULL, key TEXT NOT NULL)")
-    older.execute("INSERT INTO locks SELECT workspace, key FROM resources")
-    older.execute("PRAGMA user_version = 2")
-    older.close()
-    newer = LocalBackend(tmp_path / "a.db", SCOPE)
-    assert [lock.scope for lock in control.status(newer.handle).locks] == [CPU.id(SCOPE)]
-    with pytest.raises(ServiceError, match="ScopeLocked"):
-        newer.delete(CPU)
-    assert disruptions.lock(newer.handle, [CPU], locked=False) == [CPU]
-    newer.delete(CPU).wait()
+        active = db.execute("SELECT active FROM engine").fetchone()
+    assert active == (0,)
 
 
 def test_clusters_of_one_name_in_two_workspaces_are_two() -> None:

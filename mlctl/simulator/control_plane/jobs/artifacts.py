@@ -41,11 +41,11 @@ def _overview(done: MiniBatchCounts) -> Iterator[tuple[str, int]]:
 
 
 def _trained(known: JobRecord, now: TrainingProgress) -> Iterator[tuple[PurePosixPath, str]]:
-    place = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
+    workspace = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
     for step in _checkpoints(known.row, now):
-        yield place / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
+        yield workspace / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
     for step in now.partial_checkpoints:
-        yield place / f"step-{step:06}.ckpt.partial", "cut off by a preemption\n"
+        yield workspace / f"step-{step:06}.ckpt.partial", "cut off by a preemption\n"
     log = (f"{at:.0f} s: step {step}\n" for at, step in _last_run(now))
     yield PurePosixPath(ARTIFACTS, "user_logs", "std_log.txt"), "".join(log)
     for name in known.row.note.get("outputs") or {}:

@@ -45,47 +45,51 @@ class Invocation:
     workload: str = DEFAULT_NAME
 
 
-def invoke(place: WorkspaceHandle, wanted: Invocation) -> JobRecord:
+def invoke(workspace: WorkspaceHandle, wanted: Invocation) -> JobRecord:
     """Submit a batch job.
 
     Raises:
         ServiceError: something that it names is not there (404), or it asks for what cannot be.
     """
-    with replay.transaction(place.store) as it:
-        world = ensure_workspace(it.db, place)
-        deployment = _deployment(it, world, wanted)
-        cluster = records.require_resource(it.db, world, _compute(deployment, world))
-        ensure_in_engine(it, world, cluster)
-        name = str(wanted.body.get("name") or records.new_name(it.db, world, "batchjob"))
+    with replay.transaction(workspace.store) as transaction:
+        state = ensure_workspace(transaction.db, workspace)
+        deployment = _deployment(transaction, state, wanted)
+        cluster = records.require_resource(transaction.db, state, _compute(deployment, state))
+        ensure_in_engine(transaction, state, cluster)
+        name = str(wanted.body.get("name") or records.new_name(transaction.db, state, "batchjob"))
         spec = BatchSpec(
-            command_log.engine_name(world.workspace, name),
-            command_log.engine_name(world.workspace, cluster.address.name),
-            **_work(deployment.body["properties"], wanted.body, _load(it, wanted)),
+            command_log.engine_name(state.id, name),
+            command_log.engine_name(state.id, cluster.address.name),
+            **_work(deployment.body["properties"], wanted.body, _load(transaction, wanted)),
         )
-        asked = (deployment.address.parent, deployment.address.name, world.now)
-        note = _note(wanted, cluster, world, name) | _notice(spec, it.world.clusters[spec.cluster])
+        asked = (deployment.address.parent, deployment.address.name, state.now)
+        note = _note(wanted, cluster, state, name) | _notice(
+            spec, transaction.world.clusters[spec.cluster]
+        )
         row = JobRow(name, "Batch", *asked, note)
-        return records.submit(it, world, row, SubmitBatch(spec))
+        return records.submit(transaction, state, row, SubmitBatch(spec))
 
 
 def ensure_in_engine(
-    it: replay.EngineTransaction,
-    world: WorkspaceState,
+    transaction: replay.EngineTransaction,
+    state: WorkspaceState,
     cluster: StoredResource,
 ) -> None:
     """Have a cluster or pool in the engine that was made before the engine had any."""
-    wanted = command_log.create_command(world.workspace, cluster.address, cluster.body)
-    name = command_log.engine_name(world.workspace, cluster.address.name)
+    wanted = command_log.create_command(state.id, cluster.address, cluster.body)
+    name = command_log.engine_name(state.id, cluster.address.name)
     has_nodes = kind_of(cluster.address).has_nodes
-    there: Container[str] = it.world.clusters if has_nodes else it.world.pools
+    there: Container[str] = transaction.world.clusters if has_nodes else transaction.world.pools
     if wanted is not None and name not in there:
-        replay.carry_out(it, wanted)
+        replay.carry_out(transaction, wanted)
 
 
 def _deployment(
-    it: replay.EngineTransaction, world: WorkspaceState, wanted: Invocation
+    transaction: replay.EngineTransaction, state: WorkspaceState, wanted: Invocation
 ) -> StoredResource:
-    endpoint = records.require_resource(it.db, world, Address("batch-endpoint", wanted.endpoint))
+    endpoint = records.require_resource(
+        transaction.db, state, Address("batch-endpoint", wanted.endpoint)
+    )
     name = wanted.deployment or pointer.get(
         endpoint.body, ("properties", "defaults", "deploymentName")
     )
@@ -93,7 +97,7 @@ def _deployment(
         text = f"Endpoint `{endpoint.address.name}` has no default deployment: name one."
         raise Permanent("NoDefaultDeployment", text)
     found = records.require_resource(
-        it.db, world, Address("batch-deployment", str(name), endpoint.address.name)
+        transaction.db, state, Address("batch-deployment", str(name), endpoint.address.name)
     )
     if found.state in ("Creating", "Failed"):
         text = f"The deployment `{name}` cannot take jobs: it is {found.state.lower()}."
@@ -101,12 +105,12 @@ def _deployment(
     return found
 
 
-def _compute(deployment: StoredResource, world: WorkspaceState) -> Address:
+def _compute(deployment: StoredResource, state: WorkspaceState) -> Address:
     """The cluster that the jobs of a deployment run on."""
     properties = deployment.body["properties"]
     text = properties.get("compute") or pointer.get(properties, _DEFAULT_COMPUTE)
     named = Reference.parse(reference_text(str(text)), "compute") if text else None
-    if named is None or named.address is None or named.within(world.scope).scope is not None:
+    if named is None or named.address is None or named.within(state.scope).scope is not None:
         name = deployment.address.name
         text = f"The deployment `{name}` names no cluster of this workspace that a job can run on."
         raise Permanent("ComputeNotFound", text)
@@ -118,9 +122,9 @@ def reference_text(text: str) -> str:
     return f"azureml:{text}" if text.startswith("/") else text
 
 
-def _load(it: replay.EngineTransaction, wanted: Invocation) -> Workload:
+def _load(transaction: replay.EngineTransaction, wanted: Invocation) -> Workload:
     work.check(wanted.load)
-    return wanted.load.over(work.get(it.db, wanted.workload))
+    return wanted.load.over(work.get(transaction.db, wanted.workload))
 
 
 def _work(
@@ -175,14 +179,14 @@ def _notice(spec: BatchSpec, there: Cluster) -> dict[str, Data]:
 
 
 def _note(
-    wanted: Invocation, cluster: StoredResource, world: WorkspaceState, name: str
+    wanted: Invocation, cluster: StoredResource, state: WorkspaceState, name: str
 ) -> dict[str, Data]:
     """What the job's body says besides."""
     free = part.section(wanted.body, "properties")
     return {
         "displayName": name,
         "experimentName": free.get("experimentName") or wanted.endpoint,
-        "computeId": cluster.address.id(world.scope),
+        "computeId": cluster.address.id(state.scope),
         **{key: wanted.body[key] for key in _KEPT if key in wanted.body},
         "properties": {key: str(value) for key, value in free.items() if key != "experimentName"},
         "tags": wanted.body.get("tags") or {},

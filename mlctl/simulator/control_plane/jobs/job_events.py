@@ -27,7 +27,7 @@ class JobProgress:
 
 
 def follow(
-    place: WorkspaceHandle, name: str, seconds: float, *, detail: bool
+    workspace: WorkspaceHandle, name: str, seconds: float, *, detail: bool
 ) -> Iterator[JobProgress]:
     """Let time pass until the job has ended, but no longer than `seconds`; tell as it goes.
 
@@ -38,21 +38,23 @@ def follow(
     Raises:
         ServiceError: there is no such job (404).
     """
-    with place.store.look() as db:
-        world = rows.workspace_state(db, place.scope, place.location)
-        row = records.job_row(db, world, name)
-    there = world.workspace
-    limit = min(world.now + seconds, clock.END)
-    yield _progress(place, there, row, tuple(_past(place, name)) if detail else ())
-    job, grain = (
+    with workspace.store.read() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        row = records.job_row(db, state, name)
+    there = state.id
+    limit = min(state.now + seconds, clock.END)
+    yield _progress(workspace, there, row, tuple(_past(workspace, name)) if detail else ())
+    job, events_per_slice = (
         command_log.engine_name(there, row.name),
         replay.FINE_SLICE if detail else replay.COARSE_SLICE,
     )
-    for stride in replay.run_job(place.store, job, limit, grain=grain, detail=detail):
-        yield _progress(place, there, row, stride.events)
+    for stride in replay.run_job(
+        workspace.store, job, limit, events_per_slice=events_per_slice, detail=detail
+    ):
+        yield _progress(workspace, there, row, stride.events)
 
 
-def event_lines(place: WorkspaceHandle, name: str) -> Iterator[str]:
+def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
     """What happened to a job and its cluster, from submitting it to its end, as JSON lines.
 
     Told again from the beginning of the cloud, in seconds since it was submitted: the same lines
@@ -61,20 +63,20 @@ def event_lines(place: WorkspaceHandle, name: str) -> Iterator[str]:
     Raises:
         ServiceError: there is no such job (404).
     """
-    view = records.get_job(place, name).view
-    for event in _story(place, view):
+    view = records.get_job(workspace, name).view
+    for event in _story(workspace, view):
         yield _since(view.submitted, with_resource_names(event)).line()
 
 
-def _past(place: WorkspaceHandle, name: str) -> Iterator[LoggedEvent]:
-    view = records.get_job(place, name).view
+def _past(workspace: WorkspaceHandle, name: str) -> Iterator[LoggedEvent]:
+    view = records.get_job(workspace, name).view
     quiet = ("MB_START", "MB_DONE")  # as many as there are mini-batches, when all is well
-    return (event for event in _story(place, view) if event.event not in quiet)
+    return (event for event in _story(workspace, view) if event.event not in quiet)
 
 
-def _story(place: WorkspaceHandle, view: JobView) -> Iterator[LoggedEvent]:
+def _story(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEvent]:
     begun = False
-    for event in replay.events(place.store, detail=True):
+    for event in replay.events(workspace.store, detail=True):
         mine = event.facts.get("job") == view.name
         begun = begun or mine
         if begun and _concerns(event, view):
@@ -83,7 +85,7 @@ def _story(place: WorkspaceHandle, view: JobView) -> Iterator[LoggedEvent]:
             return
 
 
-def metrics(place: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
+def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
     """What a training job logged: the run, the second of the clock, the step.
 
     "The re-started job will then append to the metrics": steps repeat from run to run.
@@ -91,7 +93,7 @@ def metrics(place: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
     Raises:
         ServiceError: there is no such job (404), or it is none of training.
     """
-    training = records.get_job(place, name).view.training
+    training = records.get_job(workspace, name).view.training
     if training is None:
         raise bad(f"The job `{name}` logs no metrics: it is no training job.", "NoMetrics")
     points: list[tuple[int, float, int]] = []
@@ -104,10 +106,10 @@ def metrics(place: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
 
 
 def _progress(
-    place: WorkspaceHandle, workspace: int, row: JobRow, events: tuple[LoggedEvent, ...]
+    workspace: WorkspaceHandle, workspace_id: int, row: JobRow, events: tuple[LoggedEvent, ...]
 ) -> JobProgress:
-    with replay.current(place.store) as now:
-        found = records.job_record(now, workspace, row)
+    with replay.current(workspace.store) as now:
+        found = records.job_record(now, workspace_id, row)
         cluster = found.view.cluster
         there = cluster is not None and cluster in now.clusters
         counts = views.counts(now, cluster) if there and cluster else None

@@ -13,32 +13,32 @@ from mlctl.simulator.engine.model import SharedQueueSettings
 
 
 def submit(
-    place: WorkspaceHandle, pool: str | None, duration: float, name: str | None
+    workspace: WorkspaceHandle, pool: str | None, duration: float, name: str | None
 ) -> JobRecord:
     """Submit a job that takes one VM for `duration` seconds.
 
     Raises:
         ServiceError: there is no such pool (404), or it asks for what cannot be.
     """
-    with replay.transaction(place.store) as it:
-        world = ensure_workspace(it.db, place)
-        name = name or records.new_name(it.db, world, "pooljob")
+    with replay.transaction(workspace.store) as transaction:
+        state = ensure_workspace(transaction.db, workspace)
+        name = name or records.new_name(transaction.db, state, "pooljob")
         there, note = None, {}
         if pool is not None:
-            found = records.require_resource(it.db, world, Address("batch-pool", pool))
-            batch_jobs.ensure_in_engine(it, world, found)
-            there = command_log.engine_name(world.workspace, found.address.name)
+            found = records.require_resource(transaction.db, state, Address("batch-pool", pool))
+            batch_jobs.ensure_in_engine(transaction, state, found)
+            there = command_log.engine_name(state.id, found.address.name)
             note = {"poolName": found.address.name}
-        row = JobRow(name, "Pool", None, None, world.now, note)
-        command = SubmitPoolJob(command_log.engine_name(world.workspace, name), duration, there)
-        return records.submit(it, world, row, command)
+        row = JobRow(name, "Pool", None, None, state.now, note)
+        command = SubmitPoolJob(command_log.engine_name(state.id, name), duration, there)
+        return records.submit(transaction, state, row, command)
 
 
-def set_tenancy(place: WorkspaceHandle, tenancy: SharedQueueSettings) -> None:
+def set_tenancy(workspace: WorkspaceHandle, tenancy: SharedQueueSettings) -> None:
     """How the shared queue behaves.
 
     Raises:
         ServiceError: it makes no sense.
     """
-    with replay.transaction(place.store) as it, records.translated_refusals(0):
-        replay.command(it, SetSharedQueue(tenancy))
+    with replay.transaction(workspace.store) as transaction, records.translated_refusals(0):
+        replay.command(transaction, SetSharedQueue(tenancy))

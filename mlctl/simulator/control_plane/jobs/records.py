@@ -75,66 +75,66 @@ class JobRecord:
         }
 
 
-def get_job(place: WorkspaceHandle, name: str) -> JobRecord:
+def get_job(workspace: WorkspaceHandle, name: str) -> JobRecord:
     """A job as it stands.
 
     Raises:
         ServiceError: there is none of that name (404).
     """
-    with replay.current(place.store) as now, place.store.look() as db:
-        world = rows.workspace_state(db, place.scope, place.location)
-        return job_record(now, world.workspace, job_row(db, world, name))
+    with replay.current(workspace.store) as now, workspace.store.read() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        return job_record(now, state.id, job_row(db, state, name))
 
 
 def list_jobs(
-    place: WorkspaceHandle, endpoint: str | None = None, deployment: str | None = None
+    workspace: WorkspaceHandle, endpoint: str | None = None, deployment: str | None = None
 ) -> list[JobRecord]:
     """The jobs of the workspace (of an endpoint, of a deployment), the newest first.
 
     Raises:
         ServiceError: there is no such endpoint or deployment (404).
     """
-    with replay.current(place.store) as now, place.store.look() as db:
-        world = rows.workspace_state(db, place.scope, place.location)
+    with replay.current(workspace.store) as now, workspace.store.read() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
         if endpoint is not None:
-            require_resource(db, world, Address("batch-endpoint", endpoint))
+            require_resource(db, state, Address("batch-endpoint", endpoint))
             if deployment is not None:
-                require_resource(db, world, Address("batch-deployment", deployment, endpoint))
+                require_resource(db, state, Address("batch-deployment", deployment, endpoint))
         query = _JOB + "WHERE workspace = ? AND endpoint IS coalesce(?, endpoint) COLLATE NOCASE"
         query += " AND deployment IS coalesce(?, deployment) COLLATE NOCASE ORDER BY id DESC"
-        read = db.execute(query, (world.workspace, endpoint, deployment)).fetchall()
-        return [job_record(now, world.workspace, _row(each)) for each in read]
+        read = db.execute(query, (state.id, endpoint, deployment)).fetchall()
+        return [job_record(now, state.id, _row(each)) for each in read]
 
 
-def cancel(place: WorkspaceHandle, name: str) -> JobRecord:
+def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
     """Cancel a job.
 
     Raises:
         ServiceError: there is none of that name (404), or it has ended already (409).
     """
-    with replay.transaction(place.store) as it:
-        world = rows.workspace_state(it.db, place.scope, place.location)
-        row = job_row(it.db, world, name)
-        with translated_refusals(world.workspace, CONFLICT):
-            replay.command(it, CancelJob(command_log.engine_name(world.workspace, row.name)))
-        return job_record(it.world, world.workspace, row)
+    with replay.transaction(workspace.store) as transaction:
+        state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
+        row = job_row(transaction.db, state, name)
+        with translated_refusals(state.id, CONFLICT):
+            replay.command(transaction, CancelJob(command_log.engine_name(state.id, row.name)))
+        return job_record(transaction.world, state.id, row)
 
 
-def job_row(db: Connection, world: WorkspaceState, name: str) -> JobRow:
+def job_row(db: Connection, state: WorkspaceState, name: str) -> JobRow:
     """What was asked for.
 
     Raises:
         ServiceError: there is no job of that name (404).
     """
-    key = (name.casefold(), world.workspace)
+    key = (name.casefold(), state.id)
     row = db.execute(_JOB + "WHERE key = ? AND workspace = ?", key).fetchone()
     if row is None:
-        text = f"There is no job `{name}` in workspace {world.scope.workspace}."
+        text = f"There is no job `{name}` in workspace {state.scope.workspace}."
         raise NotFound("ResourceNotFound", text)
     return _row(row)
 
 
-def add_job(db: Connection, world: WorkspaceState, row: JobRow) -> None:
+def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
     """Write a new job down.
 
     Raises:
@@ -143,7 +143,7 @@ def add_job(db: Connection, world: WorkspaceState, row: JobRow) -> None:
     if not _NAME.fullmatch(row.name):
         rule = "1 to 255 letters, digits, `-` and `_`, starting with a letter or digit"
         raise bad(f"The job name `{row.name}` is invalid: {rule}.", "InvalidJobName")
-    key = (row.name.casefold(), world.workspace)
+    key = (row.name.casefold(), state.id)
     if db.execute("SELECT 1 FROM jobs WHERE key = ? AND workspace = ?", key).fetchone():
         text = f"A job `{row.name}` exists already; the name of a job is taken for ever."
         raise conflict(text, "JobNameConflict")
@@ -156,45 +156,45 @@ def add_job(db: Connection, world: WorkspaceState, row: JobRow) -> None:
 
 
 def submit(
-    it: replay.EngineTransaction, world: WorkspaceState, row: JobRow, command: Command
+    transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, command: Command
 ) -> JobRecord:
     """Write a new job down and have the engine take it.
 
     Raises:
         ServiceError: the name is none or taken, or the engine does not take it.
     """
-    add_job(it.db, world, row)
-    with translated_refusals(world.workspace):
-        replay.command(it, command)
-    return job_record(it.world, world.workspace, row)
+    add_job(transaction.db, state, row)
+    with translated_refusals(state.id):
+        replay.command(transaction, command)
+    return job_record(transaction.world, state.id, row)
 
 
-def new_name(db: Connection, world: WorkspaceState, prefix: str) -> str:
+def new_name(db: Connection, state: WorkspaceState, prefix: str) -> str:
     """A name that no job has, the same for the same history."""
     (count,) = db.execute("SELECT count(*) FROM jobs").fetchone()
-    return f"{prefix}-{uuid5(NAMESPACE_URL, f'{world.seed}/job/{count}')}"
+    return f"{prefix}-{uuid5(NAMESPACE_URL, f'{state.seed}/job/{count}')}"
 
 
-def require_resource(db: Connection, world: WorkspaceState, address: Address) -> StoredResource:
+def require_resource(db: Connection, state: WorkspaceState, address: Address) -> StoredResource:
     """A resource that a job needs.
 
     Raises:
         ServiceError: there is none (404), or it is about to go.
     """
-    there = rows.find(db, world.workspace, address)
+    there = rows.find(db, state.id, address)
     if there is None or there.state == "Deleting":
-        text = f"There is no {address} in workspace {world.scope.workspace}."
+        text = f"There is no {address} in workspace {state.scope.workspace}."
         raise NotFound("ResourceNotFound", text)
     return there
 
 
 @contextmanager
-def translated_refusals(workspace: int, status: int = 400) -> Iterator[None]:
+def translated_refusals(workspace_id: int, status: int = 400) -> Iterator[None]:
     """The border where the engine's refusals become the service's, under their own names."""
     try:
         yield
     except EngineError as refused:
-        text = str(refused).replace(f"`{workspace}/", "`")
+        text = str(refused).replace(f"`{workspace_id}/", "`")
         first = text.partition(" ")[0]
         text = text + "." if "_" in first else f"{text[:1].upper()}{text[1:]}."  # `p_unusable`
         code = "Conflict" if status == CONFLICT else "BadArgument"
@@ -235,9 +235,9 @@ def rounded(number: float | None) -> float | None:
     return None if number is None else round(number, 6)
 
 
-def job_record(now: Cloud, workspace: int, row: JobRow) -> JobRecord:
+def job_record(now: Cloud, workspace_id: int, row: JobRow) -> JobRecord:
     """How a job goes."""
-    return JobRecord(row, views.job(now, command_log.engine_name(workspace, row.name)))
+    return JobRecord(row, views.job(now, command_log.engine_name(workspace_id, row.name)))
 
 
 def _row(read: tuple[Any, ...]) -> JobRow:

@@ -48,52 +48,52 @@ class TrainingRequest:
     workload: str = DEFAULT_NAME
 
 
-def create(place: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
+def create(workspace: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
     """Submit a training job.
 
     Raises:
         ServiceError: something that it names is not there (404), or it asks for what cannot be.
     """
     work.check(asked.load)
-    with replay.transaction(place.store) as it:
-        world = ensure_workspace(it.db, place)
-        name = asked.name or records.new_name(it.db, world, "job")
-        _check_environment(it, world, asked.properties)
-        spec = _spec(it, world, command_log.engine_name(world.workspace, name), asked)
+    with replay.transaction(workspace.store) as transaction:
+        state = ensure_workspace(transaction.db, workspace)
+        name = asked.name or records.new_name(transaction.db, state, "job")
+        _check_environment(transaction, state, asked.properties)
+        spec = _spec(transaction, state, command_log.engine_name(state.id, name), asked)
         note = {key: held for key, held in asked.properties.items() if key != "status"}
         note.setdefault("displayName", name)
         note["checkpointEvery"] = spec.checkpoint_every
-        row = JobRow(name, "Command", None, None, world.now, note)
-        return records.submit(it, world, row, SubmitTraining(spec))
+        row = JobRow(name, "Command", None, None, state.now, note)
+        return records.submit(transaction, state, row, SubmitTraining(spec))
 
 
 def _check_environment(
-    it: replay.EngineTransaction, world: WorkspaceState, properties: Mapping[str, Data]
+    transaction: replay.EngineTransaction, state: WorkspaceState, properties: Mapping[str, Data]
 ) -> None:
     text = str(properties.get("environmentId") or "")
     named = Reference.parse(batch_jobs.reference_text(text), "environment")
-    if named and named.address and named.within(world.scope).scope is None:
-        records.require_resource(it.db, world, named.address)
+    if named and named.address and named.within(state.scope).scope is None:
+        records.require_resource(transaction.db, state, named.address)
 
 
 def _spec(
-    it: replay.EngineTransaction,
-    world: WorkspaceState,
+    transaction: replay.EngineTransaction,
+    state: WorkspaceState,
     name: str,
     asked: TrainingRequest,
 ) -> TrainingSpec:
-    given = asked.load.over(work.get(it.db, asked.workload))
+    given = asked.load.over(work.get(transaction.db, asked.workload))
     properties = asked.properties
     nodes = part.section(properties, "resources").get("instanceCount", 1)
     timeout = part.section(properties, "limits").get("timeout")
-    address = _compute(world, properties)
+    address = _compute(state, properties)
     own, cluster = None, ""
     if address is None:
-        own = _serverless(name, properties, world)
+        own = _serverless(name, properties, state)
     else:
-        found = records.require_resource(it.db, world, address)
-        batch_jobs.ensure_in_engine(it, world, found)
-        cluster = command_log.engine_name(world.workspace, found.address.name)
+        found = records.require_resource(transaction.db, state, address)
+        batch_jobs.ensure_in_engine(transaction, state, found)
+        cluster = command_log.engine_name(state.id, found.address.name)
     return TrainingSpec(
         name,
         given.steps or 0,
@@ -108,18 +108,18 @@ def _spec(
     )
 
 
-def _compute(world: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:
+def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:
     """The cluster that a job names; None for a serverless one."""
     text = str(properties.get("computeId") or _SERVERLESS)
     if text.rpartition("/")[2].casefold() == _SERVERLESS:
         return None
     named = Reference.parse(batch_jobs.reference_text(text), "compute")
-    if named is None or named.address is None or named.within(world.scope).scope is not None:
+    if named is None or named.address is None or named.within(state.scope).scope is not None:
         raise NotFound("ComputeNotFound", f"`{text}` is no cluster of this workspace.")
     return named.address
 
 
-def _serverless(name: str, properties: Mapping[str, Data], world: WorkspaceState) -> ClusterSpec:
+def _serverless(name: str, properties: Mapping[str, Data], state: WorkspaceState) -> ClusterSpec:
     """The nodes that a serverless job gets, for itself alone."""
     spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
     wanted = str(part.section(properties, "resources").get("instanceType") or _USUAL_SIZE)
@@ -132,5 +132,5 @@ def _serverless(name: str, properties: Mapping[str, Data], world: WorkspaceState
         Tier.LOW_PRIORITY if spot else Tier.DEDICATED,
         cores=size.vcpus,
         price=price * LOW_PRIORITY_PRICE_RATIO if spot and price is not None else price,
-        region=world.location,
+        region=state.location,
     )

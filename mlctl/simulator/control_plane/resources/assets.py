@@ -27,7 +27,7 @@ ADDED: Mapping[str, Mapping[str, Data]] = {
 
 
 def accept(
-    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of an asset version over `old`.
 
@@ -45,12 +45,12 @@ def accept(
     top, properties = part.read_body(body)
     for own in _OWN:
         properties.pop(own, None)
-    by_schema.fill_in(ask, kind_of(address), top)
+    by_schema.fill_in(context, kind_of(address), top)
     _fill_in(address.kind, properties)
-    _hold(ask, address, old, properties)
+    _hold(context, address, old, properties)
     by_schema.require(kind_of(address), top)
     top["properties"] = dict(sorted(properties.items()))
-    return part.stored_body(ask, address, old, top)
+    return part.stored_body(context, address, old, top)
 
 
 def _fill_in(kind: str, properties: dict[str, Data]) -> None:
@@ -63,7 +63,10 @@ def _fill_in(kind: str, properties: dict[str, Data]) -> None:
 
 
 def _hold(
-    ask: RequestContext, address: Address, old: StoredResource | None, properties: dict[str, Data]
+    context: RequestContext,
+    address: Address,
+    old: StoredResource | None,
+    properties: dict[str, Data],
 ) -> None:
     """The content of a version never changes; what a PUT leaves out stays."""
     if old is None:
@@ -71,6 +74,6 @@ def _hold(
     held: Mapping[str, Data] = old.body["properties"]
     fixed = [("properties", name) for name in {*held, *properties} - _MAY_CHANGE - set(_OWN)]
     try:
-        part.keep_immutable(ask, address, old, {"properties": properties}, sorted(fixed))
+        part.keep_immutable(context, address, old, {"properties": properties}, sorted(fixed))
     except ServiceError as refusal:
         raise conflict(f"{refusal.message} Register another version instead.") from None

@@ -28,7 +28,7 @@ _OUTPUT = ("AppendRow", "SummaryOnly")
 
 
 def accept_endpoint(
-    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of a batch endpoint over `old`.
 
@@ -39,37 +39,37 @@ def accept_endpoint(
     top, properties = part.read_body(body)
     for own in _ENDPOINT_OWN:
         properties.pop(own, None)
-    part.normalize_location(ask, top, old.body["location"] if old else ask.location)
+    part.normalize_location(context, top, old.body["location"] if old else context.location)
     part.normalize_tags(top)
-    part.normalize_identity(ask, address, top)
-    part.keep_immutable(ask, address, old, top, [("location",)])
+    part.normalize_identity(context, address, top)
+    part.keep_immutable(context, address, old, top, [("location",)])
     properties["authMode"] = part.enum_value(
         properties.get("authMode", "AADToken"), ("AADToken", "Key", "AMLToken"), "authMode"
     )
-    _check_default(ask, address, properties)
+    _check_default(context, address, properties)
     part.merge_properties(
-        ask,
+        context,
         address,
         old,
         properties,
         {
             "BatchEndpointCreationApiVersion": "2023-10-01",
-            "azureml.onlineendpointid": address.id(ask.scope),
+            "azureml.onlineendpointid": address.id(context.scope),
         },
     )
     host = f"https://{address.name}.{top['location']}.inference.ml.azure.com"
     properties |= {"scoringUri": f"{host}/jobs", "swaggerUri": f"{host}/swagger.json"}
-    return part.stored_body(ask, address, old, top)
+    return part.stored_body(context, address, old, top)
 
 
-def _check_default(ask: RequestContext, address: Address, properties: dict[str, Data]) -> None:
+def _check_default(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
     """The default deployment must exist; none is none."""
     defaults = part.section(properties, "defaults")
     wanted = defaults.get("deploymentName")
     if not wanted:
         properties.pop("defaults", None)
         return
-    found = ask.find(Address("batch-deployment", str(wanted), address.name), None)
+    found = context.find(Address("batch-deployment", str(wanted), address.name), None)
     if found is None or found.state == "Deleting":
         raise bad(
             f"The default deployment `{wanted}` does not exist in endpoint `{address.name}`: "
@@ -80,7 +80,7 @@ def _check_default(ask: RequestContext, address: Address, properties: dict[str, 
 
 
 def accept_deployment(
-    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of a batch deployment over `old`.
 
@@ -88,26 +88,26 @@ def accept_deployment(
         ServiceError: the service would not take it; 404 for what it names and is not there.
     """
     _check_name(address, old, "deployment")
-    _check_parent(ask, address)
+    _check_parent(context, address)
     top, properties = part.read_body(body)
     properties.pop("provisioningState", None)
-    part.normalize_location(ask, top, old.body["location"] if old else ask.location)
+    part.normalize_location(context, top, old.body["location"] if old else context.location)
     part.normalize_tags(top)
-    part.normalize_identity(ask, address, top)
+    part.normalize_identity(context, address, top)
     _respell(properties)
     for at, kind in kind_of(address).references:
         text = pointer.get(top, at)
         if text:
-            pointer.put(top, at, references.resolve(ask, text, kind))
-    part.keep_immutable(ask, address, old, top, _PINNED)
-    part.merge_properties(ask, address, old, properties, {})
+            pointer.put(top, at, references.resolve(context, text, kind))
+    part.keep_immutable(context, address, old, top, _PINNED)
+    part.merge_properties(context, address, old, properties, {})
     top["properties"] = dict(sorted(properties.items()))
-    return part.stored_body(ask, address, old, top)
+    return part.stored_body(context, address, old, top)
 
 
-def _check_parent(ask: RequestContext, address: Address) -> None:
+def _check_parent(context: RequestContext, address: Address) -> None:
     above = address.up
-    found = ask.find(above, None) if above else None
+    found = context.find(above, None) if above else None
     if found is None:
         raise NotFound(
             "ParentResourceNotFound",

@@ -29,7 +29,7 @@ _MOST = 2**31 - 1
 
 
 def accept(
-    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of `body` over `old`: Create Pool, or Resize Pool.
 
@@ -43,24 +43,24 @@ def accept(
     for own in _OWN:
         properties.pop(own, None)
     part.normalize_tags(top)
-    part.keep_immutable(ask, address, old, top, _PINNED)
+    part.keep_immutable(context, address, old, top, _PINNED)
     properties["vmCount"] = part.whole_number(properties.get("vmCount"), 0, "vmCount", most=_MOST)
     properties["swaggerUrl"] = url = properties.get("swaggerUrl")
-    properties["billingPlanId"] = _billing_plan(ask, url)
+    properties["billingPlanId"] = _billing_plan(context, url)
     if old is None:
-        own_id = ask.guid(f"pool/{ask.scope}/{address.name}/{ask.now}".casefold())
+        own_id = context.guid(f"pool/{context.scope}/{address.name}/{context.now}".casefold())
         properties["poolId"] = own_id.replace("-", "")
-        properties |= {"provisionedVmCount": 0, "createdOn": clock.iso(ask.now)}
+        properties |= {"provisionedVmCount": 0, "createdOn": clock.iso(context.now)}
     else:
         held = ("poolId", "provisionedVmCount", "createdOn")
         properties |= {name: old.body["properties"][name] for name in held}
     top["properties"] = dict(sorted(properties.items()))
-    return part.stored_body(ask, address, old, top)
+    return part.stored_body(context, address, old, top)
 
 
 def refuse_crowded(
     db: Connection,
-    world: WorkspaceState,
+    state: WorkspaceState,
     address: Address,
     new: Mapping[str, Data],
     old: StoredResource | None,
@@ -74,7 +74,7 @@ def refuse_crowded(
         return
     wanted = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0
-    subscription = world.scope.subscription
+    subscription = state.scope.subscription
     _, cap = quota_usage.usage_and_limit(db, subscription, quota.EVERYWHERE, quota.VMS_PER_POOL)
     most = quota.DEFAULTS[quota.VMS_PER_POOL] if cap is None else cap
     if wanted > most and wanted > has:
@@ -97,7 +97,7 @@ def provision(db: Connection, operation: int) -> None:
     )
 
 
-def _billing_plan(ask: RequestContext, url: Data) -> str:
+def _billing_plan(context: RequestContext, url: Data) -> str:
     """The plan of the web service that the URL describes: one service, one plan.
 
     "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." Which
@@ -111,8 +111,8 @@ def _billing_plan(ask: RequestContext, url: Data) -> str:
         text = f"`swaggerUrl` must be the https address of a swagger.json, not `{url}`."
         raise bad(text, "BillingPlanNotFound")
     service = f"{parts.netloc}{parts.path}".casefold()
-    scope = ask.scope
+    scope = context.scope
     return (
         f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}/providers"
-        f"/Microsoft.MachineLearning/commitmentPlans/plan-{ask.guid(service)[:8]}"
+        f"/Microsoft.MachineLearning/commitmentPlans/plan-{context.guid(service)[:8]}"
     )

@@ -50,7 +50,7 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
 
 
 def stored_body(
-    ask: RequestContext, address: Address, old: StoredResource | None, top: dict[str, Data]
+    context: RequestContext, address: Address, old: StoredResource | None, top: dict[str, Data]
 ) -> dict[str, Data]:
     """The body to store: the same as before, times included, where nothing changed."""
     above, name = (
@@ -60,7 +60,7 @@ def stored_body(
     holder = ALL[address.kind].parent
     nested = f"{ALL[holder].collection}/{collection}" if above and holder else collection
     kind = f"{nested}/versions" if address.version is not None else nested
-    head = {"id": address.id(ask.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
+    head = {"id": address.id(context.scope), "name": name, "type": f"{PROVIDER}/workspaces/{kind}"}
     order = ("location", "tags", "identity", "kind", "sku")
     body = head | {key: top.pop(key) for key in order if key in top}
     properties = top.pop("properties")
@@ -68,13 +68,13 @@ def stored_body(
     body["systemData"] = old.body["systemData"] if old else {}
     body["properties"] = properties
     if old is None or body != old.body:
-        body["systemData"] = _stamp(ask, old)
+        body["systemData"] = _stamp(context, old)
     return body
 
 
-def _stamp(ask: RequestContext, old: StoredResource | None) -> dict[str, Data]:
-    who = ask.guid("user")
-    now = clock.iso(ask.now)
+def _stamp(context: RequestContext, old: StoredResource | None) -> dict[str, Data]:
+    who = context.guid("user")
+    now = clock.iso(context.now)
     made = old.body["systemData"] if old else {}
     return {
         "createdBy": made.get("createdBy", who),
@@ -155,14 +155,14 @@ def region_name(text: Data) -> str:
     return re.sub(r"\s", "", str(text)).lower()
 
 
-def normalize_location(ask: RequestContext, top: dict[str, Data], default: str) -> None:
+def normalize_location(context: RequestContext, top: dict[str, Data], default: str) -> None:
     """Put the region of a body in the service's form.
 
     Raises:
         ServiceError: there is no such region.
     """
     top["location"] = region_name(top.get("location") or default)
-    if top["location"] not in catalog.regions() and top["location"] != ask.location:
+    if top["location"] not in catalog.regions() and top["location"] != context.location:
         raise bad(
             f"The provided location `{top['location']}` is not available for resource type "
             f"`{PROVIDER}/workspaces`.",
@@ -194,7 +194,7 @@ def arm_id(text: str) -> str:
 _IDENTITIES = ("None", "SystemAssigned", "UserAssigned", "SystemAssigned,UserAssigned")
 
 
-def normalize_identity(ask: RequestContext, address: Address, top: dict[str, Data]) -> None:
+def normalize_identity(context: RequestContext, address: Address, top: dict[str, Data]) -> None:
     """Put the managed identity of a body in the service's form, with the ids that only it knows.
 
     Raises:
@@ -211,24 +211,24 @@ def normalize_identity(ask: RequestContext, address: Address, top: dict[str, Dat
         return
     top["identity"] = {"type": kind}
     if kind.startswith("System"):
-        own = address.id(ask.scope).casefold()
+        own = address.id(context.scope).casefold()
         top["identity"] |= {
-            "principalId": ask.guid(f"principal{own}"),
-            "tenantId": ask.guid("tenant"),
+            "principalId": context.guid(f"principal{own}"),
+            "tenantId": context.guid("tenant"),
         }
     if named:
         users = {user.casefold(): arm_id(user) for user in named}
         top["identity"]["userAssignedIdentities"] = {
             users[folded]: {
-                "principalId": ask.guid(f"principal{folded}"),
-                "clientId": ask.guid(f"client{folded}"),
+                "principalId": context.guid(f"principal{folded}"),
+                "clientId": context.guid(f"client{folded}"),
             }
             for folded in sorted(users)
         }
 
 
 def keep_immutable(
-    ask: RequestContext,
+    context: RequestContext,
     address: Address,
     old: StoredResource | None,
     top: dict[str, Data],
@@ -243,7 +243,7 @@ def keep_immutable(
         return
     for at in pointers:
         was, now = pointer.get(old.body, at), pointer.get(top, at)
-        if not _same(was, now) and ask.settings.immutable is ImmutablePolicy.REFUSE:
+        if not _same(was, now) and context.settings.immutable is ImmutablePolicy.REFUSE:
             raise bad(
                 f"The property `{pointer.dotted(at)}` of `{address}` cannot be changed after"
                 f" creation (it is `{_brief(was)}`, the request says `{_brief(now)}`)."
@@ -270,7 +270,7 @@ def _brief(value: Data) -> str:
 
 
 def merge_properties(
-    ask: RequestContext,
+    context: RequestContext,
     address: Address,
     old: StoredResource | None,
     properties: dict[str, Data],
@@ -287,6 +287,6 @@ def merge_properties(
     held: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}
     for key, was in held.items():
         now = given.get(key, was)
-        if now != was and key not in own and ask.settings.immutable is ImmutablePolicy.REFUSE:
+        if now != was and key not in own and context.settings.immutable is ImmutablePolicy.REFUSE:
             raise bad(f"The property `{key}` of `{address}` can be added, but not altered.")
     properties["properties"] = dict(sorted({**given, **own, **held}.items()))

@@ -13,12 +13,12 @@ from mlctl.simulator.control_plane.state.context import RequestContext
 from mlctl.simulator.control_plane.state.errors import bad
 
 
-def fill_in(ask: RequestContext, kind: Kind, top: dict[str, Data]) -> None:
+def fill_in(context: RequestContext, kind: Kind, top: dict[str, Data]) -> None:
     """Put the schema's defaults into a body, where it says nothing."""
-    for field in form_of_body(kind, top, ask.scope).writable:
+    for field in form_of_body(kind, top, context.scope).writable:
         unsaid = field.default is not None and not field.when
         if unsaid and pointer.get(top, field.wire) is None:
-            pointer.put(top, field.wire, codec.encode(field.default, field, ask.scope))
+            pointer.put(top, field.wire, codec.encode(field.default, field, context.scope))
 
 
 def require(kind: Kind, top: Mapping[str, Data]) -> None:

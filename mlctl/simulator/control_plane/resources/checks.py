@@ -30,7 +30,7 @@ def refuse_busy(db: Connection, old: StoredResource | None, now: float) -> None:
         raise busy(old.address, old.state, running.due - now if running else 0.0)
 
 
-def refuse_taken(db: Connection, world: WorkspaceState, address: Address, region: str) -> None:
+def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region: str) -> None:
     """Some names are unique in a region, and some parents have a limit; the code is unverified.
 
     Raises:
@@ -38,12 +38,12 @@ def refuse_taken(db: Connection, world: WorkspaceState, address: Address, region
     """
     kind = kind_of(address)
     if kind.unique_in_region:
-        other = rows.name_owner(db, world, address, region)
+        other = rows.name_owner(db, state, address, region)
         if other:
             text = f"The name `{address.name}` is taken in region {region} by workspace `{other}`."
             raise conflict(text, "NameAlreadyTaken")
     most = kind.limit_per_parent
-    if most is not None and rows.count_siblings(db, world.workspace, address) >= most:
+    if most is not None and rows.count_siblings(db, state.id, address) >= most:
         what = kind.collection.lower()
         text = f"The endpoint `{address.parent}` has reached its limit of {most} {what}."
         raise Permanent("QuotaExceeded", text)
@@ -51,35 +51,37 @@ def refuse_taken(db: Connection, world: WorkspaceState, address: Address, region
 
 def excess_of(
     db: Connection,
-    world: WorkspaceState,
+    state: WorkspaceState,
     wanted: Mapping[tuple[str, str], int],
     held: Mapping[str, int],
 ) -> Excess | None:
     """The first pool that would be overdrawn; claiming no more than is `held` always passes."""
-    for (region, pool), asked in wanted.items():
-        mine = held.get(pool, 0)
+    for (region, quota_name), asked in wanted.items():
+        mine = held.get(quota_name, 0)
         if asked > mine:
-            used, cap = quota_usage.usage_and_limit(db, world.scope.subscription, region, pool)
-            limit = quota.default(pool) if cap is None else cap
+            used, set_limit = quota_usage.usage_and_limit(
+                db, state.scope.subscription, region, quota_name
+            )
+            limit = quota.default(quota_name) if set_limit is None else set_limit
             if used - mine + asked > limit:
-                return Excess(pool, region, limit, used - mine, asked)
+                return Excess(quota_name, region, limit, used - mine, asked)
     return None
 
 
-def refuse_used(db: Connection, world: WorkspaceState, old: StoredResource) -> None:
+def refuse_used(db: Connection, state: WorkspaceState, old: StoredResource) -> None:
     """A default deployment stays, and so does what deployments name (an assumption; a setting).
 
     Raises:
         ServiceError: it is one of these.
     """
     address = old.address
-    above = rows.find(db, world.workspace, address.up) if address.up else None
+    above = rows.find(db, state.id, address.up) if address.up else None
     used = default_child(kind_of(above.address), above.body) if above else ""
     if used.casefold() == address.name.casefold():
         text = f"The deployment `{address.name}` is the default of endpoint `{address.parent}`."
         raise conflict(text, "DefaultDeploymentInUse")
-    users = rows.referrers(db, world.workspace, address)
-    if users and world.settings.in_use is InUsePolicy.REFUSE:
+    users = rows.referrers(db, state.id, address)
+    if users and state.settings.in_use is InUsePolicy.REFUSE:
         more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
         named = ", ".join(f"`{user}`" for user in users[:_NAMED])
         text = f"`{address}` is still used by {named}{more}."

@@ -61,7 +61,7 @@ _NODES = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
 
 
 def accept(
-    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of `body` over `old`.
 
@@ -82,20 +82,20 @@ def accept(
     properties["properties"] = inner
     part.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
-    part.normalize_location(ask, top, old.body["location"] if old else ask.location)
+    part.normalize_location(context, top, old.body["location"] if old else context.location)
     part.normalize_tags(top)
-    part.normalize_identity(ask, address, top)
+    part.normalize_identity(context, address, top)
     _respell(inner, fresh=old is None)
     if old is not None and inner.get(_PORT) == "NotSpecified":
         del inner[_PORT]  # settled when the cluster was made
-    part.keep_immutable(ask, address, old, top, _PINNED)
+    part.keep_immutable(context, address, old, top, _PINNED)
     _fill_in(properties, inner)
     if old is None:
-        _check_size(ask, inner["vmSize"])
-    _add_own(ask, top, properties, inner, old)
-    out = part.stored_body(ask, address, old, top)
+        _check_size(context, inner["vmSize"])
+    _add_own(context, top, properties, inner, old)
+    out = part.stored_body(context, address, old, top)
     if old and out != old.body:
-        out["properties"]["modifiedOn"] = clock.iso(ask.now)
+        out["properties"]["modifiedOn"] = clock.iso(context.now)
     return out
 
 
@@ -154,13 +154,13 @@ def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
 
 
 def _add_own(
-    ask: RequestContext,
+    context: RequestContext,
     top: dict[str, Data],
     properties: dict[str, Data],
     inner: dict[str, Data],
     old: StoredResource | None,
 ) -> None:
-    now = clock.iso(ask.now)
+    now = clock.iso(context.now)
     if old is None:
         own = {
             "allocationState": "Steady",
@@ -185,9 +185,9 @@ def _add_own(
     top["properties"] = properties
 
 
-def _check_size(ask: RequestContext, text: str) -> None:
+def _check_size(context: RequestContext, text: str) -> None:
     retired = catalog.retirement(text)
-    if retired and retired.date <= clock.today(ask.now):
+    if retired and retired.date <= clock.today(context.now):
         raise bad(
             f"VM size {text} is not supported: it was retired on {retired.date.isoformat()}.",
             "VMSizeNotSupported",

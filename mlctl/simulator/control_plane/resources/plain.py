@@ -19,7 +19,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 
 
 def accept(
-    ask: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
 ) -> dict[str, Data]:
     """The body to store for a PUT of `body` over `old`.
 
@@ -33,27 +33,27 @@ def accept(
     kind = kind_of(address)
     if old is None:
         _check_name(kind, address.name)
-    if address.up is not None and ask.find(address.up, None) is None:
+    if address.up is not None and context.find(address.up, None) is None:
         raise NotFound("ParentResourceNotFound", f"`{address.up}` does not exist.")
     top, properties = part.read_body(body)
     properties.pop("provisioningState", None)
     if kind.tracked:
-        part.normalize_location(ask, top, old.body["location"] if old else ask.location)
+        part.normalize_location(context, top, old.body["location"] if old else context.location)
     if "tags" in top:
         part.normalize_tags(top)
-    form = form_of_body(kind, top, ask.scope)
+    form = form_of_body(kind, top, context.scope)
     for field in form.fields:
         if field.mutability is Mutability.READ_ONLY or field.secret:
             pointer.drop(top, field.wire)
-    by_schema.fill_in(ask, kind, top)
+    by_schema.fill_in(context, kind, top)
     by_schema.require(kind, top)
     for at, named in kind.references:
         text = pointer.get(top, at)
         if text:
-            pointer.put(top, at, references.resolve(ask, text, named))
+            pointer.put(top, at, references.resolve(context, text, named))
     fixed = [one.wire for one in form.writable if one.mutability is Mutability.REPLACE]
-    part.keep_immutable(ask, address, old, top, [one for one in fixed if one])
-    return part.stored_body(ask, address, old, top)
+    part.keep_immutable(context, address, old, top, [one for one in fixed if one])
+    return part.stored_body(context, address, old, top)
 
 
 def _check_name(kind: Kind, name: str) -> None:

@@ -30,11 +30,11 @@ FAMILY_DEFAULT, GPU_FAMILY_DEFAULT = 100, 0
 EVERYWHERE = limits.EVERYWHERE
 
 
-def default(pool: str) -> int:
+def default(quota: str) -> int:
     """The limit of a pool that nobody set."""
-    if pool in DEFAULTS:
-        return DEFAULTS[pool]
-    return GPU_FAMILY_DEFAULT if families().get(pool) else FAMILY_DEFAULT
+    if quota in DEFAULTS:
+        return DEFAULTS[quota]
+    return GPU_FAMILY_DEFAULT if families().get(quota) else FAMILY_DEFAULT
 
 
 @cache
@@ -47,7 +47,7 @@ def families() -> Mapping[str, bool]:
 class Excess:
     """A claim of `asked` on a pool, of whose `limit` others have `taken` too much."""
 
-    pool: str
+    quota: str
     region: str
     limit: int
     taken: int
@@ -55,17 +55,17 @@ class Excess:
 
     def error(self, body: Mapping[str, Data]) -> ServiceError:
         """What the service says to the resource that asks."""
-        if self.pool == BATCH_POOLS:
+        if self.quota == BATCH_POOLS:
             text = f"The Batch Pool account has reached its limit of pools ({self.limit})."
             return Permanent("PoolQuotaExceeded", text)
-        if self.pool in (COMPUTES, ENDPOINTS, DEPLOYMENTS):
+        if self.quota in (COMPUTES, ENDPOINTS, DEPLOYMENTS):
             where = f" in region {self.region}" if self.region else ""
-            text = f"The subscription has reached its limit of {self.limit} {self.pool}{where}."
+            text = f"The subscription has reached its limit of {self.limit} {self.quota}{where}."
             return Permanent("QuotaExceeded", text)
         scale = body["properties"]["properties"]["scaleSettings"]
         most, least = scale["maxNodeCount"], scale["minNodeCount"]
         each, left = self.asked // most, max(self.limit - self.taken, 0)
-        name = {LOW_PRIORITY: "low-priority", TOTAL: "total regional"}.get(self.pool, self.pool)
+        name = {LOW_PRIORITY: "low-priority", TOTAL: "total regional"}.get(self.quota, self.quota)
         quota = f"The specified subscription has a {name} vCPU quota of {self.limit}"
         if least * each > left:
             text = (

@@ -14,7 +14,7 @@ from mlctl.simulator.control_plane.state.context import RequestContext
 from mlctl.simulator.control_plane.state.errors import bad
 
 
-def resolve(ask: RequestContext, text: Data, kind: str) -> str:
+def resolve(context: RequestContext, text: Data, kind: str) -> str:
     """The full id of what `text` names; no version is the newest, registry URIs stay as written.
 
     Raises:
@@ -27,15 +27,15 @@ def resolve(ask: RequestContext, text: Data, kind: str) -> str:
         return references_of.text
     other = (
         references_of.scope
-        if references_of.scope and not _same(references_of.scope, ask.scope)
+        if references_of.scope and not _same(references_of.scope, context.scope)
         else None
     )
-    found = ask.find(references_of.address, other)
+    found = context.find(references_of.address, other)
     if found is None:
         raise NotFound(
             f"{kind.capitalize()}NotFound",
             f"The {kind} `{references_of.address}` that the request names "
-            f"does not exist in workspace `{(other or ask.scope).workspace}`.",
+            f"does not exist in workspace `{(other or context.scope).workspace}`.",
         )
     if found.state == "Deleting":
         raise NotFound(
@@ -43,7 +43,7 @@ def resolve(ask: RequestContext, text: Data, kind: str) -> str:
             f"The {kind} `{references_of.address}` that the request names is being deleted.",
             status=404,
         )
-    return found.address.id(other or ask.scope)
+    return found.address.id(other or context.scope)
 
 
 def references_of(own: Scope, of: Kind, body: Mapping[str, Data]) -> Iterator[Address]:

@@ -1,1 +1,1 @@
-"""What a simulated workspace holds: the store, its rows, the clock, settings."""
+"""The database of a simulated cloud: store, rows, clock and settings."""

@@ -1,4 +1,4 @@
-"""Virtual time: seconds since the epoch of every simulated cloud."""
+"""Virtual time: seconds since 2026-01-01T00:00:00Z, the same for every simulated cloud."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ END = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH).total_seconds()  # the last d
 
 
 def iso(now: float) -> str:
-    """The moment `now` as ARM writes it: `2026-01-01T00:01:00.000Z`."""
+    """The time `now` as ARM writes it: `2026-01-01T00:01:00.000Z`."""
     return (EPOCH + timedelta(seconds=min(now, END))).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def today(now: float) -> date:
-    """The day of the moment `now`, in UTC."""
+    """The date at the time `now`, in UTC."""
     return (EPOCH + timedelta(seconds=min(now, END))).date()

@@ -1,4 +1,4 @@
-"""What the rules of a resource type may know about the world when they judge one request."""
+"""Values that the rules of resource types work with."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from mlctl.simulator.control_plane.state.settings import CloudSettings
 
 @dataclass(frozen=True, slots=True)
 class StoredResource:
-    """A stored resource. `address` is as first spelt; `body` is without the provisioning state.
+    """A resource in the database.
 
-    `operation` is the number of the one that runs on it.
+    `address` has the spelling of the first write. `state` is the provisioning state, which `body`
+    does not contain. `operation` is the number of the running operation, None if there is none.
     """
 
     id: int
@@ -28,7 +29,10 @@ class StoredResource:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The world around one request. `find` looks in the same workspace, or in the scope given."""
+    """What the rules of a resource type may use to check one request.
+
+    `find` looks a resource up in the same workspace, or in the given scope.
+    """
 
     scope: Scope
     location: str
@@ -38,7 +42,7 @@ class RequestContext:
     find: Callable[[Address, Scope | None], StoredResource | None]
 
     def guid(self, purpose: str) -> str:
-        """An id that depends on the seed and `purpose` only."""
+        """A UUID derived from the seed and `purpose`."""
         return _guid(f"{self.seed}/{purpose}")
 
 

@@ -1,6 +1,6 @@
-"""The books of the quotas: what each resource claims of them, and what was set as their limits.
+"""Quotas: what each resource claims, what is used in total, and the limits that were set.
 
-Pools are kept per subscription and region; triggers of the store keep the sums.
+Quotas are per subscription and region; triggers of the database keep the sums.
 """
 
 from __future__ import annotations
@@ -12,57 +12,57 @@ from sqlite3 import Connection
 def add_claims(
     db: Connection, resource: int, subscription: str, claims: Mapping[tuple[str, str], int]
 ) -> None:
-    """Write down what `resource` takes: (region, pool) -> amount."""
+    """Store the claims of a resource: (region, quota) -> amount."""
     rows = [
-        (resource, subscription.casefold(), region, pool, amount)
-        for (region, pool), amount in claims.items()
+        (resource, subscription.casefold(), region, quota, amount)
+        for (region, quota), amount in claims.items()
     ]
-    db.executemany("INSERT INTO claims VALUES (?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT INTO quota_claims VALUES (?, ?, ?, ?, ?)", rows)
 
 
 def drop_claims(db: Connection, resource: int) -> None:
-    """Forget what `resource` takes."""
-    db.execute("DELETE FROM claims WHERE resource = ?", (resource,))
+    """Remove the claims of a resource."""
+    db.execute("DELETE FROM quota_claims WHERE resource = ?", (resource,))
 
 
 def claims_of(db: Connection, resource: int) -> dict[str, int]:
-    """Pool -> what `resource` takes now."""
-    rows = db.execute("SELECT pool, amount FROM claims WHERE resource = ?", (resource,))
+    """Quota -> the amount that a resource claims."""
+    rows = db.execute("SELECT quota, amount FROM quota_claims WHERE resource = ?", (resource,))
     return dict(rows.fetchall())
 
 
 def usage_and_limit(
-    db: Connection, subscription: str, region: str, pool: str
+    db: Connection, subscription: str, region: str, quota: str
 ) -> tuple[int, int | None]:
-    """What is taken of a pool, and its limit where one was set."""
-    at = (subscription.casefold(), region, pool)
-    usage, cap = db.execute(
-        "SELECT (SELECT amount FROM used WHERE (subscription, region, pool) = (?, ?, ?)),"
-        " (SELECT cap FROM quotas WHERE (subscription, region, pool) = (?, ?, ?))",
+    """The amount used of a quota, and its limit if one was set."""
+    at = (subscription.casefold(), region, quota)
+    usage, limit = db.execute(
+        "SELECT (SELECT amount FROM quota_usage WHERE (subscription, region, quota) = (?, ?, ?)),"
+        " (SELECT amount FROM quota_limits WHERE (subscription, region, quota) = (?, ?, ?))",
         at + at,
     ).fetchone()
-    return usage or 0, cap
+    return usage or 0, limit
 
 
 def usage(db: Connection, subscription: str, region: str) -> dict[str, int]:
-    """Pool -> what is taken in a region."""
+    """Quota -> the amount used in a region."""
     rows = db.execute(
-        "SELECT pool, amount FROM used WHERE subscription = ? AND region = ?",
+        "SELECT quota, amount FROM quota_usage WHERE subscription = ? AND region = ?",
         (subscription.casefold(), region),
     )
     return dict(rows.fetchall())
 
 
 def limits(db: Connection, subscription: str, region: str) -> dict[str, int]:
-    """Pool -> the limit that was set in a region."""
+    """Quota -> the limit that was set in a region."""
     rows = db.execute(
-        "SELECT pool, cap FROM quotas WHERE subscription = ? AND region = ?",
+        "SELECT quota, amount FROM quota_limits WHERE subscription = ? AND region = ?",
         (subscription.casefold(), region),
     )
     return dict(rows.fetchall())
 
 
-def set_limit(db: Connection, subscription: str, region: str, pool: str, cap: int) -> None:
-    """Set the limit of a pool."""
-    at = (subscription.casefold(), region, pool, cap)
-    db.execute("INSERT OR REPLACE INTO quotas VALUES (?, ?, ?, ?)", at)
+def set_limit(db: Connection, subscription: str, region: str, quota: str, limit: int) -> None:
+    """Set the limit of a quota."""
+    at = (subscription.casefold(), region, quota, limit)
+    db.execute("INSERT OR REPLACE INTO quota_limits VALUES (?, ?, ?, ?)", at)

@@ -1,4 +1,4 @@
-"""Resources, workspaces and the world: rows of the store as values.
+"""Queries and updates of workspaces and resources.
 
 Every function takes the connection of a transaction or of a read.
 """
@@ -23,31 +23,34 @@ NO_WORKSPACE = 0  # the row id of a workspace that is not there yet; no resource
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceState:
-    """What is one for the whole cloud, and the workspace that was asked for."""
+    """The state of the cloud (clock, seed, settings) and the row of one workspace in it.
+
+    `id` is the row id of the workspace, `NO_WORKSPACE` if it does not exist yet.
+    """
 
     now: float
     seed: str
     settings: CloudSettings
-    workspace: int
+    id: int
     scope: Scope
     location: str
 
 
 def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceState:
-    """The world as seen from `scope`; `location` is where a new workspace would be."""
-    now, seed, text, workspace, *spelt, there = db.execute(
+    """The state of the workspace `scope`; `location` is its region if it does not exist yet."""
+    now, seed, text, workspace_id, *spelt, there = db.execute(
         "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
         " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
         (_folded(str(scope)),),
     ).fetchone()
     held = settings.load(text)
-    if workspace is None:
+    if workspace_id is None:
         return WorkspaceState(now, seed, held, NO_WORKSPACE, scope, location)
-    return WorkspaceState(now, seed, held, workspace, Scope(*spelt), there)
+    return WorkspaceState(now, seed, held, workspace_id, Scope(*spelt), there)
 
 
 def add_workspace(db: Connection, scope: Scope, location: str) -> int:
-    """The row id of a new workspace."""
+    """Create a workspace; its row id."""
     spelt = (scope.subscription, scope.resource_group, scope.workspace)
     made = db.execute(
         "INSERT INTO workspaces (key, subscription, resource_group, name, location)"
@@ -58,7 +61,7 @@ def add_workspace(db: Connection, scope: Scope, location: str) -> int:
 
 
 def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
-    """Every workspace, with its location and how many resources of each kind it has."""
+    """Every workspace, with its location and its number of resources by kind."""
     query = "SELECT id, subscription, resource_group, name, location FROM workspaces ORDER BY id"
     for number, *spelt, location in db.execute(query).fetchall():
         counts = db.execute(
@@ -68,12 +71,12 @@ def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
 
 
 def key(address: Address) -> str:
-    """What tells resources of one workspace apart: without case, but for versions."""
+    """The key of a resource within its workspace; letter case counts only in versions."""
     return f"{collection_key(address)}/{_folded(address.name)}:{_plain(address.version or '')}"
 
 
 def collection_key(address: Address) -> str:
-    """What a list of siblings is asked by: the kind, and the endpoint of a deployment."""
+    """The key of the collection of a resource: its kind and, for a deployment, its endpoint."""
     return f"{address.kind}/{_folded(address.parent or '')}"
 
 
@@ -82,21 +85,21 @@ def _folded(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that SQLite can hold: a name from the command line may have had undecodable bytes."""
+    """The text with undecodable bytes escaped, as SQLite cannot store those of a command line."""
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
-def find(db: Connection, workspace: int, address: Address) -> StoredResource | None:
-    """The resource at `address`; without a version, the newest created one of a versioned kind."""
+def find(db: Connection, workspace_id: int, address: Address) -> StoredResource | None:
+    """The resource at `address`; for a versioned kind without a version, the one created last."""
     if address.is_newest:
         first = key(address)  # the plus leads SQLite to the index over keys
         row = db.execute(
             _FOUND + "WHERE +workspace = ? AND key >= ? AND key < ? ORDER BY id DESC LIMIT 1",
-            (workspace, first, first[:-1] + ";"),  # the character after `:`
+            (workspace_id, first, first[:-1] + ";"),  # the character after `:`
         ).fetchone()
     else:
         row = db.execute(
-            _FOUND + "WHERE key = ? AND workspace = ?", (key(address), workspace)
+            _FOUND + "WHERE key = ? AND workspace = ?", (key(address), workspace_id)
         ).fetchone()
     return _found(row) if row else None
 
@@ -109,21 +112,21 @@ def _found(row: tuple[Any, ...]) -> StoredResource:
 
 
 def find_all(
-    db: Connection, workspace: int, addresses: Collection[Address]
+    db: Connection, workspace_id: int, addresses: Collection[Address]
 ) -> dict[Address, StoredResource]:
-    """The resources that exist, by the address as asked; one query for all exact ones."""
+    """The resources that exist, by requested address; all exact addresses are one query."""
     out: dict[Address, StoredResource] = {}
     exact: dict[Address, Address] = {}
     for address in addresses:
         if address.is_newest:
-            newest = find(db, workspace, address)
+            newest = find(db, workspace_id, address)
             out |= {address: newest} if newest else {}
         else:
             exact[address] = address
     keys = json.dumps([key(address) for address in exact])
     for row in db.execute(
         _FOUND + "WHERE workspace = ? AND key IN (SELECT value FROM json_each(?))",  # noqa: S608
-        (workspace, keys),
+        (workspace_id, keys),
     ):
         found = _found(row)
         out[exact[found.address]] = found
@@ -131,79 +134,82 @@ def find_all(
 
 
 def list_resources(
-    db: Connection, workspace: int, kind: str, parent: str | None
+    db: Connection, workspace_id: int, kind: str, parent: str | None
 ) -> Iterator[StoredResource]:
-    """All of a kind (of one parent), by name, oldest version first."""
+    """All resources of a kind (and parent), by name, oldest version first."""
     one = f"{kind}/{_folded(parent or '')}"
     span = (one, one) if parent is not None else (f"{kind}/", f"{kind}0")  # what follows `/`
     rows = db.execute(
-        _FOUND + "WHERE workspace = ? AND kind = ? AND holder BETWEEN ? AND ?"
+        _FOUND + "WHERE workspace = ? AND kind = ? AND collection BETWEEN ? AND ?"
         " ORDER BY parent COLLATE NOCASE, name COLLATE NOCASE, id",
-        (workspace, kind, *span),
+        (workspace_id, kind, *span),
     )
     yield from map(_found, rows)
 
 
 def list_page(
     db: Connection,
-    workspace: int,
+    workspace_id: int,
     kind: str,
     parent: str | None,
     after: tuple[str, int],
     limit: int,
 ) -> Iterator[StoredResource]:
-    """At most `limit` of a kind of one parent, by name in lower case and row id, after those."""
+    """At most `limit` resources of a kind and parent, after a (lower-case name, row id)."""
     read = db.execute(
-        _FOUND + "WHERE workspace = ? AND kind = ? AND holder = ? AND (lower(name), id) > (?, ?)"
+        _FOUND
+        + "WHERE workspace = ? AND kind = ? AND collection = ? AND (lower(name), id) > (?, ?)"
         " ORDER BY lower(name), id LIMIT ?",
-        (workspace, kind, collection_key(Address(kind, "", parent)), *after, limit),
+        (workspace_id, kind, collection_key(Address(kind, "", parent)), *after, limit),
     )
     yield from map(_found, read.fetchall())
 
 
-def find_code(db: Connection, workspace: int, sha256: str) -> Address | None:
+def find_code(db: Connection, workspace_id: int, sha256: str) -> Address | None:
     """The first code asset with this content hash."""
     row = db.execute(
         "SELECT kind, name, parent, version FROM resources WHERE workspace = ? AND kind = 'code'"
         " AND json_extract(body, '$.properties.properties.hash_sha256') = ? ORDER BY id",
-        (workspace, sha256),
+        (workspace_id, sha256),
     ).fetchone()
     return Address(*row) if row else None
 
 
-def count_siblings(db: Connection, workspace: int, address: Address) -> int:
-    """How many siblings `address` has, itself included."""
+def count_siblings(db: Connection, workspace_id: int, address: Address) -> int:
+    """The number of resources in the collection of `address`."""
     row = db.execute(
-        "SELECT count(*) FROM resources WHERE workspace = ? AND kind = ? AND holder = ?",
-        (workspace, address.kind, collection_key(address)),
+        "SELECT count(*) FROM resources WHERE workspace = ? AND kind = ? AND collection = ?",
+        (workspace_id, address.kind, collection_key(address)),
     ).fetchone()
     return int(row[0])
 
 
 def name_owner(db: Connection, state: WorkspaceState, address: Address, region: str) -> str | None:
-    """The other workspace of the subscription that has this name in the region."""
+    """Another workspace of the subscription that uses this name in the region, as `group/name`."""
     row = db.execute(
         "SELECT s.resource_group || '/' || s.name FROM resources r"
         " JOIN workspaces s ON s.id = r.workspace WHERE r.key = ? AND r.region = ?"
         " AND s.subscription = ? COLLATE NOCASE AND r.workspace <> ?",
-        (key(address), region, state.scope.subscription, state.workspace),
+        (key(address), region, state.scope.subscription, state.id),
     ).fetchone()
     return str(row[0]) if row else None
 
 
-def add_resource(db: Connection, workspace: int, address: Address, body: Mapping[str, Data]) -> int:
-    """The row id of a new resource, done at once."""
+def add_resource(
+    db: Connection, workspace_id: int, address: Address, body: Mapping[str, Data]
+) -> int:
+    """Add a resource in the state Succeeded; its row id."""
     spelt = (address.kind, collection_key(address), address.name, address.parent, address.version)
     made = db.execute(
-        "INSERT INTO resources (workspace, key, kind, holder, name, parent, version, region, body,"
-        " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'Succeeded')",
-        (workspace, key(address), *spelt, body.get("location"), compact(body)),
+        "INSERT INTO resources (workspace, key, kind, collection, name, parent, version, region,"
+        " body, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'Succeeded')",
+        (workspace_id, key(address), *spelt, body.get("location"), compact(body)),
     )
     return int(made.lastrowid or 0)
 
 
 def update_resource(db: Connection, resource: int, body: Mapping[str, Data], state: str) -> None:
-    """Give a resource another body; nothing runs on it."""
+    """Replace a resource's body and state; no operation runs on it any more."""
     db.execute(
         "UPDATE resources SET body = ?, state = ?, operation = NULL WHERE id = ?",
         (compact(body), state, resource),
@@ -211,7 +217,7 @@ def update_resource(db: Connection, resource: int, body: Mapping[str, Data], sta
 
 
 def compact(body: Mapping[str, Data]) -> str:
-    """JSON in as few characters as it takes."""
+    """JSON without whitespace."""
     return _encode(body)
 
 
@@ -219,23 +225,23 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def add_references(db: Connection, resource: int, needed: Iterable[Address]) -> None:
-    """Write down what `resource` names."""
+    """Store which resources a resource references."""
     pairs = [(resource, key(each)) for each in needed]
     if pairs:
-        db.executemany("INSERT OR IGNORE INTO needs VALUES (?, ?)", pairs)
+        db.executemany("INSERT OR IGNORE INTO resource_references VALUES (?, ?)", pairs)
 
 
 def drop_references(db: Connection, resource: int) -> None:
-    """Forget what `resource` names."""
-    db.execute("DELETE FROM needs WHERE resource = ?", (resource,))
+    """Remove the references of a resource."""
+    db.execute("DELETE FROM resource_references WHERE resource = ?", (resource,))
 
 
-def referrers(db: Connection, workspace: int, address: Address) -> list[Address]:
-    """Who names `address`, of the same workspace."""
+def referrers(db: Connection, workspace_id: int, address: Address) -> list[Address]:
+    """The resources of the same workspace that reference `address`."""
     rows = db.execute(
-        "SELECT r.kind, r.name, r.parent, r.version FROM needs n"
+        "SELECT r.kind, r.name, r.parent, r.version FROM resource_references n"
         " JOIN resources r ON r.id = n.resource"
         " WHERE n.key = ? AND r.workspace = ? AND r.state <> 'Deleting' ORDER BY r.key",
-        (key(address), workspace),
+        (key(address), workspace_id),
     )
     return [Address(*row) for row in rows]

@@ -1,6 +1,6 @@
-"""What can be set about a simulated cloud: how long things take and how strict it is.
+"""Settings of the control plane: durations of operations, and how strict it is.
 
-No figure here is published by the service: each is an assumption, shown by `mlctl local status`.
+Azure publishes none of these figures: each is an assumption, shown by `mlctl local status`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from functools import lru_cache
 
 
 class ImmutablePolicy(Enum):
-    """What a PUT with a changed create-only field gets.
+    """The response to a PUT that changes a create-only field.
 
-    `IGNORE` was reported of the real service (Azure/azure-rest-api-specs#18889).
+    `IGNORE` was reported of Azure (Azure/azure-rest-api-specs#18889).
     """
 
     REFUSE = "refuse"
@@ -22,7 +22,7 @@ class ImmutablePolicy(Enum):
 
 
 class InUsePolicy(Enum):
-    """What the delete of something that a deployment still names gets."""
+    """The response to deleting a resource that a deployment references."""
 
     REFUSE = "refuse"
     ALLOW = "allow"
@@ -30,7 +30,7 @@ class InUsePolicy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """Seconds of virtual time that each long-running operation takes (assumptions)."""
+    """The duration of each long-running operation, in seconds of virtual time (assumptions)."""
 
     compute_create: float = 60.0
     compute_update: float = 10.0
@@ -57,7 +57,7 @@ def _by_name(delays: Delays) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class CloudSettings:
-    """All that can be set; stored with the state."""
+    """All settings of the control plane; stored in the database."""
 
     delays: Delays = Delays()
     immutable: ImmutablePolicy = ImmutablePolicy.REFUSE
@@ -74,7 +74,7 @@ def dump(settings: CloudSettings) -> str:
 
 @lru_cache(maxsize=8)
 def load(text: str) -> CloudSettings:
-    """The settings that `dump` wrote; what is not there has its default."""
+    """The settings that `dump` wrote; missing ones have their defaults."""
     given = json.loads(text)
     usual = CloudSettings()
     known = {slot.name for slot in fields(Delays)}

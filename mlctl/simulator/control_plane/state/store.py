@@ -1,4 +1,4 @@
-"""The state of a simulated cloud in one SQLite file: opening it, and one transaction per change."""
+"""The SQLite file of a simulated cloud: format, connection, transactions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from threading import RLock
 
 from mlctl.service_errors import Permanent
 
-VERSION = 3
-APPLICATION = 0x6D6C6374  # "mlct": tells our files from other people's
+VERSION = 4
+APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 MEMORY = ":memory:"
 _BUSY_SECONDS = 30.0
 
@@ -27,47 +27,45 @@ CREATE TABLE workspaces (
   resource_group TEXT NOT NULL, name TEXT NOT NULL, location TEXT NOT NULL);
 CREATE TABLE resources (
   id INTEGER PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL,
-  kind TEXT NOT NULL, holder TEXT NOT NULL, name TEXT NOT NULL, parent TEXT, version TEXT,
+  kind TEXT NOT NULL, collection TEXT NOT NULL, name TEXT NOT NULL, parent TEXT, version TEXT,
   region TEXT, state TEXT NOT NULL, operation INTEGER, body TEXT NOT NULL);
 CREATE UNIQUE INDEX resources_by_key ON resources (key, workspace);
-CREATE INDEX resources_by_kind ON resources (workspace, kind, holder);
-CREATE INDEX resources_in_motion ON resources (operation) WHERE operation IS NOT NULL;
-CREATE TABLE needs (
+CREATE INDEX resources_by_operation ON resources (operation) WHERE operation IS NOT NULL;
+CREATE INDEX resources_by_name
+  ON resources (workspace, kind, collection, lower(name), id);
+CREATE TABLE resource_references (
   resource INTEGER NOT NULL REFERENCES resources ON DELETE CASCADE, key TEXT NOT NULL,
   PRIMARY KEY (resource, key)) WITHOUT ROWID;
-CREATE INDEX needs_by_key ON needs (key);
-CREATE TABLE claims (
+CREATE INDEX resource_references_by_key ON resource_references (key);
+CREATE TABLE quota_claims (
   resource INTEGER NOT NULL REFERENCES resources ON DELETE CASCADE, subscription TEXT NOT NULL,
-  region TEXT NOT NULL, pool TEXT NOT NULL, amount INTEGER NOT NULL,
-  PRIMARY KEY (resource, pool)) WITHOUT ROWID;
-CREATE TABLE used (
-  subscription TEXT NOT NULL, region TEXT NOT NULL, pool TEXT NOT NULL, amount INTEGER NOT NULL,
-  PRIMARY KEY (subscription, region, pool)) WITHOUT ROWID;
-CREATE TRIGGER claimed AFTER INSERT ON claims BEGIN
-  INSERT INTO used VALUES (new.subscription, new.region, new.pool, new.amount)
+  region TEXT NOT NULL, quota TEXT NOT NULL, amount INTEGER NOT NULL,
+  PRIMARY KEY (resource, quota)) WITHOUT ROWID;
+CREATE TABLE quota_usage (
+  subscription TEXT NOT NULL, region TEXT NOT NULL, quota TEXT NOT NULL, amount INTEGER NOT NULL,
+  PRIMARY KEY (subscription, region, quota)) WITHOUT ROWID;
+CREATE TRIGGER quota_claimed AFTER INSERT ON quota_claims BEGIN
+  INSERT INTO quota_usage VALUES (new.subscription, new.region, new.quota, new.amount)
     ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
 END;
-CREATE TRIGGER released AFTER DELETE ON claims BEGIN
-  UPDATE used SET amount = amount - old.amount
-    WHERE subscription = old.subscription AND region = old.region AND pool = old.pool;
+CREATE TRIGGER quota_released AFTER DELETE ON quota_claims BEGIN
+  UPDATE quota_usage SET amount = amount - old.amount
+    WHERE subscription = old.subscription AND region = old.region AND quota = old.quota;
 END;
-CREATE TABLE quotas (
-  subscription TEXT NOT NULL, region TEXT NOT NULL, pool TEXT NOT NULL, cap INTEGER NOT NULL,
-  PRIMARY KEY (subscription, region, pool)) WITHOUT ROWID;
+CREATE TABLE quota_limits (
+  subscription TEXT NOT NULL, region TEXT NOT NULL, quota TEXT NOT NULL, amount INTEGER NOT NULL,
+  PRIMARY KEY (subscription, region, quota)) WITHOUT ROWID;
 CREATE TABLE operations (
   id INTEGER PRIMARY KEY, address TEXT NOT NULL, verb TEXT NOT NULL, started REAL NOT NULL,
   due REAL NOT NULL, status TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL);
 CREATE INDEX operations_running ON operations (due) WHERE status = 'InProgress';
 CREATE TABLE faults (id INTEGER PRIMARY KEY, spec TEXT NOT NULL, seen INTEGER NOT NULL);
-"""
-# Since version 2: what runs. `engine` is a checkpoint; the orders alone tell the whole story.
-_RUNS = """
+CREATE TABLE commands (id INTEGER PRIMARY KEY, at REAL NOT NULL, command TEXT NOT NULL);
+CREATE INDEX commands_by_time ON commands (at, id);
 CREATE TABLE engine (
-  id INTEGER PRIMARY KEY CHECK (id = 1), life INTEGER NOT NULL, awake INTEGER NOT NULL,
-  now REAL NOT NULL, done_at REAL NOT NULL, done INTEGER NOT NULL, state TEXT NOT NULL);
+  id INTEGER PRIMARY KEY CHECK (id = 1), generation INTEGER NOT NULL, active INTEGER NOT NULL,
+  now REAL NOT NULL, last_at REAL NOT NULL, last_command INTEGER NOT NULL, state TEXT NOT NULL);
 INSERT INTO engine VALUES (1, 0, 0, 0, 0, 0, '');
-CREATE TABLE orders (id INTEGER PRIMARY KEY, at REAL NOT NULL, command TEXT NOT NULL);
-CREATE INDEX orders_by_time ON orders (at, id);
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL,
   name TEXT NOT NULL, kind TEXT NOT NULL, endpoint TEXT, deployment TEXT, created REAL NOT NULL,
@@ -76,49 +74,33 @@ CREATE UNIQUE INDEX jobs_by_key ON jobs (key, workspace);
 CREATE INDEX jobs_by_deployment ON jobs (workspace, endpoint, deployment);
 CREATE TABLE workloads (name TEXT PRIMARY KEY, spec TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE locks (
-  workspace INTEGER NOT NULL, key TEXT NOT NULL, PRIMARY KEY (workspace, key)) WITHOUT ROWID;
-"""
-# Since version 3: locks on any scope, and lists in the order of names.
-_SCOPES = """
-ALTER TABLE locks RENAME TO cluster_locks;
-CREATE TABLE locks (
   key TEXT PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL, level TEXT NOT NULL,
   notes TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO locks SELECT lower(scope) || '/providers/microsoft.authorization/locks/local', scope,
-  'local', 'CanNotDelete', '' FROM (SELECT '/subscriptions/' || w.subscription ||
-  '/resourceGroups/' || w.resource_group || '/providers/Microsoft.MachineLearningServices/' ||
-  'workspaces/' || w.name || '/computes/' || r.name AS scope FROM cluster_locks l
-  JOIN workspaces w ON w.id = l.workspace
-  JOIN resources r ON r.workspace = l.workspace AND r.key = l.key);
-DROP TABLE cluster_locks;
-DROP INDEX IF EXISTS resources_by_kind;
-CREATE INDEX IF NOT EXISTS resources_by_name
-  ON resources (workspace, kind, holder, lower(name), id);
 """
 TABLES = (
-    *("needs", "claims", "used", "quotas", "operations", "faults", "orders", "jobs", "workloads"),
-    *("locks", "resources", "workspaces"),
-)
+    *("resource_references", "quota_claims", "quota_usage", "quota_limits", "operations", "faults"),
+    *("commands", "jobs", "workloads", "locks", "resources", "workspaces"),
+)  # those that a reset empties; `world` and `engine` have one row each
 
 
 class LocalStateError(Permanent):
-    """The state cannot be used: unreadable, not ours, or of a newer version. Says what to do."""
+    """The file cannot be used: unreadable, of another program or version. Says what to do."""
 
     def __init__(self, message: str) -> None:
         super().__init__("LocalState", message, status=500)
 
 
 class Store:
-    """One connection to the state; safe to share between threads, and beside other processes."""
+    """A connection to the file. Threads may share it; other processes may use the file too."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open the state at `path` (`:memory:` for none), making it where it is missing.
+        """Open the file at `path`, creating it if needed; `:memory:` is a new database in memory.
 
         Raises:
-            LocalStateError: it cannot be read, is not a state of ours, or is of a newer version.
+            LocalStateError: it cannot be read, or is of another program or version.
         """
         self.path = str(path)
-        self.memo: object = None  # what `journal` remembers of the state, to read it once only
+        self.engine_cache: object = None  # of `replay`, valid for this connection
         self._lock = RLock()
         if self.path != MEMORY:
             _make_folder(Path(self.path))
@@ -129,8 +111,8 @@ class Store:
         weakref.finalize(self, self._connection.close)  # 3.13 warns of connections left open
 
     @contextmanager
-    def change(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction: kept as a whole, or not at all when the block raises.
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction, rolled back if the block raises.
 
         Raises:
             LocalStateError: the file cannot be written.
@@ -149,8 +131,8 @@ class Store:
                 raise _explained(self.path, error) from error
 
     @contextmanager
-    def look(self) -> Iterator[sqlite3.Connection]:
-        """The connection for single reading statements; each sees one consistent state.
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """The connection for single SELECTs; each sees one consistent state.
 
         Raises:
             LocalStateError: the file cannot be read.
@@ -162,7 +144,7 @@ class Store:
                 raise _explained(self.path, error) from error
 
     def close(self) -> None:
-        """Give the file back; closing twice is fine."""
+        """Close the connection; closing twice is fine."""
         with self._lock:
             self._connection.close()
 
@@ -194,37 +176,50 @@ def _connected(path: str) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: str) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
-    _check_ours(connection, path)
+    is_new = _check_format(connection, path)
     if path != MEMORY:
         _use_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")  # pages; each one waits for the disk
-    if _number(connection, "user_version") < VERSION:
+    if is_new:
         _create(connection)
-    _check_ours(connection, path)
+        _check_format(connection, path)
 
 
-def _check_ours(connection: sqlite3.Connection, path: str) -> None:
-    """All three numbers at once: somebody else may be making the tables."""
+def _check_format(connection: sqlite3.Connection, path: str) -> bool:
+    """Whether the file is new.
+
+    All three numbers come from one statement, as another process may be creating the tables.
+
+    Raises:
+        LocalStateError: it is of another program, or of another version.
+    """
     version, application, tables = connection.execute(
         "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)"
         " FROM pragma_user_version, pragma_application_id"
     ).fetchone()
-    if version > VERSION and application == APPLICATION:
+    if application != APPLICATION:
+        if version or application or tables:
+            raise LocalStateError(f"`{path}` is a database of another program: name another file.")
+        return True
+    if version > VERSION:
         raise LocalStateError(
             f"`{path}` was written by a newer mlctl (state version {version}, this one knows "
             f"{VERSION}): upgrade mlctl, or name another file."
         )
-    if application != APPLICATION and (version or application or tables):
-        raise LocalStateError(f"`{path}` is a database of another program: name another file.")
-
-
-def _number(connection: sqlite3.Connection, pragma: str) -> int:
-    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+    if version < VERSION:
+        raise LocalStateError(
+            f"`{path}` was written by an older mlctl (state version {version}, this one knows "
+            f"{VERSION}): move it away to start anew, or name another file."
+        )
+    return False
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Two processes that switch at once get `locked` without SQLite's busy wait: wait here."""
+    """Switch to write-ahead logging, waiting for other processes that do so.
+
+    SQLite's own busy wait does not apply here.
+    """
     if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
         return
     until = time.monotonic() + _BUSY_SECONDS
@@ -240,20 +235,18 @@ def _use_wal(connection: sqlite3.Connection) -> None:
 
 
 def _create(connection: sqlite3.Connection) -> None:
-    """Bring the file to this version, whichever it has."""
+    """Create the tables, unless another process has done so meanwhile."""
     connection.execute("BEGIN IMMEDIATE")
-    version = _number(connection, "user_version")  # somebody else may have been faster
-    for script in (_SCHEMA, _RUNS, _SCOPES)[version:]:
-        for statement in _statements(script):
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+        for statement in _statements(_SCHEMA):
             connection.execute(statement)
-    if version < VERSION:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
 
 
 def _statements(script: str) -> Iterator[str]:
-    """`executescript` would end the transaction."""
+    """The statements of a script one by one, as `executescript` would end the transaction."""
     text = ""
     for line in script.splitlines(keepends=True):
         text += line
