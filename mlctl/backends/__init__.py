@@ -1,4 +1,4 @@
-"""Backends: what can read, put and delete resources (`base` has the protocol)."""
+"""Backends: what can read, put and delete resources (the protocols are in `ports`)."""
 
 from __future__ import annotations
 

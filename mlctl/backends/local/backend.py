@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
 
 
 class LocalOperation:
-    """A write to the local cloud; waiting moves the virtual clock and never sleeps."""
+    """A write to the local cloud; waiting advances the virtual clock and never sleeps."""
 
     def __init__(self, handle: WorkspaceHandle, number: int | None) -> None:
         self._handle = handle
@@ -35,13 +35,13 @@ class LocalOperation:
 
     @property
     def due(self) -> float | None:
-        """When the write will be done; None when all was done."""
+        """The time at which the write will have ended; None when it has already."""
         if self.number is None:
             return None
         return service.due(self._handle, self.number)
 
     def wait(self) -> None:
-        """Let time pass until the write is done.
+        """Advance the clock until the write has ended.
 
         Raises:
             ServiceError: the operation ended as failed.
@@ -120,7 +120,7 @@ class LocalBackend:
         return LocalOperation(self.handle, service.delete(self.handle, address))
 
     def wait(self, seconds: float) -> None:
-        """Let virtual time pass."""
+        """Advance the virtual clock."""
         control.advance(self.handle, seconds)
 
     def now(self) -> float:
@@ -128,11 +128,11 @@ class LocalBackend:
         return control.now(self.handle)
 
     def due(self, asked: Operation) -> float | None:
-        """When a write of this backend will be done; None where it is."""
+        """The time at which a write will have ended; None when it has already."""
         return asked.due if isinstance(asked, LocalOperation) else None
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the state file."""
         self.handle.store.close()
 
     def usage(self, location: str, families: Collection[str] = ()) -> builtins.list[Usage]:
@@ -150,7 +150,7 @@ class LocalBackend:
         return [*catalog.sizes().values()]
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:  # noqa: ARG002 - its own clock is always right
-        """Look at the state and the locks."""
+        """Check the state file and the locks."""
         from mlctl.backends.local.health import check_health
 
         yield from check_health(control.status(self.handle), self.scope, self.location)

@@ -1,4 +1,4 @@
-"""What `mlctl doctor` asks of the local backend."""
+"""Health checks of the local backend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mlctl.simulator.control_plane.control import CloudStatus
 
 
 def check_health(status: CloudStatus, scope: Scope, location: str) -> Iterator[HealthCheck]:
-    """The state file, and the locks on the workspace, above it and in it."""
+    """Check the state file, and the locks on the workspace, above it and in it."""
     yield HealthCheck("backend", HealthStatus.OK, f"open, in {location}")
     held = [
         lock

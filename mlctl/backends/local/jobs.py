@@ -76,7 +76,7 @@ class LocalJobs:
 
     @property
     def simulated(self) -> bool:
-        """Jobs have to be told what there is to do."""
+        """Always: jobs need a workload."""
         return True
 
     def invoke(
@@ -146,9 +146,9 @@ class LocalJobs:
         return self._job(records.cancel(self.handle, name))
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:
-        """Let virtual time pass until a job has ended, but no longer than `seconds`.
+        """Advance the clock until a job has ended, but by no more than `seconds`.
 
-        The clock stands still where nothing will ever happen.
+        It stands still where no event is to come.
 
         Raises:
             NotFound: there is no such job.
@@ -168,7 +168,7 @@ class LocalJobs:
         return [MetricPoint(*each) for each in job_events.metrics(self.handle, name)]
 
     def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
-        """What a job leaves behind.
+        """The files of a job and their texts.
 
         Raises:
             NotFound: there is no such job.

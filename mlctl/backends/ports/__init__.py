@@ -1,1 +1,1 @@
-"""What a backend is: protocols, values and errors that the rest of mlctl knows backends by."""
+"""The protocols of backends and the values that pass through them."""

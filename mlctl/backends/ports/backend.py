@@ -1,4 +1,4 @@
-"""What a backend is: anything that can read, put and delete resources as ARM JSON."""
+"""The protocol of a backend (read, put and delete resources as ARM JSON), and optional ones."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionOptions:
-    """What only a backend across a network asks for; None is "not said".
+    """How to reach a backend over the network; None means the default.
 
-    `auth` is where tokens come from, `cloud` which Azure it is, `timeout` how many seconds one
+    `auth` is the way to log in, `cloud` the name of the Azure cloud, `timeout` how many seconds one
     operation may take.
     """
 
@@ -33,7 +33,7 @@ class ConnectionOptions:
     timeout: float | None = None
 
     def over(self, other: ConnectionOptions) -> ConnectionOptions:
-        """These, and where they say nothing the other's."""
+        """These options; those that are None are taken from `other`."""
         return ConnectionOptions(
             self.auth or other.auth, self.cloud or other.cloud, self.timeout or other.timeout
         )
@@ -51,7 +51,7 @@ class Operation(Protocol):
 
 
 class Backend(Protocol):
-    """The three verbs that plan and apply need; all of it is safe to call from several threads."""
+    """What plan and apply need; every method may be called from several threads."""
 
     name: str
     scope: Scope
@@ -88,21 +88,21 @@ class Backend(Protocol):
         """
 
     def wait(self, seconds: float) -> None:
-        """Let time pass between two tries (the local cloud moves its clock instead of sleeping)."""
+        """Wait between two attempts; the local backend advances its virtual clock instead."""
 
     def close(self) -> None:
-        """Give back connections and files."""
+        """Close connections and files."""
 
 
 @runtime_checkable
 class SupportsVirtualTime(Protocol):
-    """Has a clock of its own, which moves only when somebody waits."""
+    """Has a virtual clock, which advances only while somebody waits."""
 
     def now(self) -> float:
-        """The seconds since the clock's beginning."""
+        """Seconds since the epoch of the clock."""
 
     def due(self, asked: Operation) -> float | None:
-        """When a write will be done; None where it is."""
+        """The time at which a write will have ended; None when it has already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Usage:
 
 @runtime_checkable
 class SupportsUsage(Protocol):
-    """Knows quotas."""
+    """Knows the quotas of a region."""
 
     def usage(self, location: str, families: Collection[str] = ()) -> list[Usage]:
         """What is used and allowed in a region; of `families` too, where it can tell unasked ones.
@@ -140,10 +140,10 @@ class SupportsSizes(Protocol):
 
 @runtime_checkable
 class SupportsNames(Protocol):
-    """Knows names that must be unique beyond the workspace (computes and endpoints: the region)."""
+    """Knows which names are taken beyond the workspace (computes, endpoints: in the region)."""
 
     def taken(self, address: Address, location: str) -> str | None:
-        """Who else has the name, in a few words; None when it is free or this workspace's own."""
+        """What has the name already, in words; None when it is free or this workspace's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class SupportsNodes(Protocol):
 
 @runtime_checkable
 class SupportsCode(Protocol):
-    """Knows code by its content."""
+    """Finds code assets by their content."""
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash, where one was uploaded before."""
@@ -183,23 +183,23 @@ class SupportsCode(Protocol):
 
 @runtime_checkable
 class SupportsComponents(Protocol):
-    """Knows what others have made of a pipeline component's file, under a name of their own."""
+    """Finds the components that azure-ai-ml registered for a local file."""
 
     def find_component(self, path: str) -> Address | None:
-        """The component that stands for the file as it is now; nothing is written."""
+        """The component registered for the file's present content; nothing is written."""
 
 
 @runtime_checkable
 class SupportsUpload(Protocol):
-    """Needs local files before a body can name them; one that does not takes the body's word."""
+    """Must have local files uploaded before a body can name them."""
 
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload
     ) -> Mapping[str, Data]:
-        """Bring local files to where `body` may name them; the body that does.
+        """Upload local files; the body that names what was uploaded.
 
         What was uploaded before is not sent again.
 
         Raises:
-            ServiceError: refused, or the files are not what they were when the plan was made.
+            ServiceError: refused, or the files have changed since the plan was made.
         """

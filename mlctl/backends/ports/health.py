@@ -1,4 +1,4 @@
-"""What `mlctl doctor` asks of a backend: the things that were looked at, and what to do."""
+"""Health checks of a backend, as `mlctl doctor` runs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlctl.service_errors import ServiceError
 
 
 class HealthStatus(Enum):
-    """How it is."""
+    """The result of a health check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -21,9 +21,9 @@ class HealthStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One thing that was looked at: what was found, and what to do about it.
+    """The result of one check, what was found, and what to do about it.
 
-    `error` is the refusal that kept from looking.
+    `error` is set when the check itself was refused.
     """
 
     name: str
@@ -35,10 +35,10 @@ class HealthCheck:
 
 @runtime_checkable
 class SupportsHealthChecks(Protocol):
-    """Can look at itself."""
+    """Can check its own health."""
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:
-        """Look at one thing after the other, what others rest on first.
+        """Run the checks in order of dependency; what a failed check blocks is skipped.
 
-        `now` is this machine's clock, in Unix seconds. Nothing is raised, nothing is changed.
+        `now` is this machine's clock, in Unix seconds. Raises nothing and changes nothing.
         """

@@ -1,4 +1,4 @@
-"""The further ability of a backend to run jobs: values and protocols, as `base` has the others."""
+"""The protocols of backends that run jobs, and their values."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Nothing more will happen to the job."""
+        """Whether the job has reached a final status."""
         return self.status in ("Completed", "Failed", "Canceled")
 
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """Something that happened, `at` so many seconds of the backend's clock, with its facts."""
+    """An event of a job: `at` in seconds of the backend's clock, its name and its fields."""
 
     at: float
     event: str
@@ -44,7 +44,7 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """A job at a moment, its cluster's nodes by state, and what happened since the last one."""
+    """A job at one moment, the nodes of its cluster by state, and the events since the last one."""
 
     at: float
     job: Job
@@ -54,9 +54,9 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class MetricPoint:
-    """A step that a training job logged, `at` so many seconds of the backend's clock.
+    """A training step that was logged, `at` in seconds of the backend's clock.
 
-    A job that was started again appends: the steps of its runs overlap.
+    A restarted job (`run` counts from 1) repeats the steps since its last checkpoint.
     """
 
     run: int
@@ -69,7 +69,7 @@ class Jobs(Protocol):
 
     @property
     def simulated(self) -> bool:
-        """Whether jobs have to be told how much there is to do, and how long it takes."""
+        """Whether jobs are simulated and need a workload."""
 
     def invoke(
         self,
@@ -81,7 +81,7 @@ class Jobs(Protocol):
     ) -> Job:
         """Call an endpoint: `body` has ARM's properties of a batch job.
 
-        `load` and `workload` say how much there is to do, where the backend has to be told.
+        `load` goes over the stored workload named `workload`, where jobs are simulated.
 
         Raises:
             NotFound: there is no such endpoint, deployment or workload.
@@ -123,9 +123,9 @@ class Jobs(Protocol):
         """
 
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:
-        """Wait until a job has ended, but no longer than `seconds`; tell how it goes.
+        """Wait until a job has ended, but no longer than `seconds`; yield its progress.
 
-        The first one says how it stands. With `detail`, mini-batches that go well are told of too.
+        The first item is the present state. With `detail`, successful mini-batches are events too.
 
         Raises:
             NotFound: there is no such job.
@@ -151,7 +151,7 @@ class SupportsJobs(Protocol):
 
 @runtime_checkable
 class SupportsEventLog(Protocol):
-    """Can tell everything that happened to a job."""
+    """Keeps an event log of every job."""
 
     def event_log(self, name: str) -> Iterator[str]:
         """The event log of a job and its cluster, from submitting it to its end, as JSON lines.
@@ -176,10 +176,10 @@ class SupportsLogs(Protocol):
 
 @runtime_checkable
 class SupportsOutputs(Protocol):
-    """Has what jobs leave behind at hand."""
+    """Has the outputs of jobs at hand."""
 
     def outputs(self, name: str) -> Iterator[tuple[PurePosixPath, str]]:
-        """What a job leaves behind, under `artifacts` and `named-outputs`.
+        """The files of a job and their texts, under `artifacts` and `named-outputs`.
 
         Raises:
             NotFound: there is no such job.
@@ -188,10 +188,10 @@ class SupportsOutputs(Protocol):
 
 @runtime_checkable
 class SupportsDownloads(Protocol):
-    """Brings what jobs leave behind from where it lies."""
+    """Downloads the outputs of jobs."""
 
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
-        """Bring a job's artifacts, its named output or, with `every`, all of these to a folder.
+        """Download a job's artifacts, one named output or, with `every`, all of these to a folder.
 
         Raises:
             NotFound: there is no such job, or output.

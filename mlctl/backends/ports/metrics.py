@@ -1,4 +1,4 @@
-"""The further ability of a backend to know metrics, as Azure Monitor has them."""
+"""The protocol of backends that have metrics of clusters, as Azure Monitor does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MetricInterval:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One metric, by intervals of so many seconds."""
+    """One metric, in intervals of `seconds` each."""
 
     name: str
     seconds: float
@@ -36,7 +36,7 @@ class Series:
 
 @runtime_checkable
 class SupportsMetrics(Protocol):
-    """Knows the metrics of its clusters."""
+    """Has metrics of its clusters."""
 
     def metrics(
         self,
@@ -46,7 +46,7 @@ class SupportsMetrics(Protocol):
         interval: float | None = None,
         span: float | None = None,
     ) -> list[Series]:
-        """Metrics of the last `span` seconds (of the whole time), in intervals that suit that.
+        """Metrics of the last `span` seconds (None: since the start), by a suitable interval.
 
         Raises:
             NotFound: there is no such cluster.

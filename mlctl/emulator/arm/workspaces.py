@@ -10,6 +10,7 @@ from mlctl import catalog
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call, is_same_workspace
+from mlctl.emulator.requests.settings import TENANT
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
@@ -18,7 +19,6 @@ from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION
 
-TENANT = str(uuid5(NAMESPACE_URL, "mlctl/tenant"))
 # The versions that azure-ai-ml 1.35.2 asks for; any other is answered as well.
 VERSIONS = (
     "2024-10-01-preview",

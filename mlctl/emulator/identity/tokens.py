@@ -9,10 +9,9 @@ import json
 from urllib.parse import parse_qsl
 from uuid import NAMESPACE_URL, uuid5
 
-from mlctl.emulator.arm.workspaces import TENANT
 from mlctl.emulator.http.messages import HttpError, Request, Response, json_response
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.requests.settings import EmulatorSettings
+from mlctl.emulator.requests.settings import TENANT, EmulatorSettings
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 

@@ -1,17 +1,18 @@
-"""What can be set about an emulator; time and chance are among it."""
+"""The settings of an emulator, its clock and its request ids among them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state import clock
 
-VIRTUAL = None  # of `Settings.pace`: time passes when somebody waits for something
+VIRTUAL = None  # of `EmulatorSettings.pace`: time passes when somebody waits for something
+TENANT = str(uuid5(NAMESPACE_URL, "mlctl/tenant"))  # of every subscription
 HOME = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 
 
@@ -31,11 +32,12 @@ def _numbered() -> Callable[[], str]:
 class EmulatorSettings:
     """How the emulator answers.
 
-    `home` is the workspace that exists from the start; the others are made on first use, unless
-    `strict`. `pace` is how many seconds of virtual time pass in a real one, or `VIRTUAL`. With a
-    `token`, every request must bear it, or a token that it signed. `now` is the wall clock in Unix
-    seconds (unless given, it stands still) and `new_id` names requests (unless given, it counts).
-    `bug` is told what went wrong inside the emulator.
+    `home` is the workspace that exists from the start; others are created on first use, unless
+    `strict`. `style` is the default style of long-running operations. `pace` is how many seconds of
+    virtual time pass in one real second, or `VIRTUAL`. `page` is the largest number of items on a
+    page of a list. With a `token`, every request must carry it, or a token signed with it. `now` is
+    the wall clock in Unix seconds (by default it stands still); `new_id` makes request ids (by
+    default it counts). `bug` is called with every unexpected exception.
     """
 
     home: Scope = HOME
