@@ -8,7 +8,7 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import decode, fingerprint, form_of_body, said, state
-from mlctl.planning.diff import differences
+from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps import Step, Work
 
@@ -59,8 +59,4 @@ def mismatches_of(step: Step, live: Live | None, scope: Scope) -> list[FieldChan
     unset = {kind.default_child: ""} if kind.default_child else {}
     planned = {**unset, **said(step.body, form, scope, own=False)}
     found = decode(live.body, form, scope, own=False)
-    mismatches = differences(form.writable, planned, found, scope)
-    if state(live.body) in ("failed", "canceled"):
-        ended = live.body["properties"]["provisioningState"]
-        mismatches.append(FieldChange(("provisioning_state",), ended, "Succeeded"))
-    return mismatches
+    return [*differences(form.writable, planned, found, scope), *failed_operation(live)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from mlctl.backends.ports.backend import Live
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Field, Mutability
-from mlctl.planning.model import FieldChange
+from mlctl.kinds.values import state
+from mlctl.planning.model import PROVISIONING_STATE, FieldChange
 from mlctl.pointer import Data, Pointer
 
 
@@ -27,6 +29,14 @@ def differences(
         if one.at in wanted and one.compared:
             found.extend(_difference(one, had.get(one.at), wanted[one.at], scope))
     return found
+
+
+def failed_operation(live: Live) -> list[FieldChange]:
+    """The change of a resource whose last operation failed: it must be written again."""
+    if state(live.body) not in ("failed", "canceled"):
+        return []
+    found = live.body["properties"]["provisioningState"]
+    return [FieldChange(PROVISIONING_STATE, found, "Succeeded")]
 
 
 def _difference(one: Field, before: Data, after: Data, scope: Scope) -> Iterable[FieldChange]:

@@ -12,6 +12,8 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 
+PROVISIONING_STATE: Pointer = ("provisioning_state",)
+
 
 class Action(Enum):
     """What is done to a resource; the value is the `actions` list of Terraform's JSON plan."""
@@ -75,6 +77,13 @@ class Change:
     live: Live | None = None
     reason: ActionReason | None = None
     because: Address | None = None
+
+    @property
+    def repairs(self) -> bool:
+        """Whether a resource is written again because its last operation failed."""
+        return self.action is Action.UPDATE and any(
+            one.at == PROVISIONING_STATE for one in self.fields
+        )
 
     @property
     def label(self) -> Label | None:

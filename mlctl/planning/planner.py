@@ -14,8 +14,8 @@ from mlctl.kinds.address import LATEST, Address, Scope, version_key
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import complete, decode, fingerprint, state
-from mlctl.planning.diff import differences
+from mlctl.kinds.values import complete, decode, fingerprint
+from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.planning.preflight import checks, immutability, quota, references
 from mlctl.planning.refresh import LiveState, named_by
@@ -174,7 +174,7 @@ class _Planner:
             replace(one, note=notes.get(one.at, ""))
             for one in differences(resource.form.fields, wanted, had, self._live_state.scope)
         ]
-        fields += _repairs(live)
+        fields += failed_operation(live)
         change = Change(live.address, Action.UPDATE, tuple(fields), resource, wanted, live)
         self.rejections.extend(immutability.altered(change, resource))
         return self._classified(change, resource, live, notes)
@@ -265,14 +265,6 @@ def _created(
         if one.at in values and one.mutability is not Mutability.READ_ONLY
     )
     return Change(address, Action.CREATE, tuple(fields), resource, values)
-
-
-def _repairs(live: Live) -> list[FieldChange]:
-    """A resource whose last operation failed is written again, even if all values are right."""
-    if state(live.body) not in ("failed", "canceled"):
-        return []
-    found = live.body["properties"]["provisioningState"]
-    return [FieldChange(("provisioning_state",), found, "Succeeded")]
 
 
 def _next(version: str | None) -> str:

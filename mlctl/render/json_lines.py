@@ -93,10 +93,9 @@ def refuse(found: Report, stream: MessageStream) -> None:
 
 
 def _planned(actions: Mapping[Address, Action], stream: MessageStream) -> None:
-    values = [action.value for action in actions.values()]
-    add, change, remove = (
-        sum(name in value for value in values) for name in ("create", "update", "delete")
-    )
+    add = sum(action.creates for action in actions.values())
+    change = sum(action is Action.UPDATE for action in actions.values())
+    remove = sum(action.deletes for action in actions.values())
     message = f"Plan: {add} to add, {change} to change, {remove} to destroy."
     changes = {"add": add, "change": change, "remove": remove, "operation": "plan"}
     stream.write_message("change_summary", message, changes=changes)

@@ -25,7 +25,6 @@ _NO_CHANGES_MORE = (
 _SYMBOLS = "Resource actions are indicated with the following symbols:"
 _ACTIONS = "mlctl will perform the following actions:"
 _REJECTED = "The backend would reject this plan:"
-_STATE = ("provisioning_state",)
 _AFTER_APPLY = "(known after apply)"
 
 _LEGEND = {
@@ -134,7 +133,7 @@ class _View:
             yield f"because {_cause(change)}"
         if action is Action.CREATE and resource is not None and plan_text.outdates(change):
             yield "a new version: the newest one has other content, and that never changes"
-        if action is Action.UPDATE and any(one.at == _STATE for one in change.fields):
+        if change.repairs:
             yield "its last operation did not succeed, so it is put again"
         if action is Action.DELETE and change.because is not None:
             yield f"because it goes with {change.because}; no file declares it"
