@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What the shell is told. az-style verbs use the first four; 4 and above belong to apply."""
+    """The exit codes. az-style commands use 0 to 3; 4 to 9 are those of apply and destroy."""
 
     OK = 0
     ERROR = 1

@@ -1,4 +1,4 @@
-"""A Batch Pool to the cluster that takes its place: YAML, with what differs said in comments. Pure.
+"""Converts a Batch Pool to a compute cluster: YAML, with comments on what differs. Pure.
 
 What a pool was is in "Azure Batch service for Machine Learning jobs", what a cluster is in "Create
 an Azure Machine Learning compute cluster".
@@ -26,7 +26,7 @@ _IDLE = 120
 
 
 def convert(pool: Resource, name: str, size: str = SIZE) -> str:
-    """The document of a cluster called `name` that does what a valid pool did, as far as it can."""
+    """The document of a cluster called `name` that replaces a valid pool."""
     vms = int(pool.effective("vm_count"))
     fields: dict[str, Data] = {"name": name, "type": "amlcompute"}
     if pool.text("description"):
@@ -63,7 +63,7 @@ def convert(pool: Resource, name: str, size: str = SIZE) -> str:
 
 
 def names(pools: Iterable[str]) -> Iterator[str]:
-    """Names for the clusters, one for each pool: valid, and no two alike."""
+    """A valid, unique cluster name for each pool."""
     taken: set[str] = set()
     for pool in pools:
         valid = _valid(pool)
@@ -140,12 +140,12 @@ def _differences(name: str) -> Iterator[str]:
 
 
 def _text(value: Data) -> str:
-    """Tags of clusters are text."""
+    """The value of a tag as text, which a cluster's tags must be."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _comment(text: str, first: str = "# ", rest: str = "# ") -> str:
-    """Lines of comment; nothing for nothing."""
+    """`text` as wrapped lines of comment; empty for an empty text."""
     lines = wrap(
         " ".join(text.split()),
         _WIDTH,

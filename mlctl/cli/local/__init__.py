@@ -1,1 +1,1 @@
-"""`mlctl local`, `mlctl emulator`, `mlctl convert`: what only the simulated cloud has."""
+"""`mlctl local`: the commands of the simulated cloud, and the flags that only it has."""

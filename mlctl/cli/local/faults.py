@@ -1,4 +1,4 @@
-"""`mlctl local fault`: trouble on order, in the cloud and on the way to it."""
+"""`mlctl local fault`: faults to inject into the simulated cloud and its emulator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FaultName(StrEnum):
-    """What happens to the call, or to the request."""
+    """The faults of calls and requests."""
 
     FAIL = "fail"
     THROTTLE = "throttle"
@@ -38,7 +38,7 @@ class FaultName(StrEnum):
 
 
 class FaultOperation(StrEnum):
-    """The calls that a fault can strike."""
+    """The calls that a fault can apply to."""
 
     ANY = faults.ANY
     PUT = "put"

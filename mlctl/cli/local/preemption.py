@@ -173,7 +173,7 @@ def _preemption(args: PreemptionArgs) -> list[PreemptionProcess]:
 
 
 def _is_never(process: PreemptionProcess) -> bool:
-    """A rate of 0 is no process: nothing ever comes of it."""
+    """Whether the process has a rate of 0, and so never takes a node."""
     from mlctl.simulator.engine.processes import Poisson, Shock
 
     match process:
