@@ -1,4 +1,4 @@
-"""The local cloud as Azure Resource Manager's REST API: a function from a request to a response."""
+"""The emulator: a function from a request to a response, over the simulated cloud."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 LARGEST_BODY = 16 * 2**20
 _OWN, _MFE = "/mlctl/", "/mferp/managementfrontend/"
-_TICK = 0.02  # seconds of the wall clock between two moves of the virtual one
+_TICK = 0.02  # seconds of the wall clock between two advances of the virtual one
 
 
 class Emulator:
     """Answers requests from a state file; safe to call from several threads and processes.
 
-    Everything that a request changes is in the store when its response is there. A bug becomes a
-    500 with an error body, and is told to `Settings.bug`.
+    What a request changes is stored before its response is returned. An unexpected exception
+    becomes a 500 with an error body, and is given to `EmulatorSettings.bug`.
     """
 
     def __init__(self, store: Store, settings: EmulatorSettings | None = None) -> None:
@@ -79,7 +79,7 @@ class Emulator:
         return route.handler(call)
 
     def _tick(self) -> None:
-        """Move the virtual clock on by what has passed on the wall since the last time."""
+        """Advance the virtual clock by the wall time since the last call, times the pace."""
         pace = self._settings.pace
         if pace is VIRTUAL:
             return
@@ -92,7 +92,7 @@ class Emulator:
         control.advance(self._home, passed * pace)
 
     def _passed(self, error: ServiceError) -> ServiceError:
-        """In virtual time, who asks again after a conflict finds that it has passed."""
+        """The error to answer with; in virtual time a transient conflict ends with this answer."""
         virtual = self._settings.pace is VIRTUAL
         if not (virtual and isinstance(error, Transient) and error.status == CONFLICT):
             return error
@@ -111,7 +111,7 @@ def _internal(message: str) -> ServiceError:
 
 
 def _plain(request: Request) -> Request:
-    """The request to the control plane that one to the data plane's management front end is."""
+    """The request, with the prefix of the data plane's management front end taken off."""
     if request.path.casefold().startswith(_MFE):
         return replace(request, path=request.path[len(_MFE) - 1 :])
     return request
@@ -134,7 +134,7 @@ def _wanted(request: Request, usual: OperationStyle) -> OperationStyle:
 
 
 def _always(request: Request, number: str) -> dict[str, str]:
-    """What every response carries."""
+    """The headers of every response."""
     correlation = request.header("x-ms-correlation-request-id") or number
     headers = {
         "x-ms-request-id": number,

@@ -1,4 +1,4 @@
-"""The note that a running emulator leaves for others: where it is, and how to be let in."""
+"""The instance file of a running emulator: its URL, certificates, token and process id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mlctl.files import make_ignored_folder, write_private
 from mlctl.kinds.address import Scope
 
 FILE = Path(".mlctl", "emulator.json")
-_SOON = 2.0  # seconds that a running emulator may take to let somebody in
+_SOON = 2.0  # seconds to wait for a running emulator to accept a connection
 _MOST = 2**31  # of process ids
 # App Service's protocol needs a secret; where no token is set, any will do.
 _ANY_SECRET = "emulator"  # noqa: S105
@@ -24,7 +24,7 @@ _ANY_SECRET = "emulator"  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class EmulatorInstance:
-    """An emulator: its URL, the authority of its certificate (None: plain HTTP), its home."""
+    """A running emulator: URL, CA certificate (None: plain HTTP), CA bundle, home, token, pid."""
 
     url: str
     ca_file: str | None
@@ -41,7 +41,7 @@ class EmulatorInstance:
         return Scope(self.subscription, self.resource_group, self.workspace)
 
     def write(self, file: Path) -> None:
-        """Leave the note where others look for it, readable by the user only.
+        """Write the instance file, readable by the user only.
 
         Raises:
             OSError: it cannot be written.
@@ -50,9 +50,9 @@ class EmulatorInstance:
         write_private(file, json.dumps(asdict(self), indent=2).encode())
 
     def remove(self, file: Path, before: EmulatorInstance | None = None) -> None:
-        """Take the note away, unless another emulator has left its own there.
+        """Remove the instance file, unless it is another emulator's by now.
 
-        The note of the one that ran `before` comes back, if it still does.
+        That of the one that ran `before` is restored, if that one still runs.
         """
         if _read(file) != self:
             return
@@ -63,7 +63,7 @@ class EmulatorInstance:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process is there, and somebody listens where it did."""
+        """Whether its process exists, and something listens at its address."""
         try:
             os.kill(self.pid, 0)
         except PermissionError:
@@ -79,7 +79,7 @@ class EmulatorInstance:
 
 
 def find_running(file: Path) -> EmulatorInstance | None:
-    """The emulator whose note is there, if it runs."""
+    """The emulator of an instance file, if it runs."""
     running = _read(file)
     return running if running is not None and running.is_running else None
 
@@ -87,7 +87,7 @@ def find_running(file: Path) -> EmulatorInstance | None:
 def environment_variables(
     running: EmulatorInstance, environment: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """The variables after which programs that know nothing of emulators talk to this one."""
+    """The environment variables that lead az, the SDK and curl to this emulator."""
     url = running.url
     yield "ARM_CLOUD_METADATA_URL", f"{url}/metadata/endpoints?api-version=2019-05-01"
     yield "AZUREML_CURRENT_CLOUD", CLOUD
@@ -108,15 +108,15 @@ def environment_variables(
 
 
 def export_lines(pairs: Iterator[tuple[str, str]]) -> str:
-    """Lines that a POSIX shell evaluates."""
+    """`export NAME=VALUE` lines for a POSIX shell."""
     return "".join(f"export {name}={shlex.quote(held)}\n" for name, held in pairs)
 
 
 def _read(file: Path) -> EmulatorInstance | None:
-    """The note, unless it is none: anybody may have written it."""
+    """The content of an instance file; None where it is missing or malformed."""
     try:
-        note = EmulatorInstance(**json.loads(file.read_text(encoding="utf-8")))
-        sound = type(note.pid) is int and 0 < note.pid < _MOST and urlsplit(note.url).port
+        found = EmulatorInstance(**json.loads(file.read_text(encoding="utf-8")))
+        sound = type(found.pid) is int and 0 < found.pid < _MOST and urlsplit(found.url).port
     except (OSError, ValueError, TypeError, AttributeError):
         return None
-    return note if sound else None
+    return found if sound else None

@@ -22,8 +22,8 @@ from mlctl.simulator.control_plane.state.store import LocalStateError, Store
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """Where an emulator is to be. `certificates` is a folder, None for plain HTTP; `names` are the
-    hosts that it is called by beside its address."""
+    """Where an emulator listens and stores its state. `certificates` is a folder, None for plain
+    HTTP; `names` are further host names that requests may be for."""
 
     host: str
     port: int
@@ -34,16 +34,16 @@ class ServerConfig:
 
 
 class StartError(Exception):
-    """It cannot be put up there; says why, and what to do."""
+    """The emulator cannot start; the message says why, and what to do."""
 
 
 def run(
     config: ServerConfig, settings: EmulatorSettings, ready: Callable[[EmulatorInstance], None]
 ) -> None:
-    """Serve until SIGINT or SIGTERM; `ready` is told once requests are answered.
+    """Serve until SIGINT or SIGTERM; `ready` is called once requests are answered.
 
     Raises:
-        StartError: the state, the address, the certificate or the record cannot be had.
+        StartError: the state, the address, the certificate or the record cannot be used.
     """
     with (
         _store(config.db) as store,
@@ -53,7 +53,7 @@ def run(
         running, tls = _instance_and_tls(config, settings, listener)
         before = find_running(FILE)
 
-        def tell() -> None:
+        def started() -> None:
             running.write(FILE)
             ready(running)
 
@@ -61,7 +61,7 @@ def run(
             answer = host_check.with_host_check(
                 Emulator(store, settings), config.host, config.names
             )
-            server.serve(recorded(answer), listener, tls, tell)
+            server.serve(recorded(answer), listener, tls, started)
         finally:
             running.remove(FILE, before)
 
@@ -91,7 +91,7 @@ def _listener(config: ServerConfig) -> Iterator[socket.socket]:
 
 @contextmanager
 def _recorded(file: Path | None) -> Iterator[Callable[[RequestHandler], RequestHandler]]:
-    """What becomes of an answering function whose answers are to be written down."""
+    """A decorator of request handlers that records requests and answers in `file`."""
     if file is None:
         yield lambda answer: answer
         return
@@ -108,7 +108,7 @@ def _recorded(file: Path | None) -> Iterator[Callable[[RequestHandler], RequestH
 def _instance_and_tls(
     config: ServerConfig, settings: EmulatorSettings, listener: socket.socket
 ) -> tuple[EmulatorInstance, tuple[Path, Path] | None]:
-    """What others are told of it, and the certificate and key to serve with."""
+    """The content of the instance file, and the certificate and key to serve with."""
     at = "127.0.0.1" if config.host in host_check.ALL_INTERFACES else config.host
     where = f"{f'[{at}]' if ':' in at else at}:{listener.getsockname()[1]}"
     home = settings.home

@@ -1,4 +1,4 @@
-"""Which function answers what: a table."""
+"""The table of routes: methods, path patterns and their handlers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Handler = Callable[[Call], Response]
 
 
 class Needs(Enum):
-    """What a request must bring."""
+    """What a request must carry."""
 
     VERSION = "the token, where one is set, and an api-version"
     TOKEN = "the token, where one is set"  # noqa: S105 - words
@@ -42,7 +42,7 @@ class Needs(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`pattern` has names in braces; one with a star stands for any number of parts."""
+    """`pattern` has names in braces; a name with a star matches any number of segments."""
 
     methods: str
     pattern: str
@@ -189,7 +189,7 @@ ROUTES = (
 
 
 def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
-    """The route of a path, and what the path names; a HEAD goes where a GET would.
+    """The route of a path and the values of its names; HEAD is routed as GET.
 
     Raises:
         ServiceError: 400, no such name can be; 404, nothing is at this path; 405, not this method.
@@ -215,7 +215,7 @@ _BAD = re.compile(r"[\x00-\x1f\x7f\ufffd\\]")
 
 
 def _split(path: str) -> list[str]:
-    """The parts of a path, decoded; empty ones do not count."""
+    """The segments of a path, decoded; empty ones are ignored."""
     parts = [unquote(part) for part in path.split("/") if part]
     for part in parts:
         slash = "/" in part and parts[0] != blobs.ROOT

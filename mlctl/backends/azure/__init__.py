@@ -1,6 +1,6 @@
-"""The azure backend: Azure Machine Learning itself, through the resource manager's REST API.
+"""The azure backend: Azure Machine Learning through the resource manager's REST API.
 
-The only package that imports azure.*, and it is imported only by those who asked for it.
+The only package that imports azure.*; it is imported only where this backend is selected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def connect(
 ) -> AzureBackend:
     """A workspace of the cloud that the options or the environment name.
 
-    Nothing is asked of it yet, but for the id of a subscription that is given by its name.
+    No request is sent, except to look up the id of a subscription that is given by its name.
 
     Raises:
         ServiceError: there is no such cloud, or no such way to log in.
@@ -39,7 +39,7 @@ def connect(
 
 
 def identified(scope: Scope, arm: ArmClient) -> Scope:
-    """The workspace with the id of its subscription; what is neither id nor name stays as it is."""
+    """The scope with the id of its subscription; an unknown name stays as it is."""
     if _ID.fullmatch(scope.subscription):
         return scope
     for one in arm.pages("/subscriptions", _SUBSCRIPTIONS):

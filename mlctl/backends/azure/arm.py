@@ -1,4 +1,4 @@
-"""Azure Resource Manager, as JSON: one pipeline, one connection pool, one way to ask."""
+"""A JSON client of Azure Resource Manager: one pipeline and one connection pool."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ArmClient:
-    """Asks one resource manager as one caller. Every method raises ServiceError and no other.
+    """A client of one resource manager, with one credential. Methods raise only ServiceError.
 
-    Paths begin with a slash; URLs of the service's own (the next page) are taken whole.
+    Paths begin with a slash; absolute URLs from answers (the next page) are used as they are.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ArmClient:
         self._options: dict[str, Any] = {} if _uses_tls(self.base) else {"enforce_https": False}
 
     def at_host(self, base: str, audience: str) -> ArmClient:
-        """The same caller at another host, which wants tokens for `audience`."""
+        """A client with the same credential for another host, whose tokens are for `audience`."""
         return ArmClient(base, self.credential, self.transport, self.clock, audience=audience)
 
     def get(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data]:
@@ -95,17 +95,17 @@ class ArmClient:
             body = self.get(urljoin(self.base + "/", str(link)), "")
 
     def post(self, path: str, body: Data, version: str = VERSION) -> dict[str, Data]:
-        """The answer to a question that is asked with POST; asking it again changes nothing."""
+        """The answer to a POST that only reads, and so may be retried."""
         data, _ = self.send("POST", path, version, body=body, again=True)
         return data if isinstance(data, dict) else {}
 
     def date(self, path: str, version: str = VERSION) -> str | None:
-        """The server's clock, as the `Date` header of an answer says."""
+        """The `Date` header of an answer: the server's clock."""
         _, headers = self.send("GET", path, version)
         return headers.get("date")
 
     def begin(self, method: str, path: str, body: Data = None, **query: str) -> AzureOperation:
-        """Begin a write.
+        """Start a write.
 
         Raises:
             ServiceError: refused at once.
@@ -138,7 +138,7 @@ class ArmClient:
         return errors.checked_json(answer.http_response), answer.http_response.headers
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self.transport.close()
 
     def _run(
@@ -160,7 +160,7 @@ class ArmClient:
 
 
 class AzureOperation:
-    """A write that Azure accepted."""
+    """A long-running operation of Azure."""
 
     def __init__(self, polling: Any, client: Any, answer: Any, what: str) -> None:
         self._polling = polling
@@ -169,7 +169,7 @@ class AzureOperation:
         self._what = what
 
     def wait(self) -> None:
-        """Poll until it has ended, in whichever of ARM's four styles; then look at the resource.
+        """Poll until it has ended, in any of ARM's four styles; then check the resource's state.
 
         Raises:
             ServiceError: it failed, or was cancelled, or its resource says so.
@@ -185,22 +185,22 @@ class AzureOperation:
             raise errors.error_of(ended.http_response)
 
     def _polled(self) -> Any:
-        """The last answer about the resource; None where there is none."""
+        """The last answer about the resource; None where there is no such answer."""
         try:
             self._polling.initialize(self._client, self._answer, _identity)
             self._polling.run()
             return self._polling.resource()
-        except (AttributeError, TypeError):  # the SDK takes any JSON for an object
+        except (AttributeError, TypeError):  # the SDK expects any JSON to be an object
             raise errors.malformed_response(
                 f"{self._what} is said to be something strange"
             ) from None
 
 
 def fetch(url: str) -> Data:
-    """The JSON of a URL that asks for no token.
+    """The JSON of a URL that needs no token.
 
     Raises:
-        ServiceError: there is none to be had.
+        ServiceError: it cannot be read.
     """
     _uses_tls(url)
     transport = _pooled_transport()
@@ -215,12 +215,12 @@ def fetch(url: str) -> Data:
 
 
 def path_of(*parts: str) -> str:
-    """A path of names, each of them escaped."""
+    """A path of these segments, percent-encoded."""
     return "".join("/" + quote(part, safe="") for part in parts)
 
 
 class _SameHostPolicy:
-    """A policy: tokens go to the resource manager and its regions, whatever an answer links to."""
+    """A policy that sends tokens only to the resource manager's own host and its subdomains."""
 
     next: Any
 
@@ -240,10 +240,10 @@ def _identity(answer: Any) -> Any:
 
 
 def _uses_tls(base: str) -> bool:
-    """Whether tokens go over TLS; only to this very machine they may go without.
+    """Whether a URL is https; plain http is allowed on loopback only.
 
     Raises:
-        Permanent: they would go over the network in clear.
+        Permanent: tokens would go over the network in clear.
     """
     parts = urlsplit(base)
     if parts.scheme == "https":
@@ -254,7 +254,7 @@ def _uses_tls(base: str) -> bool:
 
 
 def _pooled_transport() -> Any:
-    """A pool of connections, with proxies as the environment says."""
+    """A transport with a pool of connections and the proxies of the environment."""
     session = requests.Session()
     adapter = requests.adapters.HTTPAdapter(pool_maxsize=_CONNECTIONS, max_retries=0)
     session.mount("https://", adapter)
@@ -263,7 +263,7 @@ def _pooled_transport() -> Any:
 
 
 class _ClockedTransport:
-    """A transport whose sleep is ours: the SDK's poller waits through it."""
+    """A transport that sleeps by our clock: the SDK's poller waits through its transport."""
 
     def __init__(self, inner: Any, sleep: Callable[[float], None]) -> None:
         self._inner = inner

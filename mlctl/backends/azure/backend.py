@@ -1,4 +1,4 @@
-"""A workspace of Azure: the three verbs of plan and apply, and what Azure knows beside them."""
+"""The backend for a workspace of Azure Machine Learning."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class AzureBackend:
 
     @property
     def location(self) -> str:
-        """The workspace's region, in ARM's spelling; asked for once.
+        """The workspace's region, in ARM's spelling; read once.
 
         Raises:
             NotFound: there is no such workspace.
@@ -75,7 +75,7 @@ class AzureBackend:
         if not addresses:
             return {}
         _refuse_retired({address.kind for address in addresses})
-        _ = self.location  # in a workspace that is not there, nothing would seem to be
+        _ = self.location  # fails without the workspace: all would seem absent
         answers = run_concurrently(self._reader.questions(addresses))
         found = {address: live for answer in answers for address, live in answer.items()}
         self._seen.update(found)
@@ -122,11 +122,11 @@ class AzureBackend:
         return DeleteOperation(self.arm, at, self.arm.begin("DELETE", at, **query))
 
     def wait(self, seconds: float) -> None:
-        """Sleep a little longer than that."""
+        """Sleep for `seconds` plus jitter."""
         self.arm.clock.pause(seconds)
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         self.arm.close()
 
     @property
@@ -139,7 +139,7 @@ class AzureBackend:
         location: str,
         families: Collection[str] = (),  # noqa: ARG002 - Azure lists those that it has
     ) -> builtins.list[Usage]:
-        """Cores and clusters of a region, taken and allowed."""
+        """Cores and clusters in use in a region, and their limits."""
         return capacity.usage(self.arm, self.scope, location)
 
     def sizes(self, location: str) -> builtins.list[Size]:
@@ -147,7 +147,7 @@ class AzureBackend:
         return capacity.sizes(self.arm, self.scope, location)
 
     def taken(self, address: Address, location: str) -> str | None:
-        """Which other workspace of the subscription that the caller may see has the name there."""
+        """Which other workspace that the caller may see has the name in a region."""
         owner = self._neighbours.owner(address, location)
         return f"workspace `{owner}` has it" if owner else None
 
@@ -179,7 +179,7 @@ class AzureBackend:
         )
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:
-        """Look at what can be wrong between the caller and the workspace."""
+        """Check everything between the caller and the workspace."""
         return HealthChecker(self.arm, self.scope, now).checks()
 
     def find_code(self, sha256: str) -> Address | None:
@@ -187,16 +187,16 @@ class AzureBackend:
         return self._uploader.find_code(sha256)
 
     def find_component(self, path: str) -> Address | None:
-        """The component that azure-ai-ml has made of a file, as it is now."""
+        """The component that azure-ai-ml registered for a file's present content."""
         return self._uploader.find_component(path)
 
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload
     ) -> Mapping[str, Data]:
-        """Bring local files to where a body may name them; the body that does.
+        """Upload local files; the body that names what was uploaded.
 
         Raises:
-            ServiceError: refused, or the files are not what they were when the plan was made.
+            ServiceError: refused, or the files have changed since the plan was made.
         """
         return self._uploader.upload(address, body, upload)
 
@@ -232,10 +232,10 @@ def _node(body: Mapping[str, Data]) -> ComputeNode:
 
 
 def _refuse_retired(kinds: Iterable[str]) -> None:
-    """Ask Azure nothing about kinds of a service that it has no more (only `local` simulates them).
+    """Refuse kinds of a service that Azure has retired (only `local` simulates them).
 
     Raises:
-        Permanent: there is such a kind.
+        Permanent: one of the kinds is such a kind.
     """
     for name in kinds:
         kind = kind_of(Address(name, ""))
@@ -250,7 +250,7 @@ def _refuse_retired(kinds: Iterable[str]) -> None:
 
 
 class DeleteOperation:
-    """A delete that Azure accepted."""
+    """A delete operation, which ends when the resource is gone."""
 
     def __init__(self, arm: ArmClient, at: str, running: AzureOperation) -> None:
         self._arm = arm
@@ -258,7 +258,7 @@ class DeleteOperation:
         self._running = running
 
     def wait(self) -> None:
-        """Return when the resource is not found any more: the name is free then.
+        """Return when the resource is no longer found: only then its name is free.
 
         Raises:
             ServiceError: the delete failed, or took too long.

@@ -1,4 +1,4 @@
-"""What a region allows, what is used of it, and who else has a name there."""
+"""Quotas and VM sizes of a region, and the names taken in it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 from mlctl.service_errors import ServiceError
 
-_MOST_WORKSPACES = (
-    32  # workspaces of a region that are looked at; beyond that, a name is thought free
-)
+_MOST_WORKSPACES = 32  # workspaces of a region that are looked at; names in others count as free
 # Type of a usage -> what `Usage` calls it. Origin: the service's own example (2024-04-01,
 # Usage/list.json), where the number of clusters really is of the type `totalCores`.
 _GENERAL = {"totalCores": "computes", "dedicatedCores": "total", "lowPriorityCores": "low_priority"}
 
 
 def usage(arm: ArmClient, scope: Scope, location: str) -> list[Usage]:
-    """Cores and clusters of a region, taken and allowed."""
+    """Cores and clusters in use in a region, and their limits."""
     return [one for body in arm.pages(_place(scope, location, "usages")) for one in _usage(body)]
 
 
 def sizes(arm: ArmClient, scope: Scope, location: str) -> list[Size]:
-    """The VM sizes of a region that clusters can have, with what the service says of them."""
+    """The VM sizes of a region that clusters can have."""
     return [
         _size(body)
         for body in arm.pages(_place(scope, location, "vmSizes"))
@@ -48,7 +46,7 @@ class OtherWorkspaces:
         self._looking = Lock()
 
     def owner(self, address: Address, location: str) -> str | None:
-        """The workspace that has a name in a region; None where nobody is seen to have it."""
+        """The workspace that has a name in a region; None where none that is visible has it."""
         with self._looking:
             key = (address.kind, location)
             if key not in self._names:
@@ -78,7 +76,7 @@ class OtherWorkspaces:
         return str(body.get("id")).casefold() != self._scope.id.casefold()
 
     def _quietly(self, path: str) -> Iterable[Mapping[str, Data]]:
-        """A list that the caller may not be allowed to see."""
+        """The items of a list; none where the caller may not read it."""
         try:
             return list(self._arm.pages(path))
         except ServiceError:

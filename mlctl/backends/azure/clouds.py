@@ -1,4 +1,4 @@
-"""Which cloud: where its resource manager and its logins are."""
+"""Azure clouds: the hosts of their resource managers and logins."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def choose_cloud(
     `fetch` gets the JSON of a URL.
 
     Raises:
-        Permanent: there is no such cloud, or the metadata say nothing of use.
+        Permanent: there is no such cloud, or the metadata cannot be used.
     """
     url = environment.get(METADATA_URL_VARIABLE)
     described = _described(_fetched(url, fetch), url) if url else ()
@@ -74,13 +74,13 @@ def choose_cloud(
 def _fetched(url: str, fetch: Callable[[str], Data]) -> Data:
     try:
         return fetch(url)
-    except ServiceError as error:  # nobody typed that URL just now: say where it comes from
+    except ServiceError as error:  # the URL comes from a variable: name it
         told = f"the cloud's metadata cannot be read from {url} ({METADATA_URL_VARIABLE}): {error}"
         raise Permanent(error.code, told, details=error.details) from None
 
 
 def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
-    """Of several clouds the one whose resource manager gave the list."""
+    """Of several clouds the one whose resource manager served the metadata."""
     host = urlsplit(url).netloc
     for one in described:
         if urlsplit(one.manager).netloc == host or len(described) == 1:

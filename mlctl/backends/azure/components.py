@@ -1,7 +1,7 @@
-"""Pipeline components in local files: what azure-ai-ml 1.35.2 makes of them, and under which name.
+"""Pipeline components in local files, registered by azure-ai-ml 1.35.2.
 
 Whatever name and version the file has, the SDK registers it as `azureml_anonymous`, and the version
-is a hash of its definition with all that its steps run resolved to ids. Only the SDK can tell it.
+is a hash of its definition with all that its steps run resolved to ids. Only the SDK computes it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mlctl.backends.azure.clouds import Cloud
 from mlctl.kinds.address import Scope
 
 _UNNAMED = [{"name": "azureml_anonymous"}, {"version": "1"}]  # so a deployment's file is read
-_stdout_lock = Lock()  # the SDK prints, and what it prints to belongs to the whole process
+_stdout_lock = Lock()  # the SDK prints, and stdout belongs to the whole process
 
 
 class PipelineComponents:
@@ -45,9 +45,9 @@ class PipelineComponents:
             return self._registered(path)
 
     def find(self, path: str) -> str | None:
-        """The ARM id of the component that the SDK has made of a file; None where it has not.
+        """The ARM id of the component that the SDK registered for a file; None where there is none.
 
-        Nothing is written. What the SDK cannot read was never made: its words come with `make`.
+        Nothing is written. A file that the SDK cannot read counts as not registered; `make` raises.
         """
         from azure.ai.ml.exceptions import MlException
         from azure.core.exceptions import AzureError
@@ -68,7 +68,7 @@ class PipelineComponents:
 
 
 class _NotRegistered(Exception):
-    """Something would have to be written first."""
+    """The component, or something that it needs, is not registered."""
 
 
 _ANONYMOUS = re.compile(
@@ -77,7 +77,7 @@ _ANONYMOUS = re.compile(
 
 
 class _ReadOnlyPolicy:
-    """Lets nothing be written: a PUT of what is named by its content is as good as a GET.
+    """A policy that writes nothing: a PUT of what is named by its content becomes a GET.
 
     An `HTTPPolicy` by its shape; the pipeline sets `next`.
     """
@@ -85,7 +85,7 @@ class _ReadOnlyPolicy:
     next: HTTPPolicy[Any, Any]
 
     def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
-        """Ask, or raise `_Absent`."""
+        """Send a read, or raise `_NotRegistered`."""
         asked = request.http_request
         if asked.method == "PUT" and _ANONYMOUS.search(urlsplit(asked.url).path):
             request.http_request = HttpRequest("GET", asked.url)

@@ -1,4 +1,4 @@
-"""Who asks: the credential that `--auth` names."""
+"""Credentials, by the name of `--auth`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mlctl.service_errors import Permanent
 
 
 class AuthMethod(Enum):
-    """Where tokens come from; `default` tries them in turn, as azure-identity does."""
+    """Ways to log in; `default` tries them in turn, as azure-identity does."""
 
     DEFAULT = "default"
     CLI = "cli"
@@ -22,7 +22,7 @@ class AuthMethod(Enum):
 
 
 def auth_method(name: str | None) -> AuthMethod:
-    """The way of that name.
+    """The way to log in of that name.
 
     Raises:
         Permanent: there is none.
@@ -35,7 +35,7 @@ def auth_method(name: str | None) -> AuthMethod:
 
 
 def credential(way: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
-    """A credential of azure-identity; it asks for nothing before its first token.
+    """A credential of azure-identity; it sends nothing before its first token is needed.
 
     `client_id` is that of a user-assigned managed identity.
 
@@ -44,7 +44,7 @@ def credential(way: AuthMethod, cloud: Cloud, client_id: str | None) -> Any:
     """
     from azure import identity
 
-    for logger in ("azure", "msal"):  # what goes wrong is said once, by us
+    for logger in ("azure", "msal"):  # errors are reported once, by mlctl
         logging.getLogger(logger).addHandler(logging.NullHandler())
     authority = {"authority": cloud.authority} if cloud.authority.startswith("https://") else {}
     try:

@@ -1,7 +1,7 @@
-"""What Azure says when it says no: responses and the SDK's exceptions to a backend's errors.
+"""Decoding: Azure's error answers and the SDK's exceptions become errors of `service_errors`.
 
-The service's own words are kept, and nothing else of the exchange: no header that was sent, and no
-token that an answer repeats.
+Only the service's code and message are kept: no header of the request, and no token that an
+answer repeats.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from mlctl.service_errors import (
 )
 
 _UNAUTHORIZED = 401
-# Codes of 409 that say "later"; a hint when to ask again says the same. The codes are those of the
+# Codes of 409 that are transient; so is a 409 with a Retry-After. The codes are those of the
 # resource manager's and the machine learning service's documentation, unverified.
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
 _LONGEST = 2000
-_FIRST_NO = 300  # no redirection is followed: tokens stay where they belong
+_FIRST_NO = 300  # redirects are not followed: a token must not go to another host
 CONNECTION_ERRORS = (ServiceRequestError, ServiceResponseError, IncompleteReadError, DecodeError)
 
 
 def checked_json(response: Any) -> Data:
-    """The JSON of a response that says yes (None: there is no body).
+    """The JSON of a successful response (None: there is no body).
 
     Raises:
-        ServiceError: it says no; a 200 whose body is an error does too.
+        ServiceError: the response is an error; a 200 whose body is an error counts as one.
     """
     data = _json(response)
     told = data.get("error") if isinstance(data, dict) else None
@@ -58,7 +58,7 @@ def checked_json(response: Any) -> Data:
 
 
 def error_of(response: Any) -> ServiceError:
-    """The error that a response is."""
+    """The error that a response describes."""
     told = _error_object(response)
     status = int(response.status_code)
     code = told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}"
@@ -86,19 +86,19 @@ def error_of(response: Any) -> ServiceError:
 
 @contextmanager
 def sdk_errors_decoded() -> Iterator[None]:
-    """The border where the SDK's exceptions become a backend's errors."""
+    """Within it, exceptions of the SDK are raised as ServiceErrors."""
     try:
         yield
     except HttpResponseError as error:
         raise _of_response(error) from None
     except AzureError as error:
         raise _of_connection(error) from None
-    except ValueError as error:  # JSON that is none, read by the SDK
+    except ValueError as error:  # malformed JSON, read by the SDK
         raise malformed_response(redact(str(error))) from None
 
 
 def malformed_response(why: str) -> Transient:
-    """An answer that makes no sense; what was asked for may have been done."""
+    """An answer that cannot be read; the request may have been carried out."""
     return Transient("GarbledAnswer", f"the service's answer cannot be read: {why}", ambiguous=True)
 
 
@@ -130,7 +130,7 @@ _SECRETS = (
 
 
 def _of_response(error: HttpResponseError) -> ServiceError:
-    """No credentials at all carry no response; an operation that failed carries one with 200."""
+    """Without credentials there is no response; a failed operation has one with status 200."""
     if error.response is None:
         if isinstance(error, ClientAuthenticationError):
             return _no_credentials(error)
@@ -148,7 +148,7 @@ def _no_credentials(error: ClientAuthenticationError) -> Permanent:
 
 
 def _of_connection(error: AzureError) -> ServiceError:
-    """The request or its answer was lost on the way; else the SDK refuses by itself."""
+    """A lost connection, a certificate that is not trusted, or a refusal of the SDK itself."""
     inner = redact(str(error.inner_exception or error.message))
     if "CERTIFICATE_VERIFY_FAILED" in inner:
         message = "the server's certificate is signed by nobody that this machine trusts"
@@ -217,7 +217,7 @@ def _json(response: Any) -> Data:
     except ValueError as error:
         if response.status_code < _FIRST_NO:
             raise malformed_response(str(error)) from None
-        return None  # a proxy's page: its status says enough
+        return None  # an HTML page of a proxy: the status is enough
 
 
 def _text(response: Any) -> str:

@@ -1,4 +1,4 @@
-"""What can be wrong between a caller and a workspace of Azure, looked at in the order of causes."""
+"""Health checks between a caller and a workspace of Azure, in order of dependency."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Body = Mapping[str, Data]
 
 
 class HealthChecker:
-    """Looks at one workspace as one caller."""
+    """Checks one workspace with one credential."""
 
     def __init__(self, arm: ArmClient, scope: Scope, now: float) -> None:
         self._arm = arm
@@ -45,7 +45,7 @@ class HealthChecker:
         self._location = ""
 
     def checks(self) -> Iterator[HealthCheck]:
-        """Everything; what rests on something that failed is not looked at."""
+        """All checks; those that depend on a failed one are skipped."""
         lacking = None
         looks = (self._credentials, self._workspace, self._clock, self._provider)
         more = (self._permissions, self._locks, self._clusters, self._quota)
@@ -184,7 +184,7 @@ _STUCK = (
 
 
 def _results(name: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[HealthCheck]:
-    """What a look finds; a refusal is a finding too, and advised on as any other."""
+    """The results of one check; a refusal is a result too."""
     try:
         yield from look()
     except ServiceError as error:
@@ -193,7 +193,7 @@ def _results(name: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[H
 
 
 def _caller_of(token: str) -> str:
-    """Whom a token speaks of, as far as it can be read."""
+    """The user and tenant of a token, as far as it can be read."""
     try:
         part = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
@@ -209,7 +209,7 @@ def _offered(body: Body | None) -> bool:
 
 
 def _may(given: Iterable[Body], resource: str, verb: str) -> bool:
-    """Whether some role allows an action: its `actions` do, and its `notActions` do not forbid."""
+    """Whether some role allows an action: in its `actions`, and not in its `notActions`."""
     action = f"{PROVIDER}/workspaces/{resource}/{verb}"
     return any(
         _covers(one.get("actions"), action) and not _covers(one.get("notActions"), action)
@@ -248,7 +248,7 @@ def _unhealthy(body: Body) -> Iterator[HealthCheck]:
 
 
 def _nearly_used_up(one: Usage) -> Iterator[HealthCheck]:
-    """A quota that is used up or nearly so; that a family has none is nothing unusual."""
+    """A quota that is nearly used up; a limit of 0 for a VM family is normal."""
     if one.limit is None or (one.limit == 0 and one.family not in _COUNTS):
         return
     if one.used >= one.limit * _NEARLY:

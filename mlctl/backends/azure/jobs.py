@@ -162,7 +162,7 @@ class AzureJobs:
             client.jobs.stream(name)
 
     def metrics(self, name: str) -> builtins.list[MetricPoint]:
-        """Not from here.
+        """Not supported.
 
         Raises:
             ServiceError: always.
@@ -170,7 +170,7 @@ class AzureJobs:
         raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
 
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
-        """Bring what a job leaves behind to a folder, as azure-ai-ml does.
+        """Download the outputs of a job to a folder, as azure-ai-ml does.
 
         Raises:
             NotFound: there is no such job, or output.
@@ -186,7 +186,7 @@ class AzureJobs:
 
     @contextmanager
     def _client(self, name: str) -> Iterator[Any]:
-        """The SDK's client, without its warnings of what is experimental in it."""
+        """The SDK's client, without its warnings about experimental features."""
         from azure.ai.ml.exceptions import MlException
 
         with errors.sdk_errors_decoded(), redirect_stderr(io.StringIO()):
@@ -208,7 +208,7 @@ class AzureJobs:
         return str(base)
 
     def _plane(self, url: str) -> ArmClient:
-        """Who asks the data plane at a URL; tokens go to no host but Azure's or the manager's.
+        """A client for the data plane at a URL; tokens go only to hosts of Azure or the manager.
 
         Raises:
             Permanent: the URL is of another host.
@@ -235,7 +235,7 @@ def _sent(body: Mapping[str, Data]) -> Data:
 
 
 def _job(data: Data) -> Job:
-    """A job as the service tells it; the answer to a call has little more than its name."""
+    """A job from the service's body; the answer to an invocation has little more than its name."""
     if not isinstance(data, dict) or not data.get("name"):
         raise errors.malformed_response("the job has no name")
     properties = {"jobType": "Batch", "status": "Unknown", **(data.get("properties") or {})}

@@ -47,7 +47,7 @@ def of_cluster(
 
 
 def _span(arm: ArmClient, scope: Scope, length: float) -> str:
-    """From then until now, by the service's own clock."""
+    """The time span of the last `length` seconds, by the service's clock."""
     said = arm.date(workspace_path(scope))
     now = parsedate_to_datetime(said) if said else datetime.now(UTC)
     begun = now - timedelta(seconds=length)
@@ -64,7 +64,7 @@ def _series(metric: Mapping[str, Data], interval: str) -> Series:
 
 
 def _intervals(points: Sequence[Mapping[str, Data]]) -> Iterator[MetricInterval]:
-    """What was not measured counts as nothing."""
+    """Missing values count as 0."""
     for one in points:
         numbers = (float(one.get(key) or 0) for key in ("average", "minimum", "maximum", "total"))
         yield MetricInterval(str(one["timeStamp"]), *numbers)

@@ -1,4 +1,4 @@
-"""What to ask for in order to know some resources: few are asked one by one, more by lists."""
+"""Reading resources in few requests: a few of a kind one by one, more by a list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 from mlctl.service_errors import NotFound, Permanent
 
-FEW = 2  # so many of a kind are asked one by one; of one endpoint's deployments, only one
+FEW = 2  # up to so many of a kind are read one by one; of one endpoint's deployments, one
 _ALL = {"listViewType": "All"}  # archived ones too
 
 Body = Mapping[str, Data]
@@ -38,7 +38,7 @@ def workspace_path(scope: Scope) -> str:
 
 
 def run_concurrently(questions: Iterable[Callable[[], T]]) -> list[T]:
-    """The answers to independent questions, asked at once."""
+    """The results of independent requests, sent concurrently."""
     asked = list(questions)
     if len(asked) == 1:
         return [asked[0]()]
@@ -54,9 +54,9 @@ class ResourceReader:
         self._scope = scope
 
     def questions(self, addresses: Collection[Address]) -> Iterator[Callable[[], LiveResources]]:
-        """Independent questions whose answers say which of the addresses exist, and how they are.
+        """Independent requests whose results are the resources, of these addresses, that exist.
 
-        Deployments are asked by endpoint, versions by name: there is no list of all of them.
+        Deployments are read by endpoint, versions by name: there is no list of all of them.
         """
         groups: dict[tuple[str, str], list[Address]] = defaultdict(list)
         for address in set(addresses):
@@ -91,7 +91,7 @@ class ResourceReader:
         return sorted(found, key=lambda live: live.address.name.casefold())
 
     def _beneath(self, kind: str, holder: str) -> list[Live]:
-        """All of a kind, whichever parent they have: there is no one list of them."""
+        """All of a kind under every parent: there is no one list of them."""
 
         def of(parent: str) -> list[Live]:
             try:

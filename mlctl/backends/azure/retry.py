@@ -1,6 +1,6 @@
-"""How long to go on: reads are asked again a few times, and nothing is asked past its time limit.
+"""Retries and time limits: reads are retried a few times, nothing runs past its deadline.
 
-Writes are never asked again here: apply does that, once, and reads back first.
+Writes are never retried here: apply does that, once, and reads back first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONNECTING, _READING, _LEAST = 10.0, 60.0, 0.1  # seconds that one attempt may 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The clock and the chance that a backend works with; `limit` is the seconds that one operation
+    """The clock of a backend and the source of its jitter; `limit`: the seconds that one operation
     may take."""
 
     sleep: Callable[[float], None] = time.sleep
@@ -30,11 +30,11 @@ class Clock:
     limit: float = 1800.0
 
     def deadline(self) -> float:
-        """The moment at which what begins now must have ended."""
+        """The deadline of an operation that starts now."""
         return self.now() + self.limit
 
     def overdue(self, what: str) -> Permanent:
-        """The error of what took too long."""
+        """The error of an operation that took too long."""
         message = (
             f"{what} has not ended within {self.limit:g} seconds; it may still go on"
             " in the service. `--timeout SECONDS` waits longer"
@@ -42,15 +42,15 @@ class Clock:
         return Permanent(TIMED_OUT, message, status=408)
 
     def pause(self, seconds: float) -> None:
-        """Sleep a little longer than asked, so that many who wait do not come back at once."""
+        """Sleep for `seconds` plus up to 20 % jitter, so that callers do not retry in step."""
         self.sleep(seconds * (1.0 + 0.2 * self.rng.random()))
 
 
 class RetryPolicy:
     """A policy of the SDK's pipeline.
 
-    Options of a request: `deadline`, a moment of `Time.now`; `again`, whether it may be asked again
-    (unless said, a GET may).
+    Options of a request: `deadline`, in the time of `Clock.now`; `again`, whether it may be retried
+    (by default, a GET may).
     """
 
     next: Any
@@ -61,15 +61,15 @@ class RetryPolicy:
         self._base = base
 
     def send(self, request: Any) -> Any:
-        """Pass a request on, again while its refusal may pass.
+        """Send a request, and retry it while the error is transient.
 
         Raises:
-            Permanent: its time is over.
+            Permanent: its deadline has passed.
         """
         options, method = request.context.options, request.http_request.method
         deadline = options.pop("deadline", math.inf)
         attempts = self._attempts if options.pop("again", method == "GET") else 1
-        given = dict(options)  # policies further on take theirs away
+        given = dict(options)  # later policies remove theirs
         for attempt in range(1, attempts + 1):
             if self._clock.now() > deadline:
                 raise self._clock.overdue(_what(request))
@@ -94,7 +94,7 @@ class RetryPolicy:
         raise AssertionError("the last attempt returns or raises")
 
     def _within(self, deadline: float) -> dict[str, float]:
-        """How long one attempt may take, as the transport's options: no longer than is left."""
+        """The transport's time-outs for one attempt, cut to the time left."""
         left = max(_LEAST, deadline - self._clock.now())
         return {
             "connection_timeout": min(_CONNECTING, left),
@@ -103,5 +103,5 @@ class RetryPolicy:
 
 
 def _what(request: Any) -> str:
-    """A request as an error names it: without the host, which is long and known."""
+    """The request in an error message: method and path."""
     return f"{request.http_request.method} {urlsplit(request.http_request.url).path}"

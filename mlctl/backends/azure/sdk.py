@@ -1,6 +1,6 @@
-"""azure-ai-ml's own client, for the work that only it knows how to do.
+"""The client of azure-ai-ml, for what only the SDK does.
 
-It is imported where it is used: that alone takes a second.
+It is imported where it is used: the import alone takes a second.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mlctl.kinds.address import Scope
 
 
 def ml_client(arm: ArmClient, scope: Scope, cloud: Cloud, **options: Any) -> Any:
-    """An `MLClient` of a workspace, as whom and where `arm` asks."""
+    """An `MLClient` of a workspace, with the credential and the cloud of `arm`."""
     from azure.ai.ml import MLClient
 
     names = (scope.subscription, scope.resource_group, scope.workspace)
@@ -34,5 +34,5 @@ def _cloud_options(arm: ArmClient, cloud: Cloud) -> dict[str, Any]:
         "storage_endpoint": cloud.storage,
         "registry_discovery_endpoint": base + "/",
     }
-    # the SDK never forgets what a name meant
+    # the SDK caches clouds by name
     return {"cloud": f"{cloud.name}-{urlsplit(base).netloc}", "cloud_metadata": told}

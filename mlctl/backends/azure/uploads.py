@@ -1,7 +1,7 @@
-"""Local files on their way into the workspace's storage, as azure-ai-ml 1.35.2 would bring them.
+"""Uploads of local files to the workspace's storage, laid out as by azure-ai-ml 1.35.2.
 
-The folder that content goes to is named by its hash, and the first file's metadata say when all of
-it has arrived: what one tool has uploaded, the other does not upload again.
+The folder of an upload is named by the hash of its content, and metadata of its first file mark it
+as complete: what one tool has uploaded, the other does not upload again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Body = Mapping[str, Data]
 
 
 class Uploader:
-    """Brings files into one workspace."""
+    """Uploads files into one workspace."""
 
     def __init__(self, arm: ArmClient, scope: Scope, cloud: Cloud) -> None:
         self._arm = arm
@@ -44,7 +44,7 @@ class Uploader:
         self._cloud = cloud
 
     def find_code(self, sha256: str) -> Address | None:
-        """A code asset with this content hash; any name is asked, the service looks through all."""
+        """A code asset with this content hash; the service searches all names."""
         versions = resource_path(Address("code", str(uuid5(NAMESPACE_OID, sha256))), self._scope)
         query = {"hash": sha256, "hashVersion": _HASH_VERSION}
         body = self._arm.find(versions + path_of("versions"), **query) or {}
@@ -54,7 +54,7 @@ class Uploader:
         return None
 
     def find_component(self, path: str) -> Address | None:
-        """The component that the SDK has made of a file with this content."""
+        """The component that the SDK registered for a file with this content."""
         found = self._components().find(path)
         named = Reference.parse(f"azureml:{found}", "component") if found else None
         return named.address if named else None
@@ -63,7 +63,7 @@ class Uploader:
         """Upload; the body that names what was uploaded.
 
         Raises:
-            ServiceError: refused, or the content is not what it was when the plan was made.
+            ServiceError: refused, or the content has changed since the plan was made.
         """
         _check_unchanged(upload)
         match upload.target:
@@ -113,7 +113,7 @@ class Uploader:
         return f"{scheme}://{name}.blob.{suffix}"
 
     def _secret(self, store: str, properties: Body) -> Any:
-        """A signature or a key; of a datastore that has neither, the caller's own token."""
+        """A SAS token or an account key; without either, the caller's own credential."""
         if pointer.get(properties, ("credentials", "credentialsType"), "None") == "None":
             return self._arm.credential
         asked = {"expirableSecret": True, "expireAfterHours": 1}
@@ -134,7 +134,7 @@ class Uploader:
             marked.set_blob_metadata({**named, **_COMPLETED})
 
     def _component(self, upload: Upload) -> Data:
-        """The definition of what the SDK makes of a file and of all that its steps need."""
+        """The definition of the component that the SDK registers for a file and its steps."""
         return self._arm.get(self._components().make(upload.path))["properties"]["componentSpec"]
 
     def _components(self) -> PipelineComponents:
@@ -155,7 +155,7 @@ def _check_unchanged(upload: Upload) -> None:
 
 
 def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str]]:
-    """Each file with the name of its blob, in the order that makes the first one carry the mark."""
+    """Each file with the name of its blob, sorted: the first one carries the completion mark."""
     if path.is_file():
         return [(path, str(folder / path.name))]
     root = folder / path.name
@@ -166,7 +166,7 @@ def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str
 
 
 def _container(url: str, secret: Any, arm: ArmClient) -> Any:
-    """A client of a container; transfers are asked again by apply alone, as all writes."""
+    """A client of a container; transfers are retried by apply alone, as all writes are."""
     from azure.storage.blob import ContainerClient
 
     options: dict[str, Any] = {"transport": arm.transport, "retry_total": 0}

@@ -1,1 +1,1 @@
-"""Azure Resource Manager's operations, and the data plane's beside them."""
+"""Handlers: Azure Resource Manager's operations, and some of the workspace's data plane."""

@@ -74,7 +74,7 @@ def delete_version(call: Call) -> Response:
 
 
 def show_container(call: Call) -> Response:
-    """GET of what all versions have in common."""
+    """GET of a container."""
     found = _container(call)
     if found is None:
         raise missing(call.address)
@@ -95,7 +95,7 @@ def show_containers(call: Call) -> Response:
 
 
 def write_container(call: Call) -> Response:
-    """PUT: describe or archive an asset as a whole; it exists once it has a version.
+    """PUT of a container: its description, tags or archiving; it exists once it has a version.
 
     Raises:
         ServiceError: 404, it has none.

@@ -1,4 +1,4 @@
-"""What stands before every resource: locks and permissions, and the metrics beside it."""
+"""Locks and permissions, and metrics of scopes that have none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMESPACE = "Microsoft.MachineLearningServices/workspaces"
 
 
 def check_locks(call: Call, path: str) -> None:
-    """Hold a write to the locks on what it writes, and above that.
+    """Refuse a write where a lock on its scope or above forbids it.
 
     Raises:
         ServiceError: 409, there is such a lock.

@@ -1,4 +1,4 @@
-"""What a region offers and what is used of it: quotas and VM sizes."""
+"""Quotas and VM sizes of a region."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trouble on the wire, as it strikes requests and answers; `cloud.wire` is what can be ordered."""
+"""HTTP faults applied to requests and answers, and the handlers that set and list them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 
 def match_request(store: Store, request: Request) -> Sequence[HttpFault]:
-    """Count a request for every fault that it matches; those that strike it."""
+    """Count a request for every fault that it matches; the faults that apply to it."""
     with store.read() as db:
         if not faults.any_active(db):
             return ()
@@ -31,10 +31,10 @@ def match_request(store: Store, request: Request) -> Sequence[HttpFault]:
 
 
 def raise_refusal(struck: Sequence[HttpFault], now: float) -> None:
-    """What keeps a request from being carried out.
+    """Raise the error of a fault that refuses the request or drops the connection.
 
     Raises:
-        ServiceError: a fault refuses it, or hangs up.
+        ServiceError: there is such a fault.
     """
     for each in struck:
         if each.trouble is HttpFaultKind.REFUSE:
@@ -51,7 +51,7 @@ def operation_style(struck: Sequence[HttpFault], usual: OperationStyle) -> Opera
 
 
 def apply_to(response: Response, struck: Sequence[HttpFault]) -> Response:
-    """What becomes of an answer on its way."""
+    """The response with the faults of its transfer: delays and truncation."""
     for each in struck:
         if each.trouble is HttpFaultKind.SLOW:
             response = replace(response, wait=response.wait + each.seconds)
@@ -61,7 +61,7 @@ def apply_to(response: Response, struck: Sequence[HttpFault]) -> Response:
 
 
 def show(call: Call) -> Response:
-    """GET /mlctl/faults: the cloud's and the wire's, and how many calls each has seen."""
+    """GET /mlctl/faults: all faults, and how many calls each has matched."""
     return json_response({"value": [each.plain() for each in control.status(_place(call)).faults]})
 
 

@@ -80,12 +80,12 @@ def show_all(call: Call) -> Response:
 
 
 def show(call: Call) -> Response:
-    """GET of one job; in virtual time, who looks waits for it."""
+    """GET of one job; in virtual time, a GET advances the clock."""
     return json_response(_body(call, wait_for(call)))
 
 
 def cancel(call: Call) -> Response:
-    """POST of the wish to cancel a job; one that has ended stays what it is."""
+    """POST of a cancellation; a job that has ended stays as it is."""
     known = job_of(call)
     if known.view.ended is None:
         records.cancel(call.handle, known.row.name)
@@ -93,7 +93,7 @@ def cancel(call: Call) -> Response:
 
 
 def wait_for(call: Call) -> JobRecord:
-    """The job that the path names; in virtual time some of it passes, until the job has ended.
+    """The job that the path names; in virtual time the clock advances, until the job has ended.
 
     Raises:
         ServiceError: 404, there is none.
@@ -148,7 +148,7 @@ def _key(job: JobRecord) -> str:
 
 
 def _body(call: Call, job: JobRecord) -> dict[str, Data]:
-    """ARM's body; what only the simulated cloud knows stays out of it."""
+    """ARM's body; without what only the simulated cloud knows."""
     body, row = job.body(call.scope), job.row
     properties = {key: held for key, held in body["properties"].items() if key not in _OURS}
     properties["provisioningState"] = "Succeeded"

@@ -1,4 +1,4 @@
-"""Writes that go on after their answer: the four styles in which ARM says so, and the polling."""
+"""Long-running operations: the four styles in which ARM answers them, and their polling."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def delete_response(call: Call, number: int | None) -> Response:
 
 
 def status(call: Call) -> Response:
-    """GET of an Azure-AsyncOperation URL: always 200, whether it goes on, went well or failed."""
+    """GET of an Azure-AsyncOperation URL: always 200, whatever the status."""
     call = _there(call)
     running = _polled(call)
     headers = retry_headers(call, running.number) if running.status == RUNNING else {}
@@ -61,7 +61,7 @@ def status(call: Call) -> Response:
 
 
 def result(call: Call) -> Response:
-    """GET of a Location URL: 202 while it goes on, then the resource (a delete: 204) or error."""
+    """GET of a Location URL: 202 while it runs, then the resource (a delete: 204) or error."""
     call = _there(call)
     running = _polled(call)
     if running.status == RUNNING:
@@ -74,7 +74,7 @@ def result(call: Call) -> Response:
 
 
 def retry_headers(call: Call, number: int) -> dict[str, str]:
-    """When to ask for operation `number` again: without a hint, the SDK would sleep for 30 s."""
+    """The header with the poll interval of an operation: without it, the SDK sleeps for 30 s."""
     wait = _SOON
     if call.settings.pace is not VIRTUAL:
         with call.store.read() as db:
@@ -122,7 +122,7 @@ def _url(call: Call, running: LongRunningOperation, which: int) -> str:
 
 
 def _there(call: Call) -> Call:
-    """The call, in the workspace that the URL (one of ours) says."""
+    """The call, in the workspace that the query of the polling URL names."""
     group, _, workspace = call.request.query_value("workspace").partition("/")
     home = call.settings.home
     named = {"group": group or home.resource_group, "workspace": workspace or home.workspace}
@@ -130,7 +130,7 @@ def _there(call: Call) -> Call:
 
 
 def _polled(call: Call) -> LongRunningOperation:
-    """The operation as it stands, or as it ends where waiting for it lets time pass."""
+    """The operation; in virtual time, polling advances the clock to its end."""
     token = call.names["token"]
     with call.store.read() as db:
         number = operations.number_of(call.state.seed, token)

@@ -1,4 +1,4 @@
-"""What jobs leave behind, as `MLClient.jobs.download` looks for it: run data, then blobs.
+"""Outputs of jobs, as `MLClient.jobs.download` reads them: run data, then blobs.
 
 The paths and fields are those of azure-ai-ml 1.35.2's clients of the run history and of the data
 plane; where artifacts lie (`workspaceartifactstore`, `ExperimentRun/dcid.RUN/`) is the SDK's too.
@@ -20,7 +20,7 @@ _NAMED = "azureml/{run}"  # of the named outputs, in the default store
 
 
 def run_data(call: Call) -> Response:
-    """POST of whose data are wanted; the files of the run are blobs from then on.
+    """POST of a run id: the run data; the files of the run are written as blobs.
 
     Raises:
         ServiceError: 404, there is no such run.
@@ -36,13 +36,13 @@ def run_data(call: Call) -> Response:
 
 
 def resolved(call: Call) -> Response:
-    """POST of the ids of outputs: where they lie."""
+    """POST of the ids of outputs: their URIs."""
     wanted = bodies.read(call.request.body).get("values") or []
     return json_response({"values": {each: {"uri": _uri(call, str(each))} for each in wanted}})
 
 
 def _write_blobs(call: Call, known: JobRecord) -> list[str]:
-    """Make blobs of all that a job leaves behind; the names of its named outputs."""
+    """Write the files of a job as blobs; the names of its named outputs."""
     names: dict[str, None] = {}
     for path, text in artifacts.files_of(known):
         of_all, *rest = path.parts

@@ -1,4 +1,4 @@
-"""Registries, as far as naming an asset of one needs: they are looked up, and have every asset."""
+"""Registries, as far as references to their assets need: every asset exists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GROUP = "registries"
 
 
 def discovery(call: Call) -> Response:
-    """GET of where a registry is: here."""
+    """GET of the discovery of a registry: this emulator."""
     name = call.names["registry"]
     return json_response(
         {

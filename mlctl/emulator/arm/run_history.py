@@ -1,4 +1,4 @@
-"""The run history of jobs: how a run goes, and its logs, as `MLClient.jobs.stream` asks for them.
+"""The run history of jobs: details and logs of runs, as `MLClient.jobs.stream` reads them.
 
 The paths and fields are those of azure-ai-ml 1.35.2's client of the run history service.
 """
@@ -24,7 +24,7 @@ _OVERVIEW = "logs/job_progress_overview.txt"
 
 
 def details(call: Call) -> Response:
-    """GET of the details of a run; in virtual time, who looks waits for it.
+    """GET of the details of a run; in virtual time, a GET advances the clock.
 
     Raises:
         ServiceError: 404, there is no such run.
@@ -60,7 +60,7 @@ def log(call: Call) -> Response:
 
 
 def _logs(known: JobRecord) -> Iterator[tuple[str, str]]:
-    """The logs that there are by now, under the names by which the SDK knows what to print."""
+    """The logs so far, under the names that the SDK prints."""
     for path, text in artifacts.files_of(known):
         name = path.relative_to(path.parts[0]).as_posix()
         if path.parts[0] != artifacts.ARTIFACTS or known.view.started is None:

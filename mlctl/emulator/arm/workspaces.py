@@ -1,4 +1,4 @@
-"""What is above the resources: tenants, subscriptions, resource groups, providers, workspaces."""
+"""Tenants, subscriptions, resource groups, providers and workspaces."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def show_all(call: Call) -> Response:
 
 
 def make(call: Call) -> Response:
-    """PUT: a workspace; an existing one stays what it is.
+    """PUT of a workspace; an existing one stays as it is.
 
     Raises:
         ServiceError: 400, there is no such region.
@@ -96,7 +96,7 @@ def make(call: Call) -> Response:
 
 
 def discovery(call: Call) -> Response:
-    """GET of a workspace's discoveryUrl: the base URLs of its data plane, all ours."""
+    """GET of a workspace's discoveryUrl: the base URLs of its data plane, all the emulator's."""
     names = ("api", "experimentation", "history", "modelmanagement", "pipelines", "studio")
     return json_response(dict.fromkeys(names, call.request.base))
 

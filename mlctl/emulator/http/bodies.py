@@ -1,4 +1,4 @@
-"""Bytes to JSON objects; what is in them is judged by the cloud."""
+"""Request bodies as JSON objects; their content is validated by the simulated cloud."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from mlctl.service_errors import Permanent
 
 
 def read(body: bytes) -> dict[str, Data]:
-    """The JSON object in a request body, whose `properties` are one too; no body is an empty one.
+    """The JSON object in a request body, with an object as `properties`; {} without a body.
 
     Raises:
-        ServiceError: 400, it is something else, or holds what JSON or UTF-8 cannot.
+        ServiceError: 400, it is something else, or has NaN or a lone surrogate.
     """
     if not body.strip():
         return {}

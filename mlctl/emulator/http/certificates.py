@@ -1,7 +1,6 @@
-"""A certificate for this machine, and the authority that signed it, made on first start.
+"""A server certificate for this machine and its own CA, created on first start.
 
-The authority's key is thrown away once it has signed: nobody can make another certificate with it,
-so trusting it trusts this one emulator and nothing else.
+The CA's key is discarded after signing, so that trusting the CA trusts this one emulator only.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _NO_USAGE = {
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where they are: the authority alone, the same with the system's own, ours and its key."""
+    """Paths: the CA, a bundle of it and the system's CAs, the server certificate and its key."""
 
     authority: Path
     bundle: Path
@@ -45,8 +44,8 @@ class Files:
 
 
 def ensure(folder: Path, names: Collection[str], now: datetime) -> Files:
-    """The files in `folder`, made anew where they are missing, too old, broken, for other hosts, or
-    where others may read the key.
+    """The files in `folder`, created again where they are missing, expired, broken or for other
+    hosts, or where others may read the key.
 
     The certificate is for loopback and for `names`.
 
@@ -115,7 +114,7 @@ def _make(files: Files, hosts: Collection[str], now: datetime) -> None:
 def _unsigned(
     name: str, key: ec.EllipticCurvePublicKey, signer: ec.EllipticCurvePublicKey, now: datetime
 ) -> x509.CertificateBuilder:
-    """What both have; key identifiers, because strict verifiers ask for them."""
+    """What both certificates have; key identifiers, because strict verifiers require them."""
     issuer, subject = (
         x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
         for text in ("mlctl emulator CA", name)
@@ -149,7 +148,7 @@ def _name(host: str) -> x509.GeneralName:
 
 
 def _system(ours: Path) -> bytes:
-    """What the system trusts, so that programs still reach the rest of the world."""
+    """The CAs that the system trusts, so that programs still reach other servers."""
     file = ssl.get_default_verify_paths().cafile
     if not file or not Path(file).is_file() or Path(file).resolve() == ours.resolve():
         return b""

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP connection, and what it leaves out: ARM's error body, an end to half a request."""
+"""uvicorn's HTTP connection with ARM's error bodies and a time-out for incomplete requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ READ_TIMEOUT = 30.0  # seconds that the head of a request, or more of its body, 
 
 
 def protocol(*arguments: Any, **named: Any) -> Any:
-    """A connection; uvicorn calls this as it calls its own classes."""
+    """A connection; uvicorn calls this like its own protocol classes."""
     make: Any = AutoHTTPProtocol
     made = make(*arguments, **named)
     application, watch = made.app, _Watch(made)
@@ -30,14 +30,14 @@ def protocol(*arguments: Any, **named: Any) -> Any:
 
 
 def timeout_response() -> Response:
-    """The answer to who began a request and does not go on; the connection ends with it."""
+    """The answer to a request that was not completed in time; it closes the connection."""
     text = f"The request was not complete after {READ_TIMEOUT:.0f} seconds."
     error = HttpError("RequestTimeout", text, status=408, headers={"connection": "close"})
     return error_response(error, "")
 
 
 class _Watch:
-    """Ends a connection whose next request does not get beyond its head."""
+    """Closes a connection whose next request does not complete its head in time."""
 
     def __init__(self, made: Any) -> None:
         self._made = made
@@ -45,12 +45,12 @@ class _Watch:
         self._alarm: Any = None
 
     def connection_made(self, transport: Any) -> None:
-        """The connection stands."""
+        """Called by asyncio when the connection is open."""
         self._begin(transport)
         self._expect()
 
     def data_received(self, data: bytes) -> None:
-        """Some of a request has come."""
+        """Called by asyncio with each piece of a request."""
         if self._waits and self._alarm is None:
             self._expect()
         self._receive(data)
@@ -60,7 +60,7 @@ class _Watch:
 
     @property
     def _waits(self) -> bool:
-        """Whether there is no request that is being answered."""
+        """Whether no request is being answered."""
         cycle = self._made.cycle
         return cycle is None or bool(cycle.response_complete)
 
@@ -78,7 +78,7 @@ def _end(transport: Any, error: ServiceError) -> None:
 
 
 def _write(transport: Any, response: Response) -> None:
-    """Send a response past uvicorn, which knows of no request, and close."""
+    """Write a response to the transport, bypassing uvicorn, and close the connection."""
     if transport.is_closing():
         return
     headers = {

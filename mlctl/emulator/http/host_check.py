@@ -1,7 +1,7 @@
-"""Which names a caller may call the emulator by: a web page must not reach it by a name of its own.
+"""A check of the Host header, against DNS rebinding.
 
-A page on the caller's machine can have its own name lead to 127.0.0.1 (DNS rebinding), and would
-then speak to the emulator as its own origin. The browser still sends the page's name as the Host.
+A web page can let its own host name resolve to 127.0.0.1, and then reaches the emulator as its own
+origin. The browser still sends the page's name as the Host.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _LOOPBACK = "localhost"
 def with_host_check(
     answer: Callable[[Request], Response], bound: str, more: Collection[str]
 ) -> Callable[[Request], Response]:
-    """An answering function that refuses (421) requests for hosts that are not its own.
+    """A handler that refuses (421) requests for other hosts.
 
-    Its own are the address it is `bound` to (every address, where that is all interfaces),
+    Allowed are the address it is `bound` to (every address, where that is all interfaces),
     loopback, and the names in `more`.
     """
     known = {each.casefold().strip("[]") for each in (bound, *more)}

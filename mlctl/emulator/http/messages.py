@@ -1,4 +1,4 @@
-"""What goes in and what comes out: requests, responses, and ARM's way of saying no."""
+"""HTTP requests and responses, and ARM's error bodies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Request:
     """One HTTP request.
 
     `path` is as it was on the wire, percent signs included; `base` is the scheme and host that the
-    client used, by which absolute links lead back to us; header names are in lower case.
+    client used, which absolute links start with; header names are in lower case.
     """
 
     method: str
@@ -45,7 +45,7 @@ class Request:
         return cls(method.upper(), parts.path, dict(pairs), folded, body, base)
 
     def query_value(self, name: str, default: str = "") -> str:
-        """A query parameter; ARM reads their names without case."""
+        """A query parameter; ARM ignores the case of their names."""
         wanted = name.casefold()
         return next((held for key, held in self.query.items() if key.casefold() == wanted), default)
 
@@ -56,7 +56,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One HTTP response, and what becomes of it on its way.
+    """One HTTP response, with the faults of its transfer.
 
     `wait` is how many seconds pass before it is sent; `cut` is after how many bytes of the body
     the connection breaks (`COMPLETE`: it does not; `DROPPED`: before the first byte).
@@ -69,12 +69,12 @@ class Response:
     cut: int | None = COMPLETE
 
     def with_headers(self, headers: Mapping[str, str]) -> Response:
-        """The same with more headers; its own stay."""
+        """This response with more headers; its own take precedence."""
         return replace(self, headers={**headers, **self.headers})
 
 
 class HttpError(ServiceError):
-    """A refusal whose answer has headers of its own, or breaks off (`cut`, as of a Response)."""
+    """An error whose answer has extra headers, or is cut off (`cut`, as of a Response)."""
 
     def __init__(
         self,
@@ -106,8 +106,8 @@ def raw(text: str, status: int = 200, headers: Mapping[str, str] | None = None) 
 def error_response(error: ServiceError, request_id: str) -> Response:
     """ARM's error body: `{"error": {code, message, target, details, additionalInfo}}`.
 
-    When to ask again is told of a conflict by `x-ms-retry-after-ms` alone: with a Retry-After the
-    SDK would wait and ask again by itself.
+    A conflict has `x-ms-retry-after-ms` instead of Retry-After: with that, the SDK would retry the
+    write by itself.
     """
     info = [
         {"type": "ComponentName", "info": {"value": "managementfrontend"}},
@@ -128,7 +128,7 @@ def error_response(error: ServiceError, request_id: str) -> Response:
 
 
 def _on_the_wire(error: ServiceError) -> tuple[Mapping[str, str], int | None]:
-    """The headers of an error's answer, and where it breaks off."""
+    """The headers of an error's answer, and where it is cut off."""
     match error:
         case HttpError():
             return error.headers, error.cut
@@ -143,6 +143,6 @@ def _on_the_wire(error: ServiceError) -> tuple[Mapping[str, str], int | None]:
 
 
 def not_found(what: str, scope: str) -> NotFound:
-    """404 in ARM's words: `what` is a type and a name, `scope` where it was looked for."""
+    """ARM's 404: `what` is a type and a name, `scope` where it was searched."""
     text = f"The Resource '{what}' under {scope} was not found."
     return NotFound("ResourceNotFound", text)

@@ -1,4 +1,4 @@
-"""A record of every request and its answer, one JSON object a line, without secrets."""
+"""Recording of requests and answers, one JSON object a line, without secrets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 100_000  # bytes of a body that is written down
 
 
 class Recorder:
-    """Answers as `answer` does, and tells `write` a line about it."""
+    """A handler that answers as `answer` does, and writes a line about it with `write`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ def _line(request: Request, response: Response, seconds: float) -> Data:
 
 
 def _body(content: bytes) -> Data:
-    """JSON as data; of anything else only how long it is."""
+    """JSON as data; of anything else only its length."""
     if not content or len(content) > _LONGEST:
         return {"bytes": len(content)} if content else None
     try:
@@ -70,7 +70,7 @@ def _body(content: bytes) -> Data:
 
 
 def _redacted(data: Data) -> Data:
-    """The same without what nobody else should read."""
+    """The data with secrets replaced by `***`."""
     match data:
         case dict():
             return {

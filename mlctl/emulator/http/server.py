@@ -1,4 +1,4 @@
-"""The socket in front of the emulator: an ASGI application for uvicorn, and uvicorn itself."""
+"""The HTTP server of the emulator: an ASGI application, run by uvicorn."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def listen(host: str, port: int) -> socket.socket:
         OSError: the address is taken, or not this machine's.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sends small packets at once (TCP_NODELAY) only then.
+    # asyncio sets TCP_NODELAY only where the protocol is given.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -54,9 +54,10 @@ def serve(
     tls: tuple[Path, Path] | None,
     ready: Callable[[], None],
 ) -> None:
-    """Serve until SIGINT or SIGTERM; `tls` is a certificate and its key, `ready` is told once.
+    """Serve until SIGINT or SIGTERM; `tls` is a certificate and its key.
 
-    What runs when the signal comes is finished; connections that idle are closed.
+    `ready` is called once it listens. On a signal, running requests are finished, and idle
+    connections are closed.
     """
     certificate, key = tls or (None, None)
     protocol: Any = connection.protocol
@@ -92,10 +93,10 @@ def _ignored(*_: object) -> None: ...
 
 
 class Application:
-    """The ASGI side: reads a request, answers it, sends the response as it says.
+    """The ASGI application: reads a request, answers it, and sends the response with its faults.
 
-    The answer comes on the event loop itself: it takes a fraction of a millisecond, and the state
-    has one lock, so that threads would only wait for each other.
+    Requests are handled on the event loop itself: each takes a fraction of a millisecond, and the
+    state has one lock, so that threads would only wait for each other.
     """
 
     def __init__(self, answer: RequestHandler, timeout: float = connection.READ_TIMEOUT) -> None:
@@ -127,7 +128,7 @@ class Application:
 
 
 def _is_refused_upload(request: Request, largest: int) -> bool:
-    """Whether the client waits to be told if it may send a body, and may not."""
+    """Whether the client waits for `100 Continue` before a body that is too large."""
     length = request.header("content-length")
     waits = request.header("expect").casefold() == "100-continue"
     return waits and length.isdecimal() and int(length) > largest
@@ -147,8 +148,9 @@ def _request(scope: Message) -> Request:
 
 
 async def _body(receive: Receive, largest: int, timeout: float) -> bytes | None:
-    """The body; None when it is too large, read to its end all the same: who is still writing would
-    not read our answer.
+    """The body; None when it is too large.
+
+    It is read to its end even then: a client that is still writing would not read the answer.
 
     Raises:
         TimeoutError: the client is silent for longer than `timeout`.
@@ -177,7 +179,7 @@ async def _send(response: Response, scope: Message, send: Send) -> None:
     await send({"type": "http.response.start", "status": response.status, "headers": start})
     if response.cut is COMPLETE:
         await send({"type": "http.response.body", "body": response.body})
-    else:  # uvicorn closes the connection of an application that ends in the middle
+    else:  # uvicorn closes the connection when the application ends early
         part = response.body[: response.cut]
         await send({"type": "http.response.body", "body": part, "more_body": True})
 

@@ -1,4 +1,4 @@
-"""Who asks: the cloud's metadata, tokens, the endpoints that hand them out, and their check."""
+"""The cloud's metadata, the endpoints that issue tokens, and authentication by them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIRST_OBJECT = "2022-09-01"  # older versions of the metadata are an array of c
 
 
 def authenticate(request: Request, settings: EmulatorSettings) -> None:
-    """Let in who bears the token, or one that it signed; without a token set, everybody.
+    """Allow requests with the token, or one signed with it; without a token set, all.
 
     Raises:
         ServiceError: 401.
@@ -94,7 +94,7 @@ def imds(call: Call) -> Response:
     """GET of a token as a virtual machine's metadata service gives it.
 
     Raises:
-        ServiceError: 400, the `Metadata` header is missing; 401, only who has the token gets one.
+        ServiceError: 400, the `Metadata` header is missing; 401, the token is missing.
     """
     if call.request.header("metadata").casefold() != "true":
         raise Permanent("invalid_request", "Required metadata header not specified")
@@ -135,7 +135,7 @@ def openid(call: Call) -> Response:
 
 
 def instances(call: Call) -> Response:
-    """GET of the instance discovery: this authority, and no other."""
+    """GET of the instance discovery: only this authority."""
     host = call.request.base.partition("://")[2]
     aliases = {"preferred_network": host, "preferred_cache": host, "aliases": [host]}
     openid_url = f"{call.request.base}/{TENANT}/v2.0/.well-known/openid-configuration"
@@ -174,7 +174,7 @@ def _token(call: Call, resource: str, expires: int) -> str:
         "providers/Microsoft.ManagedIdentity/userAssignedIdentities/emulator",
     }
     head = {"typ": "JWT", "alg": "HS256"}
-    signed = f"{_part(json.dumps(head).encode())}.{_part(json.dumps(claims).encode())}"
+    signed = f"{_base64url(json.dumps(head).encode())}.{_base64url(json.dumps(claims).encode())}"
     return f"{signed}.{_signature(signed, call.settings)}"
 
 
@@ -189,14 +189,14 @@ def _valid(given: str, settings: EmulatorSettings) -> bool:
 
 
 def _equal(one: str, other: str) -> bool:
-    """Compared in the same time, however much agrees."""
+    """A comparison in constant time."""
     return hmac.compare_digest(one.encode(), other.encode())
 
 
 def _signature(signed: str, settings: EmulatorSettings) -> str:
     key = (settings.token or CLOUD).encode()
-    return _part(hmac.new(key, signed.encode(), hashlib.sha256).digest())
+    return _base64url(hmac.new(key, signed.encode(), hashlib.sha256).digest())
 
 
-def _part(content: bytes) -> str:
+def _base64url(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).decode().rstrip("=")

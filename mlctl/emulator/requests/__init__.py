@@ -1,1 +1,1 @@
-"""A request under way: what it names, what it may touch, and how it is answered."""
+"""What handlers of requests share: the call, lists, resource bodies, stored blobs, settings."""

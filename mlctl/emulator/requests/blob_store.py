@@ -1,7 +1,6 @@
-"""What the emulator keeps beside the cloud's own state: blobs, datastores.
+"""What the emulator stores beside the cloud's own state: blobs, datastores, asset containers.
 
-It lies in the same state file, so it is as durable, is shared between processes, and goes when the
-cloud is made new.
+It is in the same state file, so it is shared between processes and deleted when the cloud is reset.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from enum import Enum
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.store import Store
 
-# Only `local reset` writes the seed.
+# The table keeps its first name: it is part of the file format. Only `local reset` sets the seed.
 _TABLE = """CREATE TABLE IF NOT EXISTS shelf (
   sort TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL,
   content BLOB NOT NULL, PRIMARY KEY (sort, key))"""
@@ -23,27 +22,27 @@ _CLEARED = """CREATE TRIGGER IF NOT EXISTS shelf_cleared AFTER UPDATE OF seed ON
 
 
 class ItemKind(Enum):
-    """What lies on the shelf."""
+    """What is stored."""
 
     DATASTORE = "datastore"
-    CONTAINER = "container"  # what was said of all versions of an asset together
+    CONTAINER = "container"  # of all versions of an asset
     BLOB = "blob"
     BLOCK = "block"  # a part of a blob to come
 
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """One thing on the shelf: its name as first spelt, its note (JSON data)."""
+    """A stored item: its name as first spelt, and its note (JSON data)."""
 
     name: str
     note: Data
 
 
 class BlobStore:
-    """Things by sort and name, in the state file; names compare without case, but for blobs."""
+    """Items by kind and name in the state file; names, except of blobs, ignore case."""
 
     def __init__(self, store: Store) -> None:
-        """Put the shelf up where there is none.
+        """Create the table where there is none.
 
         Raises:
             LocalStateError: the state file cannot be used.
@@ -53,60 +52,60 @@ class BlobStore:
             db.execute(_TABLE)
             db.execute(_CLEARED)
 
-    def find(self, sort: ItemKind, name: str) -> StoredItem | None:
-        """The thing of that name."""
+    def find(self, kind: ItemKind, name: str) -> StoredItem | None:
+        """The item of that name."""
         with self._store.read() as db:
             row = db.execute(
                 "SELECT name, note FROM shelf WHERE sort = ? AND key = ?",
-                (sort.value, _key(sort, name)),
+                (kind.value, _key(kind, name)),
             ).fetchone()
         return StoredItem(row[0], json.loads(row[1])) if row else None
 
-    def content(self, sort: ItemKind, name: str) -> bytes:
-        """The bytes of the thing of that name; none where there is none."""
+    def content(self, kind: ItemKind, name: str) -> bytes:
+        """The bytes of the item of that name; empty where there is none."""
         with self._store.read() as db:
             row = db.execute(
                 "SELECT content FROM shelf WHERE sort = ? AND key = ?",
-                (sort.value, _key(sort, name)),
+                (kind.value, _key(kind, name)),
             ).fetchone()
         return bytes(row[0]) if row else b""
 
-    def list(self, sort: ItemKind, prefix: str = "") -> Iterator[StoredItem]:
-        """The things whose names begin with `prefix`, by name."""
-        start = _key(sort, prefix)
+    def list(self, kind: ItemKind, prefix: str = "") -> Iterator[StoredItem]:
+        """The items whose names begin with `prefix`, by name."""
+        start = _key(kind, prefix)
         with self._store.read() as db:
             rows = db.execute(
                 "SELECT name, note FROM shelf WHERE sort = ? AND key >= ? AND key < ? ORDER BY key",
-                (sort.value, start, start + "\U0010ffff"),
+                (kind.value, start, start + "\U0010ffff"),
             ).fetchall()
         for name, note in rows:
             yield StoredItem(name, json.loads(note))
 
-    def put(self, sort: ItemKind, name: str, note: Data, content: bytes = b"") -> None:
-        """Lay a thing down, over what had its name."""
+    def put(self, kind: ItemKind, name: str, note: Data, content: bytes = b"") -> None:
+        """Store an item, over one of the same name."""
         with self._store.write() as db:
             db.execute(
                 "INSERT INTO shelf VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
                 " SET note = excluded.note, content = excluded.content",
-                (sort.value, _key(sort, name), name, json.dumps(note), content),
+                (kind.value, _key(kind, name), name, json.dumps(note), content),
             )
 
-    def set_note(self, sort: ItemKind, name: str, note: Data) -> None:
-        """Change the note of a thing and leave its bytes."""
+    def set_note(self, kind: ItemKind, name: str, note: Data) -> None:
+        """Replace the note of an item and keep its bytes."""
         with self._store.write() as db:
             db.execute(
                 "UPDATE shelf SET note = ? WHERE sort = ? AND key = ?",
-                (json.dumps(note), sort.value, _key(sort, name)),
+                (json.dumps(note), kind.value, _key(kind, name)),
             )
 
-    def delete(self, sort: ItemKind, name: str) -> bool:
-        """Take a thing away; whether there was one."""
+    def delete(self, kind: ItemKind, name: str) -> bool:
+        """Delete an item; whether there was one."""
         with self._store.write() as db:
             gone = db.execute(
-                "DELETE FROM shelf WHERE sort = ? AND key = ?", (sort.value, _key(sort, name))
+                "DELETE FROM shelf WHERE sort = ? AND key = ?", (kind.value, _key(kind, name))
             )
             return gone.rowcount > 0
 
 
-def _key(sort: ItemKind, name: str) -> str:
-    return name if sort in (ItemKind.BLOB, ItemKind.BLOCK) else name.casefold()
+def _key(kind: ItemKind, name: str) -> str:
+    return name if kind in (ItemKind.BLOB, ItemKind.BLOCK) else name.casefold()

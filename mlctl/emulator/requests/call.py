@@ -1,4 +1,4 @@
-"""One request on its way to an answer: what it names, and what it may touch."""
+"""A request with its route: the names in its path, the store and the settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, Work
 
 @dataclass(frozen=True)
 class Call:
-    """A request whose path was understood; `names` are the parts of it that name something."""
+    """A request that has a route; `names` are the values of the names in the route's pattern."""
 
     request: Request
     kind: str
@@ -37,10 +37,10 @@ class Call:
 
     @property
     def state(self) -> WorkspaceState:
-        """The cloud as seen from the workspace that the path names.
+        """The state of the workspace that the path names.
 
         Raises:
-            ServiceError: 404, there is no such workspace and none is made on first use.
+            ServiceError: 404, there is no such workspace and the emulator is strict.
         """
         names = self.names
         asked = Scope(names["subscription"], names["group"], names["workspace"])
@@ -62,7 +62,7 @@ class Call:
 
     @property
     def handle(self) -> WorkspaceHandle:
-        """Where the cloud's verbs work."""
+        """The workspace, as functions of the control plane take it."""
         return WorkspaceHandle(self.store, self.state.scope, self.state.location)
 
     @property
@@ -76,32 +76,32 @@ class Call:
         """The JSON object of the body.
 
         Raises:
-            ServiceError: 400, it is none.
+            ServiceError: 400, the body is no JSON object.
         """
         return bodies.read(self.request.body)
 
     def peek(self, address: Address) -> StoredResource | None:
-        """A resource as it stands; unlike the verbs of the cloud, this meets no fault."""
+        """A resource as stored; unlike reads of the control plane, no fault applies."""
         with self.store.read() as db:
             return rows.find(db, self.state.id, address)
 
     def guid(self, purpose: str) -> str:
-        """An id that stays the same for this workspace of this cloud."""
+        """A GUID that depends on the seed, the workspace and `purpose` only."""
         scope = str(self.scope).casefold()
         return str(uuid5(NAMESPACE_URL, f"{self.state.seed}/{scope}/{purpose}"))
 
     def url(self, path: str, query: Mapping[str, str] | None = None) -> str:
-        """The absolute URL of a path of ours."""
+        """The absolute URL of a path of the emulator."""
         pairs = {"api-version": self.request.query_value("api-version"), **(query or {})}
         asked = urlencode({key: held for key, held in pairs.items() if held}, quote_via=quote)
         return f"{self.request.base}{quote(path)}{'?' if asked else ''}{asked}"
 
     def finish(self, number: int | None) -> None:
-        """In virtual time, let it pass until an operation has ended; else it passes by itself."""
+        """In virtual time, advance the clock until an operation has ended."""
         if number is not None and self.settings.pace is VIRTUAL:
             service.finish(self.handle, number)
 
 
 def is_same_workspace(one: Scope, other: Scope) -> bool:
-    """Whether two names mean one workspace."""
+    """Whether two scopes name the same workspace."""
     return str(one).casefold() == str(other).casefold()

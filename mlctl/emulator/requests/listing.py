@@ -1,7 +1,7 @@
-"""Lists: a page at a time, each page read off the state as it stands then.
+"""Lists in pages, each read from the present state.
 
 A page begins after the last item of the one before, by name or by age, so that nothing is listed
-twice and nothing is left out, whatever is written in between.
+twice or left out, whatever is written in between.
 """
 
 from __future__ import annotations

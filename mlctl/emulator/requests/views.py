@@ -1,4 +1,4 @@
-"""Resources as they go over the wire."""
+"""The bodies of resources in answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mlctl.simulator.control_plane.state.context import StoredResource
 
 
 def resource_body(call: Call, found: StoredResource) -> dict[str, Data]:
-    """The body of a resource, with what the SDK relies on, and an endpoint's URLs being ours."""
+    """The body of a resource, with what the SDK relies on; URLs of endpoints are the emulator's."""
     properties = found.body["properties"]
     properties["provisioningState"] = found.state
     if found.address.kind == "batch-endpoint":

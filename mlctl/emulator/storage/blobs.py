@@ -32,7 +32,7 @@ _PAGE = 5000
 
 
 def sas(settings: EmulatorSettings) -> str:
-    """A shared access signature for all that we store."""
+    """A shared access signature for everything stored."""
     signed = {"sv": "2022-11-02", "sr": "c", "sp": "racwdl", "se": "2099-12-31T00:00:00Z"}
     return urlencode({**signed, "sig": _signature(settings)})
 
@@ -43,7 +43,7 @@ def account_key(settings: EmulatorSettings) -> str:
 
 
 def write_blob(call: Call, container: str, name: str, content: bytes) -> None:
-    """Put a blob into a container, which is named with its account before it."""
+    """Write a blob; `container` is `ACCOUNT/CONTAINER`."""
     note = _note(call, content, "application/octet-stream", {})
     call.blob_store.put(ItemKind.BLOB, f"{container}/{name}", note, content)
 
@@ -58,7 +58,7 @@ def handle(call: Call) -> Response:
 
 
 def authorize(call: Call) -> None:
-    """Who has a signature or the token may come in; without a token set, everybody.
+    """Allow requests with a signature or the token; without a token set, all.
 
     Raises:
         ServiceError: 403, the caller has neither.
@@ -114,20 +114,22 @@ def _put(call: Call, content: bytes) -> Response:
     path = _path(call)
     if call.request.header("if-none-match") == "*" and call.blob_store.find(ItemKind.BLOB, path):
         raise Permanent("BlobAlreadyExists", "The specified blob already exists.", status=409)
-    sort = call.request.header("x-ms-blob-content-type")
-    sort = sort or call.request.header("content-type", "application/octet-stream")
-    note = _note(call, content, sort, _meta(call.request.headers))
+    content_type = call.request.header("x-ms-blob-content-type")
+    content_type = content_type or call.request.header("content-type", "application/octet-stream")
+    note = _note(call, content, content_type, _meta(call.request.headers))
     call.blob_store.put(ItemKind.BLOB, path, note, content)
     return Response(201, {**_dated(call, note["modified"], note), "content-md5": note["md5"]})
 
 
-def _note(call: Call, content: bytes, sort: str, meta: Mapping[str, str]) -> dict[str, Data]:
+def _note(
+    call: Call, content: bytes, content_type: str, meta: Mapping[str, str]
+) -> dict[str, Data]:
     return {
         "size": len(content),
         "modified": call.settings.now(),
         "etag": f'"0x{hashlib.sha256(content).hexdigest()[:15].upper()}"',
         "md5": base64.b64encode(hashlib.md5(content, usedforsecurity=False).digest()).decode(),
-        "type": sort,
+        "type": content_type,
         "meta": dict(meta),
     }
 

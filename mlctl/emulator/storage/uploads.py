@@ -1,4 +1,4 @@
-"""Where files go: pending uploads, and the datastores whose account is ourselves."""
+"""Pending uploads, and datastores whose storage account is the emulator itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def container(call: Call, name: str) -> str:
 
 
 def start_pending_upload(call: Call) -> Response:
-    """POST startPendingUpload: a container of ours, with the right to write into it."""
+    """POST startPendingUpload: a container of the emulator, with a signature to write into it."""
     container = call.guid(f"{call.kind}/{call.names['name']}/{call.names['version']}".casefold())
     uri = f"{call.request.base}/{blobs.ROOT}/uploads/{container}"
     sas = f"{uri}?{blobs.sas(call.settings)}"
