@@ -226,11 +226,12 @@ def test_a_missing_file_and_a_folder_are_no_plans(tmp_path: Path) -> None:
     assert "directory" in refusal(lambda: planfile.load(tmp_path)).message
 
 
-def test_a_newer_format_names_the_version_that_made_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["1.0", "3.0"])
+def test_another_format_names_the_version_that_made_it(tmp_path: Path, version: str) -> None:
     error = refusal(
-        lambda: planfile.load(edited(tmp_path, format_version="3.0", mlctl_version="9"))
+        lambda: planfile.load(edited(tmp_path, format_version=version, mlctl_version="9"))
     )
-    assert "format 3.0" in error.message
+    assert f"has the format {version}, which this mlctl does not know" in error.message
     assert "9" in error.hint
 
 
