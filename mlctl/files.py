@@ -1,29 +1,115 @@
-"""Writing files that only their owner may read, and folders that git does not see."""
+"""Files of the user: written whole and privately, read up to a bound and only where regular."""
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import re
+import secrets
+import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
+
+_CHUNK = 1 << 20
+_MAX_LINKS = 40
+_DESCRIPTORS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/fd|/dev/fd")
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file readable by its owner only, whole or not at all; the folder must be there.
+def open_regular(path: Path) -> BinaryIO:
+    """A regular file (or a link to one), open for reading.
 
     Raises:
-        OSError: it cannot be written; nothing has changed.
+        OSError: it cannot be read, or is a folder, a device or a pipe.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
-    scratch = Path(name)
+    if not stat.S_ISDIR(mode := path.stat().st_mode) and not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    stream = path.open("rb")
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):  # it was exchanged in between
+        stream.close()
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return stream
+
+
+def read(path: Path, most: int, *, pipes: bool = False) -> bytes:
+    """The content of a regular file, or with `pipes` of anything, of at most `most` bytes.
+
+    Raises:
+        OSError: it cannot be read, is no regular file without `pipes`, or is bigger.
+    """
+    with path.open("rb") if pipes else open_regular(path) as stream:
+        content = stream.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is bigger than {most:,} bytes", str(path))
+    return content
+
+
+def chunks(path: Path) -> Iterator[bytes]:
+    """The content of a regular file, a piece at a time.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or holds more than its size says: it is
+            being written, or is the kernel's (`/proc`) and may have no end.
+    """
+    with open_regular(path) as stream:
+        left = os.fstat(stream.fileno()).st_size
+        while chunk := stream.read(_CHUNK):
+            left -= len(chunk)
+            if left < 0:
+                raise OSError(errno.EINVAL, "it grows while it is read", str(path))
+            yield chunk
+
+
+def write(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file whole or not at all; with `private`, its owner alone can read it.
+
+    What is no regular file (a device, a pipe, `/dev/stdout`) is written into, and never replaced.
+    Of a link the target is written, and the link stays. The folder must be there.
+
+    Raises:
+        OSError: it cannot be written; a regular file is as it was.
+    """
     try:
-        with os.fdopen(handle, "wb") as file:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG | 0o666
+    if not stat.S_ISREG(mode) or _is_descriptor(path):
+        with path.open("ab") as file:
             file.write(content)
-        scratch.replace(path)
-    except BaseException:
+        return
+    target = Path(os.path.realpath(path))
+    scratch = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}")
+    create = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(scratch, create, 0o600 if private else 0o666), "wb") as file:
+            if target.exists() and not private:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            file.write(content)
+        _replace(scratch, target, content)
+    finally:
         with suppress(OSError):
             scratch.unlink()
-        raise
+
+
+def _replace(scratch: Path, target: Path, content: bytes) -> None:
+    try:
+        scratch.replace(target)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        target.write_bytes(content)  # a file that a container has mounted cannot be replaced
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Whether a path leads to an open file of a process: `/dev/stdout`, `/dev/fd/3`."""
+    for _ in range(_MAX_LINKS):
+        if _DESCRIPTORS.fullmatch(os.path.realpath(path.parent)):
+            return True
+        if not path.is_symlink():
+            return False
+        path = path.parent / path.readlink()
+    return False
 
 
 def make_ignored_folder(folder: Path) -> None:

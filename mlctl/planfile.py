@@ -14,9 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mlctl import pointer
+from mlctl import files, pointer
 from mlctl.assets import local_files
-from mlctl.files import write_private
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.upload import Upload, UploadTarget
@@ -76,7 +75,7 @@ def save(plan: Plan, work: Work, path: str | Path) -> None:
     document["steps"] = [_written_step(step) for step in work.steps]
     document["read"] = {str(address): fingerprint for address, fingerprint in work.read.items()}
     try:
-        write_private(Path(path), f"{json.dumps(document, indent=1)}\n".encode())
+        files.write(Path(path), f"{json.dumps(document, indent=1)}\n".encode(), private=True)
     except OSError as error:
         raise PlanFileError(
             f"cannot write the plan to `{path}`: {error.strerror or error}", "name another file"

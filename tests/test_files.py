@@ -1,35 +1,115 @@
-"""Files that only their owner may read."""
+"""Files are written whole, and only where they are regular; reading is bounded."""
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from mlctl.files import make_ignored_folder, write_private
+from mlctl import files
 
 
 def test_a_private_file_is_its_owners_alone_and_replaces_another(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text("old")
     file.chmod(0o644)
-    write_private(file, b"new")
+    files.write(file, b"new", private=True)
     assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"new", 0o600)
     assert [each.name for each in tmp_path.iterdir()] == ["secret"]
+
+
+def test_another_file_keeps_its_mode(tmp_path: Path) -> None:
+    file = tmp_path / "page"
+    file.write_text("old")
+    file.chmod(0o640)
+    files.write(file, b"new")
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"new", 0o640)
+
+
+def test_a_new_file_has_the_mode_that_the_user_wants(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        files.write(tmp_path / "page", b"new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "page").stat().st_mode) == 0o640
 
 
 def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):
-        write_private(tmp_path / "folder", b"text")
+        files.write(tmp_path / "folder", b"text", private=True)
     assert [each.name for each in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_of_a_link_the_target_is_written_and_the_link_stays(tmp_path: Path, there: bool) -> None:
+    (tmp_path / "link").symlink_to("real")
+    if there:
+        (tmp_path / "real").write_text("old")
+    files.write(tmp_path / "link", b"new", private=True)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_into(tmp_path: Path) -> None:
+    pipe, got = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    files.write(pipe, b"text", private=True)
+    reader.join()
+    assert got == [b"text"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    """A node of our own like `/dev/null`: a write that replaced it has broken machines."""
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        device.write_bytes(b"")
+    except OSError:
+        pytest.skip("only root may make devices, and some containers let nobody")
+    files.write(device, b"text", private=True)
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert [each.name for each in tmp_path.iterdir()] == ["null"]
+
+
+@pytest.mark.parametrize("into", ["pipe", "file"])
+def test_standard_output_by_its_name_is_standard_output(tmp_path: Path, into: str) -> None:
+    code = "from pathlib import Path; from mlctl import files; print('a', flush=True); "
+    code += "files.write(Path('/dev/stdout'), b'b\\n')"
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=out if into == "file" else subprocess.PIPE,
+            check=True,
+        )
+    written = (tmp_path / "out").read_bytes() if into == "file" else done.stdout
+    assert written == b"a\nb\n"
+
+
+def test_a_file_that_is_too_big_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    assert files.read(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(OSError, match="it is bigger than 4 bytes"):
+        files.read(tmp_path / "a", 4)
+    with pytest.raises(OSError, match="it is no regular file"):
+        files.read(Path("/dev/zero"), 4)
+    with pytest.raises(OSError, match="it is bigger"):
+        files.read(Path("/dev/zero"), 4, pipes=True)
 
 
 def test_a_folder_of_ours_is_ignored_by_git_and_one_of_others_is_left_alone(
     tmp_path: Path,
 ) -> None:
-    make_ignored_folder(tmp_path / "a" / "b")
+    files.make_ignored_folder(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b" / ".gitignore").read_text() == "*\n"
-    make_ignored_folder(tmp_path)
+    files.make_ignored_folder(tmp_path)
     assert not (tmp_path / ".gitignore").exists()

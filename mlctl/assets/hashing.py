@@ -6,14 +6,12 @@ They equal those of azure-ai-ml, so that an upload by one tool is found by the o
 from __future__ import annotations
 
 import hashlib
-import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-IGNORE_FILES = (".amlignore", ".gitignore")  # the first that exists counts, as in the SDK
-
-Ignored = Callable[[str], bool]
+from mlctl.assets import ignore
+from mlctl.assets.folders import walk
+from mlctl.files import chunks
 
 
 def code_hash(path: Path) -> str:
@@ -41,75 +39,30 @@ def asset_hash(path: Path) -> str:
         OSError: something in the folder cannot be read.
     """
     digest = hashlib.sha256(b"Initialize for october 2021 AML CLI version")
-    if path.is_dir():
-        _update_with_folder(digest, path, path, _ignored(path))
-    else:
+    if not path.is_dir():
         _update_with_file(digest, path)
+        return digest.hexdigest()
+    for entry in walk(path, ignore.read(path), prune=True):
+        digest.update(entry.path.name.encode())
+        if entry.path.is_file():
+            _update_with_file(digest, entry.path)
     return digest.hexdigest()
 
 
 def files(path: Path) -> Iterator[tuple[Path, str]]:
-    """The files that are uploaded of a file or folder, each with its path within the folder."""
+    """What is uploaded of a file or folder: each file, and its path within the folder.
+
+    Raises:
+        OSError: a folder or its ignore file cannot be read.
+    """
     if path.is_file():
         yield path.resolve(), path.name
         return
-    ignored = _ignored(path)
-    for folder, _, names in os.walk(path, followlinks=True):
-        for name in names:
-            file = Path(folder, name)
-            relative = file.relative_to(path).as_posix()
-            if not ignored(relative):
-                yield file, relative
-
-
-def _update_with_folder(digest: hashlib._Hash, root: Path, folder: Path, ignored: Ignored) -> None:
-    for inner in sorted(folder.iterdir(), key=lambda one: str(one).lower()):
-        if ignored(inner.relative_to(root).as_posix()):
-            continue
-        digest.update(inner.name.encode())
-        if inner.is_dir():
-            _update_with_folder(digest, root, inner, ignored)
-        elif inner.is_file():
-            _update_with_file(digest, inner)
+    for entry in walk(path, ignore.read(path), prune=False):
+        if not entry.is_folder:
+            yield entry.path, entry.relative
 
 
 def _update_with_file(digest: hashlib._Hash, file: Path) -> None:
-    with file.open("rb") as stream:
-        while chunk := stream.read(1 << 20):
-            digest.update(chunk)
-
-
-def _ignored(root: Path) -> Ignored:
-    """A function that says whether a path relative to `root` is ignored; the last match decides."""
-    file = next((root / name for name in IGNORE_FILES if (root / name).is_file()), None)
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines() if file else []
-    patterns = [
-        (not line.startswith("!"), _pattern(line.lstrip("!")))
-        for line in map(str.rstrip, lines)
-        if _is_pattern(line)
-    ]
-
-    def decide(relative: str) -> bool:
-        out = False
-        for leave_out, pattern in patterns:
-            if pattern.fullmatch(relative):
-                out = leave_out
-        return out
-
-    return decide
-
-
-def _is_pattern(line: str) -> bool:
-    return bool(line.strip("!/ ")) and not line.startswith("#")
-
-
-def _pattern(glob: str) -> re.Pattern[str]:
-    """A gitignore pattern as a regular expression; it matches what is in a folder too."""
-    anchored = "/" in glob.rstrip("/")
-    body = ""
-    for part in re.split(r"(\*\*/|/\*\*|\*|\?|\[[^\]]+\])", glob.strip("/")):
-        body += {"**/": "(?:.*/)?", "/**": "/.*", "*": "[^/]*", "?": "[^/]"}.get(part) or (
-            part.replace("[!", "[^") if part.startswith("[") else re.escape(part)
-        )
-    beneath = "/.*" if glob.endswith("/") else "(?:/.*)?"
-    return re.compile(("" if anchored else "(?:.*/)?") + body + beneath, re.DOTALL)
+    for chunk in chunks(file):
+        digest.update(chunk)

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from mlctl import files
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
@@ -17,7 +18,6 @@ from mlctl.cli.parser.command import command, flag_values, several
 from mlctl.cli.parser.tree import SWITCH
 from mlctl.cli.scope import LOCATION, PARTS, Configuration, ScopePart, own_file, read_ini
 from mlctl.cli.session import Session
-from mlctl.files import write_private
 from mlctl.pointer import Data
 from mlctl.source.files import PROJECT_FILE
 
@@ -89,7 +89,7 @@ def _write(path: Path, values: Mapping[str, str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     parser.write(text)
-    write_private(path, text.getvalue().encode())
+    files.write(path, text.getvalue().encode(), private=True)
 
 
 def _listed(settings: Configuration) -> Iterator[Data]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlctl import source
+from mlctl import files, source
 from mlctl.cli import migrate_pool as to_cluster
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
@@ -89,7 +89,7 @@ def _written(session: Session, text: str, out: Path | None) -> Exit:
         session.out(text)
         return Exit.OK
     try:
-        out.write_text(text, encoding="utf-8")
+        files.write(out, text.encode())
     except OSError as error:
         session.say(f"ERROR: cannot write {out}: {error.strerror}")
         return Exit.ERROR

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mlctl import schema
+from mlctl import files, schema
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
@@ -31,7 +31,7 @@ def export(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in schema.texts().items():
-            (folder / name).write_text(text, encoding="utf-8")
+            files.write(folder / name, text.encode())
             session.out(str(folder / name))
     except OSError as error:
         session.say(f"ERROR: cannot write to {folder}: {error.strerror}")

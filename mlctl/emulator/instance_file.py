@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from mlctl import files
 from mlctl.emulator.identity.tokens import CLOUD
-from mlctl.files import make_ignored_folder, write_private
+from mlctl.files import make_ignored_folder
 from mlctl.kinds.address import Scope
 
 FILE = Path(".mlctl", "emulator.json")
@@ -47,7 +48,7 @@ class EmulatorInstance:
             OSError: it cannot be written.
         """
         make_ignored_folder(file.parent)
-        write_private(file, json.dumps(asdict(self), indent=2).encode())
+        files.write(file, json.dumps(asdict(self), indent=2).encode(), private=True)
 
     def remove(self, file: Path, before: EmulatorInstance | None = None) -> None:
         """Remove the instance file, unless it is another emulator's by now.

@@ -19,6 +19,7 @@ from mlctl.backends.azure import errors
 from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reads import resource_path, workspace_path
+from mlctl.files import open_regular
 from mlctl.kinds.address import Address, Reference, Scope, kind_of
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.pointer import Data
@@ -184,5 +185,5 @@ def _is_uploaded(blob: Any) -> bool:
 
 
 def _upload_file(container: Any, file: Path, name: str) -> None:
-    with file.open("rb") as stream:
+    with open_regular(file) as stream:
         container.upload_blob(name, stream, overwrite=True)

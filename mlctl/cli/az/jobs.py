@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import (
     Job,
@@ -220,8 +221,7 @@ def write(file: Path, texts: Iterable[str]) -> None:
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("w", encoding="utf-8", newline="\n") as out:
-            out.writelines(texts)
+        files.write(file, "".join(texts).encode())
     except OSError as error:
         raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from mlctl.emulator.http.host_check import ALL_INTERFACES
-from mlctl.files import make_ignored_folder, write_private
+from mlctl.files import make_ignored_folder, write
 
 _LIFE, _SPARE = timedelta(days=397), timedelta(days=7)  # clients refuse longer lives
 _OTHERS = 0o077  # of a file's mode: what its group and everybody may do
@@ -105,10 +105,10 @@ def _make(files: Files, hosts: Collection[str], now: datetime) -> None:
         serialization.NoEncryption(),
     )
     make_ignored_folder(files.key.parent)
-    write_private(files.key, key)
-    write_private(files.certificate, ours)
-    write_private(files.bundle, trusted + _system(files.bundle))
-    write_private(files.authority, trusted)
+    write(files.key, key, private=True)
+    write(files.certificate, ours, private=True)
+    write(files.bundle, trusted + _system(files.bundle), private=True)
+    write(files.authority, trusted, private=True)
 
 
 def _unsigned(

@@ -1,0 +1,71 @@
+"""What is in a folder of the user's: every file once, however links lead, and not without end."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl.assets.ignore import Ignored
+
+MAX_ENTRIES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file or folder: where it is, its path within the folder that was walked, what it is."""
+
+    path: Path
+    relative: str
+    is_folder: bool
+
+
+def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
+    """What is below `root`, depth first, names in the order of the alphabet without case.
+
+    Links are followed, but not to a folder that they stand in. What is ignored is left out; of a
+    folder that is ignored with `prune` all is, else each entry is judged by itself, as the two
+    hashes of the SDK do.
+
+    Raises:
+        OSError: a folder cannot be read, or holds more than `MAX_ENTRIES`.
+    """
+    seen = 0
+    top = root.stat()
+    above: list[tuple[int, int]] = [(top.st_dev, top.st_ino)]
+    waiting = [_entries(root, "")]
+    while waiting:
+        entry = next(waiting[-1], None)
+        if entry is None:
+            waiting.pop()
+            above.pop()
+            continue
+        seen += 1
+        if seen > MAX_ENTRIES:
+            raise OSError(errno.EFBIG, f"it holds more than {MAX_ENTRIES:,} files", str(root))
+        out = ignored(entry.relative)
+        if not entry.is_folder:
+            if not out:
+                yield entry
+            continue
+        if (out and prune) or ignored.with_all_beneath(entry.relative):
+            if not out:
+                yield entry  # empty as far as anybody sees
+            continue
+        here = entry.path.stat()
+        if (here.st_dev, here.st_ino) in above:
+            continue
+        if not out:
+            yield entry
+        above.append((here.st_dev, here.st_ino))
+        waiting.append(_entries(entry.path, f"{entry.relative}/"))
+
+
+def _entries(folder: Path, prefix: str) -> Iterator[Entry]:
+    with os.scandir(folder) as found:
+        names = sorted((one.name for one in found), key=lambda name: str(folder / name).lower())
+    for name in names:
+        path = folder / name
+        yield Entry(path, prefix + name, path.is_dir())
