@@ -172,7 +172,7 @@ def test_trouble_costs_writes_and_never_doubles_or_loses_any(
     work: Work, trouble: list[CallFault], stop_after: int, parallelism: int
 ) -> None:
     # what failed after it was accepted is there, and takes another plan
-    refused = [one for one in trouble if one.trouble is not FaultKind.FAIL_OPERATION]
+    refused = [one for one in trouble if one.kind is not FaultKind.FAIL_OPERATION]
     backend = tried(work, refused, stop_after, parallelism).witness.cloud
     control.clear_faults(backend.handle)
     events = carried_out(work, backend)

@@ -55,8 +55,8 @@ class AzureJobs:
         endpoint: str,
         deployment: str | None,
         body: Mapping[str, Data],
-        load: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
-        workload: str,  # noqa: ARG002
+        workload: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
+        workload_name: str,  # noqa: ARG002
     ) -> Job:
         """Call an endpoint by its scoring URI.
 
@@ -78,8 +78,8 @@ class AzureJobs:
         self,
         name: str | None,
         body: Mapping[str, Data],
-        load: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
-        workload: str,  # noqa: ARG002
+        workload: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
+        workload_name: str,  # noqa: ARG002
     ) -> Job:
         """Submit a command job.
 

@@ -84,8 +84,8 @@ class LocalJobs:
         endpoint: str,
         deployment: str | None,
         body: Mapping[str, Data],
-        load: Workload,
-        workload: str,
+        workload: Workload,
+        workload_name: str,
     ) -> Job:
         """Call an endpoint.
 
@@ -94,11 +94,13 @@ class LocalJobs:
             ServiceError: refused.
         """
         return self._job(
-            batch_jobs.invoke(self.handle, Invocation(endpoint, deployment, body, load, workload))
+            batch_jobs.invoke(
+                self.handle, Invocation(endpoint, deployment, body, workload, workload_name)
+            )
         )
 
     def create(
-        self, name: str | None, body: Mapping[str, Data], load: Workload, workload: str
+        self, name: str | None, body: Mapping[str, Data], workload: Workload, workload_name: str
     ) -> Job:
         """Submit a command job.
 
@@ -106,7 +108,7 @@ class LocalJobs:
             NotFound: there is no such cluster, environment or workload.
             ServiceError: refused.
         """
-        asked = TrainingRequest(name, body["properties"], load, workload)
+        asked = TrainingRequest(name, body["properties"], workload, workload_name)
         return self._job(training_jobs.create(self.handle, asked))
 
     def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:

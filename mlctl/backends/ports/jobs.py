@@ -76,8 +76,8 @@ class Jobs(Protocol):
         endpoint: str,
         deployment: str | None,
         body: Mapping[str, Data],
-        load: Workload,
-        workload: str,
+        workload: Workload,
+        workload_name: str,
     ) -> Job:
         """Call an endpoint: `body` has ARM's properties of a batch job.
 
@@ -89,7 +89,7 @@ class Jobs(Protocol):
         """
 
     def create(
-        self, name: str | None, body: Mapping[str, Data], load: Workload, workload: str
+        self, name: str | None, body: Mapping[str, Data], workload: Workload, workload_name: str
     ) -> Job:
         """Submit a command job: `body` is ARM's; a name is made up where there is none.
 

@@ -76,7 +76,7 @@ def status(session: Session, output: Output = OutputFormat.JSON, query: Query = 
                 for one in now.workspaces
             ],
             "running": len(now.pending),
-            "faults": [one.plain() for one in now.faults],
+            "faults": [one.to_json() for one in now.faults],
             "locks": [
                 {"scope": one.scope, "name": one.name, "level": one.level.value}
                 for one in now.locks

@@ -151,7 +151,7 @@ def add(
 def list_(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
     """List the faults, and how many calls each has seen."""
     with opened(session) as local:
-        data = [each.plain() for each in control.status(local.handle).faults]
+        data = [each.to_json() for each in control.status(local.handle).faults]
         print_data(session, data, output, query)
     return Exit.OK
 

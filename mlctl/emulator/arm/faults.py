@@ -37,32 +37,34 @@ def raise_refusal(struck: Sequence[HttpFault], now: float) -> None:
         ServiceError: there is such a fault.
     """
     for each in struck:
-        if each.trouble is HttpFaultKind.REFUSE:
+        if each.kind is HttpFaultKind.REFUSE:
             raise HttpError(
                 each.reason, each.message, status=each.status, headers=_retry(each, now)
             )
-        if each.trouble is HttpFaultKind.HANG_UP:
+        if each.kind is HttpFaultKind.HANG_UP:
             raise HttpError("ConnectionLost", each.message, status=503, cut=DROPPED)
 
 
 def operation_style(struck: Sequence[HttpFault], usual: OperationStyle) -> OperationStyle:
     """The style of long-running operations that this request gets."""
-    return next((each.style for each in struck if each.trouble is HttpFaultKind.STYLE), usual)
+    return next((each.style for each in struck if each.kind is HttpFaultKind.STYLE), usual)
 
 
 def apply_to(response: Response, struck: Sequence[HttpFault]) -> Response:
     """The response with the faults of its transfer: delays and truncation."""
     for each in struck:
-        if each.trouble is HttpFaultKind.SLOW:
+        if each.kind is HttpFaultKind.SLOW:
             response = replace(response, wait=response.wait + each.seconds)
-        if each.trouble is HttpFaultKind.TRUNCATE and len(response.body) > each.bytes:
+        if each.kind is HttpFaultKind.TRUNCATE and len(response.body) > each.bytes:
             response = replace(response, cut=each.bytes)
     return response
 
 
 def show(call: Call) -> Response:
     """GET /mlctl/faults: all faults, and how many calls each has matched."""
-    return json_response({"value": [each.plain() for each in control.status(_place(call)).faults]})
+    return json_response(
+        {"value": [each.to_json() for each in control.status(_place(call)).faults]}
+    )
 
 
 def add(call: Call) -> Response:

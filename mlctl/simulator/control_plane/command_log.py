@@ -28,12 +28,12 @@ def resource_name(name: str) -> str:
     return name.partition("/")[2]
 
 
-def append(db: Connection, at: float, order: CommandData, *, quiet: bool = False) -> int:
+def append(db: Connection, at: float, command: CommandData, *, quiet: bool = False) -> int:
     """Append a command that is due at `at`, now or later; its number.
 
     As long as all commands are `quiet` (no cluster has nodes), `is_active` is false.
     """
-    made = db.execute("INSERT INTO commands (at, command) VALUES (?, ?)", (at, _encode(order)))
+    made = db.execute("INSERT INTO commands (at, command) VALUES (?, ?)", (at, _encode(command)))
     if not quiet:
         db.execute("UPDATE engine SET active = 1 WHERE active = 0")
     return int(made.lastrowid or 0)
@@ -59,7 +59,7 @@ def create_command(
 
 
 def delete_command(workspace_id: int, address: Address) -> CommandData | None:
-    """The order to have a cluster or pool no more; None for other kinds."""
+    """The command that deletes a cluster or pool; None for other kinds."""
     what = behaviour_of(kind_of(address)).delete_command
     return {"is": what, "name": engine_name(workspace_id, address.name)} if what else None
 
@@ -69,22 +69,22 @@ def lock_command(name: str, *, locked: bool) -> CommandData:
     return {"is": "SetLock", "name": name, "locked": locked}
 
 
-def create_locked_commands(order: CommandData) -> Iterator[CommandData]:
+def create_locked_commands(command: CommandData) -> Iterator[CommandData]:
     """The commands that create a locked cluster, before the command that sets its real minimum."""
-    if order["is"] == "AddCluster":
-        spec = order["spec"]
-        yield {**order, "spec": {**spec, "min_instances": 0}}
+    if command["is"] == "AddCluster":
+        spec = command["spec"]
+        yield {**command, "spec": {**spec, "min_instances": 0}}
         yield lock_command(spec["name"], locked=True)
 
 
-def needs_no_node(order: CommandData) -> bool:
+def needs_no_node(command: CommandData) -> bool:
     """Whether a command creates no node by itself."""
-    return order["is"] != "AddCluster" or not order["spec"]["min_instances"]
+    return command["is"] != "AddCluster" or not command["spec"]["min_instances"]
 
 
-def is_shrinking(order: CommandData, before: CommandData | None) -> bool:
+def is_shrinking(command: CommandData, before: CommandData | None) -> bool:
     """Whether a command reduces a pool's VMs; these are billed until the operation begins."""
-    if before is None or order["is"] != "AddPool":
+    if before is None or command["is"] != "AddPool":
         return False
-    vms, had = int(order["spec"]["vms"]), int(before["spec"]["vms"])
+    vms, had = int(command["spec"]["vms"]), int(before["spec"]["vms"])
     return vms < had

@@ -139,10 +139,10 @@ def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, i
     """
     if not all(0 <= limit <= _MOST for limit in limits.values()):
         raise ValueError(f"a quota is between 0 and {_MOST}")
-    spelt = {one.name.casefold(): one.name for one in quotas(workspace, location)}
+    spelling = {one.name.casefold(): one.name for one in quotas(workspace, location)}
     with workspace.store.write() as db:
         for name, limit in limits.items():
-            known = spelt.get(name.casefold(), name)
+            known = spelling.get(name.casefold(), name)
             quota_usage.set_limit(db, workspace.scope.subscription, location, known, limit)
 
 

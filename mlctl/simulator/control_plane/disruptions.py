@@ -1,4 +1,7 @@
-"""What people set about the nodes and jobs of a simulated cloud; everything counts from now on."""
+"""Settings of the event engine, preemption, capacity, locks and workloads, as users set them.
+
+Each holds from now on.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,16 @@ from mlctl.workload import Workload
 
 
 def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
-    """Every setting as it is, with where its value comes from."""
+    """Every setting of the engine with its value and source."""
     with replay.current(workspace.store) as now:
         return list(model.parameters(now.settings))
 
 
 def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None:
-    """Change settings by their names; text is read as what the setting takes.
+    """Change settings by name; text is converted to the setting's type.
 
     Raises:
-        ServiceError: there is no such setting, or a value makes no sense.
+        ServiceError: there is no such setting, or a value is not valid.
     """
     known = {slot.name: slot for slot in fields(SimulationSettings)}
     for name in changes:
@@ -53,10 +56,10 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
 
 
 def set_preemption(workspace: WorkspaceHandle, processes: tuple[PreemptionProcess, ...]) -> None:
-    """What takes low-priority nodes; nothing, where there are no processes.
+    """Set the processes that preempt low-priority nodes; none: no preemption.
 
     Raises:
-        ServiceError: a process makes no sense.
+        ServiceError: a process has an invalid value.
     """
     with _commanding(workspace) as (transaction, _):
         replay.command(transaction, SetPreemption(processes))
@@ -65,10 +68,10 @@ def set_preemption(workspace: WorkspaceHandle, processes: tuple[PreemptionProces
 def set_capacity(
     workspace: WorkspaceHandle, capacity: CapacityProcess | None, tier: Tier | None
 ) -> None:
-    """How many nodes every region has (of a tier, or of each); None: no limit.
+    """Set how many nodes each region has (of a tier, or of each); None: no limit.
 
     Raises:
-        ServiceError: it makes no sense.
+        ServiceError: it has an invalid value.
     """
     with _commanding(workspace) as (transaction, _):
         for each in [tier] if tier else list(Tier):
@@ -76,10 +79,10 @@ def set_capacity(
 
 
 def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> int:
-    """Take nodes of a cluster away: the first `count` that are up, or all; how many went.
+    """Preempt the first `count` nodes of a cluster that are up, or all; how many.
 
     Raises:
-        ServiceError: there is no such cluster (404), it is dedicated, or has not so many nodes.
+        ServiceError: there is no such cluster (404), it is dedicated, or has fewer nodes.
     """
     with _commanding(workspace) as (transaction, state):
         there = require_resource(transaction.db, state, cluster)
@@ -90,15 +93,15 @@ def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> 
         if count is not None and count > len(up):
             has = f"{len(up)} that could be lost" if up else "none that could be lost"
             raise bad(f"Cluster `{there.address.name}` has not {count} nodes, but {has}.")
-        doomed = tuple(up if count is None else up[:count])
-        replay.command(transaction, Preempt(name, doomed))
-        return len(doomed)
+        preempted = tuple(up if count is None else up[:count])
+        replay.command(transaction, Preempt(name, preempted))
+        return len(preempted)
 
 
 def lock(workspace: WorkspaceHandle, names: Sequence[Address], *, locked: bool) -> list[Address]:
-    """Put a lock on clusters (all of the workspace, where none is named), or take it away; which.
+    """Lock or unlock clusters (all of the workspace if none is named); those that are so now.
 
-    Where none is named, the locks above the clusters go too; else these still hold them.
+    If none is named, unlocking also deletes the locks above the clusters.
 
     Raises:
         ServiceError: there is no such cluster (404).
@@ -122,20 +125,20 @@ def lock(workspace: WorkspaceHandle, names: Sequence[Address], *, locked: bool) 
         ]
 
 
-_LOCAL = "local"  # the name of the locks that are set here
+_LOCAL = "local"  # the name of locks that this module creates
 
 
 def workloads(workspace: WorkspaceHandle) -> dict[str, Workload]:
-    """Every workload by its name."""
+    """Every workload by name."""
     with workspace.store.read() as db:
         return {name: workload.get(db, name) for name in workload.names(db)}
 
 
 def set_workload(workspace: WorkspaceHandle, name: str, given: Workload) -> Workload:
-    """Say how long the jobs take that name this workload, over what it said before.
+    """Set figures of a workload; what is not given stays. The whole workload.
 
     Raises:
-        ServiceError: it makes no sense.
+        ServiceError: a figure is not valid.
     """
     workload.check(given)
     with workspace.store.write() as db:
@@ -156,7 +159,7 @@ _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def _read(slot: Field[Any], value: object) -> object:
-    """Text to a value of the setting's type, which its default shows."""
+    """Convert a text to the type of the setting's default."""
     text = str(value).casefold()
     try:
         match slot.default:

@@ -1,4 +1,7 @@
-"""Trouble on order: which calls meet it, and what it is. Trouble on the wire is `wire`'s."""
+"""Faults that a user sets for calls of the control plane, to test how a client reacts.
+
+Faults of HTTP requests are in `http_faults`; both kinds share one table and one numbering.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from mlctl.simulator.control_plane.resources.operations import OperationFailure
 
 
 class FaultKind(Enum):
-    """What happens to a call."""
+    """What a fault does to a call."""
 
     FAIL = "fail"  # refused, nothing done
     THROTTLE = "throttle"  # 429 with Retry-After, nothing done
@@ -34,14 +37,14 @@ ANY = "any"
 
 @dataclass(frozen=True, slots=True)
 class CallFault:
-    """The `nth` matching call (counted from 1) meets trouble, and so do the next: `times` in all.
+    """A fault of the `nth` matching call (counted from 1) and the next ones, `times` in all.
 
-    With `every`, it is each nth call instead. `times` None: no end. `verb` is one of `VERBS` or
-    `any`; `target` is an address, or a pattern over addresses (`compute/*`). `seconds` is the
+    With `every`, it is each nth call instead. `times` None: without end. `verb` is one of `VERBS`
+    or `any`; `target` is an address, or a pattern over addresses (`compute/*`). `seconds` is the
     delay, or the Retry-After of a throttled call.
     """
 
-    trouble: FaultKind
+    kind: FaultKind
     verb: str = ANY
     target: str = "*"
     nth: int = 1
@@ -53,7 +56,7 @@ class CallFault:
     message: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what can never strike.
+        """Check the values.
 
         Raises:
             ValueError: a count is below 1, or the verb is unknown.
@@ -63,35 +66,35 @@ class CallFault:
             raise ValueError(f"`{self.verb}` is no verb: it is one of {', '.join((*VERBS, ANY))}")
 
     def matches(self, verb: str, addresses: Sequence[str]) -> bool:
-        """Whether a call counts for this fault; a target also means all that it begins."""
+        """Whether the fault counts a call; a target includes children and versions."""
         if self.verb not in (ANY, verb):
             return False
         target = self.target.casefold()
         wanted = (target, f"{target}/*", f"{target}:*")
         return any(fnmatchcase(each.casefold(), one) for each in addresses for one in wanted)
 
-    def strikes(self, seen: int) -> bool:
-        """Whether the matching call number `seen` (from 1) meets the trouble."""
+    def applies(self, seen: int) -> bool:
+        """Whether the fault applies to the matching call number `seen` (from 1)."""
         return http_faults.applies(seen, self.nth, self.times, every=self.every)
 
     def failure(self) -> OperationFailure:
-        """How the long-running operation of a `FAIL_OPERATION` ends."""
+        """The failure of the operation, for `FAIL_OPERATION`."""
         text = self.message or "The operation failed, because a fault was set for it."
         return OperationFailure(self.code or "OperationFailed", text)
 
     def error(self) -> ServiceError:
-        """What the caller is told."""
-        code, status, text = _WORDS[self.trouble]
+        """The error that the client gets."""
+        code, status, text = _DEFAULT_ERRORS[self.kind]
         return from_status(
             self.code or code,
             self.message or text,
             self.status or status,
-            retry_after=self.seconds if self.trouble is FaultKind.THROTTLE else None,
-            ambiguous=self.trouble is FaultKind.DROP,
+            retry_after=self.seconds if self.kind is FaultKind.THROTTLE else None,
+            ambiguous=self.kind is FaultKind.DROP,
         )
 
 
-_WORDS = {
+_DEFAULT_ERRORS = {
     FaultKind.FAIL: ("InternalServerError", 500, "The request failed, because a fault was set."),
     FaultKind.THROTTLE: ("TooManyRequests", 429, "The request was throttled."),
     FaultKind.DROP: ("ConnectionLost", 504, "The connection was lost before an answer came."),
@@ -103,61 +106,61 @@ AnyFault: TypeAlias = CallFault | HttpFault
 
 @dataclass(frozen=True, slots=True)
 class ActiveFault:
-    """A fault in the store: its number, and how many matching calls it has seen."""
+    """A fault that is set: its number, and how many matching calls there have been."""
 
     number: int
     fault: AnyFault
     seen: int
 
-    def plain(self) -> dict[str, Data]:
-        """All of it as JSON data."""
+    def to_json(self) -> dict[str, Data]:
+        """The fault as JSON data, with its number and count."""
         return {"number": self.number, **to_json(self.fault), "seen": self.seen}
 
 
 def to_json(fault: AnyFault) -> dict[str, Data]:
-    """A fault as JSON data that `read` reads; the verb of a call is its `operation`."""
+    """A fault as JSON data for `from_json`; `kind` is `trouble` there, `verb` is `operation`."""
     return {
-        _SPELT.get(name, name): held.value if isinstance(held, Enum) else held
+        _JSON_NAMES.get(name, name): held.value if isinstance(held, Enum) else held
         for name, held in asdict(fault).items()
     }
 
 
 def from_json(data: Mapping[str, Data]) -> AnyFault:
-    """The fault that JSON data tell of; `times` 0 and null are both "no end".
+    """A fault from JSON data; `times` 0 and null both mean "without end".
 
     Raises:
-        ValueError: they tell of none; says why.
+        ValueError: the data are not a fault; says why.
     """
-    trouble = data.get("trouble")
-    of_wire = trouble in [each.value for each in http_faults.HttpFaultKind]
-    made = HttpFault if of_wire else CallFault
-    slots = {_SPELT.get(slot.name, slot.name): slot for slot in fields(made)}
-    if not of_wire and trouble not in [each.value for each in FaultKind]:
+    name = data.get("trouble")
+    is_http = name in [each.value for each in http_faults.HttpFaultKind]
+    made = HttpFault if is_http else CallFault
+    slots = {_JSON_NAMES.get(slot.name, slot.name): slot for slot in fields(made)}
+    if not is_http and name not in [each.value for each in FaultKind]:
         known = ", ".join(each.value for each in (*FaultKind, *http_faults.HttpFaultKind))
-        raise ValueError(f"`{trouble}` is no trouble: it is one of {known}")
+        raise ValueError(f"`{name}` is no trouble: it is one of {known}")
     given: dict[str, Any] = {}
     for key, held in data.items():
-        slot = slots.get({"verb": "operation"}.get(key, key))
+        slot = slots.get("operation" if key == "verb" else key)
         if slot is None:
-            raise ValueError(f"`{trouble}` takes no `{key}`; it takes {', '.join(slots)}")
+            raise ValueError(f"`{name}` takes no `{key}`; it takes {', '.join(slots)}")
         given[slot.name] = _value(slot.name, slot.default, held)
-    kinds: type[Enum] = http_faults.HttpFaultKind if of_wire else FaultKind
-    return made(**(given | {"trouble": kinds(trouble)}))
+    kinds: type[Enum] = http_faults.HttpFaultKind if is_http else FaultKind
+    return made(**(given | {"kind": kinds(name)}))
 
 
-_SPELT = {"verb": "operation"}
+_JSON_NAMES = {"verb": "operation", "kind": "trouble"}
 _ENUMS: dict[str, type[Enum]] = {"retry_after": RetryAfter, "style": OperationStyle}
 
 
 def _value(name: str, usual: object, held: Data) -> object:
-    if name == "trouble":
+    if name == "kind":
         return held
     if name in _ENUMS:
         return _ENUMS[name](held)
     if name == "times" and held in (0, None) and held is not False:
         return None
     if type(held) is not type(usual) and not (type(usual) is float and type(held) is int):
-        raise ValueError(f"`{_SPELT.get(name, name)}` cannot be {held!r}")
+        raise ValueError(f"`{_JSON_NAMES.get(name, name)}` cannot be {held!r}")
     return held
 
 
@@ -172,7 +175,7 @@ def load(text: str) -> AnyFault:
 
 
 def active_faults(db: Connection) -> list[ActiveFault]:
-    """All faults, in the order in which they were added."""
+    """All faults, in the order in which they were set."""
     return [
         ActiveFault(number, load(text), seen)
         for number, text, seen in db.execute("SELECT id, spec, seen FROM faults ORDER BY id")
@@ -180,27 +183,27 @@ def active_faults(db: Connection) -> list[ActiveFault]:
 
 
 def any_active(db: Connection) -> bool:
-    """Whether there is any fault: mostly there is none, and nothing needs to be counted."""
+    """Whether any fault is set; if not, calls need not be counted."""
     return db.execute("SELECT 1 FROM faults LIMIT 1").fetchone() is not None
 
 
 def match_call(db: Connection, verb: str, addresses: Sequence[str]) -> tuple[CallFault, ...]:
-    """Count one call for every fault that it matches; those that strike now."""
+    """Count a call for every fault that matches it; the faults that apply to it."""
     return tuple(
         each.fault
         for each in active_faults(db)
         if isinstance(each.fault, CallFault) and each.fault.matches(verb, addresses)
-        if each.fault.strikes(_counted(db, each))
+        if each.fault.applies(_counted(db, each))
     )
 
 
 def match_request(db: Connection, method: str, path: str) -> tuple[HttpFault, ...]:
-    """Count one request for every fault of the wire that it matches; those that strike it."""
+    """Count an HTTP request for every fault that matches it; the faults that apply to it."""
     return tuple(
         each.fault
         for each in active_faults(db)
         if isinstance(each.fault, HttpFault) and each.fault.matches(method, path)
-        if each.fault.strikes(_counted(db, each))
+        if each.fault.applies(_counted(db, each))
     )
 
 

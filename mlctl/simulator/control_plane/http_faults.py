@@ -1,6 +1,6 @@
-"""Trouble on the wire, on order: what the emulator does to requests, whatever they are about.
+"""Faults that a user sets for HTTP requests to the emulator, whatever they are about.
 
-Trouble in the cloud itself is `control_plane.faults`; both have one list and one numbering.
+Faults of calls of the control plane are in `faults`; both kinds share one table and one numbering.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LONGEST = 365 * 86400.0  # seconds
 
 
 class HttpFaultKind(Enum):
-    """What happens to a request, or to its answer."""
+    """What a fault does to a request or its response."""
 
     REFUSE = "refuse"  # answered with `status`; nothing is done
     HANG_UP = "hang-up"  # the connection breaks; nothing is done
@@ -25,7 +25,7 @@ class HttpFaultKind(Enum):
 
 
 class RetryAfter(Enum):
-    """How an answer says when to ask again."""
+    """How a response states when to retry."""
 
     NONE = "none"
     SECONDS = "seconds"
@@ -34,7 +34,7 @@ class RetryAfter(Enum):
 
 
 class OperationStyle(Enum):
-    """The ways in which the service says that a write goes on (ARM's long-running operations)."""
+    """How a response announces a long-running operation (ARM has several ways)."""
 
     ASYNC = "async"  # an Azure-AsyncOperation header with the URL of a status
     LOCATION = "location"  # a Location header only: 202 until it is done
@@ -44,13 +44,13 @@ class OperationStyle(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HttpFault:
-    """The `nth` matching request (from 1) meets trouble, and so do the next: `times` in all.
+    """A fault of the `nth` matching request (from 1) and the next ones, `times` in all.
 
-    With `every`, it is each nth one; `times` None: no end. `method` and `path` are patterns
-    (`*/computes/*`).
+    With `every`, it is each nth request; `times` None: without end. `method` and `path` are
+    patterns (`*/computes/*`).
     """
 
-    trouble: HttpFaultKind
+    kind: HttpFaultKind
     method: str = "*"
     path: str = "*"
     nth: int = 1
@@ -65,7 +65,7 @@ class HttpFault:
     style: OperationStyle = OperationStyle.ASYNC
 
     def __post_init__(self) -> None:
-        """Refuse what can never strike.
+        """Check the values.
 
         Raises:
             ValueError: a number is out of its range.
@@ -78,24 +78,24 @@ class HttpFault:
 
     @property
     def reason(self) -> str:
-        """The code of the refusal; that of the status, as ARM has it, unless one was given."""
+        """The error code: the one given, or else that of the status, as ARM spells it."""
         known = {each.value for each in HTTPStatus}
         phrase = HTTPStatus(self.status).phrase if self.status in known else "Service Unavailable"
         return self.code or phrase.replace(" ", "").replace("-", "")
 
     def matches(self, method: str, path: str) -> bool:
-        """Whether a request counts for this fault."""
+        """Whether the fault counts a request."""
         return fnmatchcase(method, self.method.upper()) and fnmatchcase(
             path.casefold(), self.path.casefold()
         )
 
-    def strikes(self, seen: int) -> bool:
-        """Whether the matching request number `seen` (from 1) meets the trouble."""
+    def applies(self, seen: int) -> bool:
+        """Whether the fault applies to the matching request number `seen` (from 1)."""
         return applies(seen, self.nth, self.times, every=self.every)
 
 
 def check_schedule(nth: int, times: int | None, seconds: float) -> None:
-    """Refuse a fault that can never strike, or never ends.
+    """Check when a fault applies, and for how long it delays.
 
     Raises:
         ValueError: a number is out of its range.
@@ -107,7 +107,7 @@ def check_schedule(nth: int, times: int | None, seconds: float) -> None:
 
 
 def applies(seen: int, nth: int, times: int | None, *, every: bool) -> bool:
-    """Whether the matching call number `seen` (from 1) meets the trouble."""
+    """Whether a fault applies to the matching call number `seen` (from 1)."""
     if every:
         return seen % nth == 0 and (times is None or seen // nth <= times)
     return seen >= nth and (times is None or seen < nth + times)

@@ -1,8 +1,8 @@
-"""Resource locks: who may still write, and what they do to clusters; one table, whoever sets them.
+"""Resource locks: which writes they forbid, and their effect on clusters.
 
-A lock on a scope holds all that is beneath it. The service makes and removes parts of nodes (load
-balancers, network cards) in resource groups of the user's, so that a lock keeps clusters from
-growing and shrinking too: they stand at "resizing (0 -> 0)".
+A lock applies to its scope and everything below it. Scaling a cluster creates and deletes network
+resources in the user's resource group, so that a locked cluster cannot scale: it shows "resizing (0
+-> 0)".
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ PROVIDER = "/providers/Microsoft.Authorization/locks"
 
 
 class LockLevel(Enum):
-    """What a lock forbids: deleting, or every write."""
+    """What a lock forbids: deletes, or all writes."""
 
     CAN_NOT_DELETE = "CanNotDelete"
     READ_ONLY = "ReadOnly"
 
 
 class LockedAction(Enum):
-    """What a lock may forbid, in the words of its refusal."""
+    """The action that a lock forbids, as the error message names it."""
 
     WRITE = "write"
     DELETE = "delete"
@@ -38,7 +38,7 @@ class LockedAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock on a scope (the ARM id of a subscription, a group or a resource)."""
+    """A lock on a scope, which is the ARM id of a subscription, resource group or resource."""
 
     scope: str
     name: str
@@ -47,36 +47,36 @@ class Lock:
 
     @property
     def id(self) -> str:
-        """Its ARM id."""
+        """The lock's ARM id."""
         return f"{self.scope}{PROVIDER}/{self.name}"
 
     def holds(self, scope: str) -> bool:
-        """Whether it is on a scope, or above it."""
+        """Whether the lock is on `scope` or above it."""
         return f"{scope.rstrip('/')}/".casefold().startswith(f"{self.scope}/".casefold())
 
 
 def list_locks(db: Connection) -> list[Lock]:
-    """All locks of the cloud, by their ids."""
+    """All locks, ordered by id."""
     found = db.execute("SELECT scope, name, level, notes FROM locks ORDER BY key")
     return [Lock(scope, name, LockLevel(level), notes) for scope, name, level, notes in found]
 
 
 def find(db: Connection, scope: str, name: str) -> Lock | None:
-    """The lock of that name on that very scope."""
+    """The lock of that name on exactly that scope."""
     wanted = Lock(scope, name).id.casefold()
     return next((each for each in list_locks(db) if each.id.casefold() == wanted), None)
 
 
 def covering(db: Connection, scope: str) -> list[Lock]:
-    """Those that hold a scope: on it, and above it."""
+    """The locks on a scope and above it."""
     return [each for each in list_locks(db) if each.holds(scope)]
 
 
 def check(db: Connection, scope: str, verb: LockedAction) -> None:
-    """Hold a write to the locks on what it writes, and above that; the message is ARM's.
+    """Check that no lock forbids an action; the message is ARM's.
 
     Raises:
-        ServiceError: 409, there is such a lock.
+        ServiceError: 409, a lock forbids it.
     """
     held = [
         each
@@ -93,7 +93,7 @@ def check(db: Connection, scope: str, verb: LockedAction) -> None:
 
 
 def put(db: Connection, lock: Lock) -> Lock:
-    """Set a lock, over what had its name there; as it is from now on, first spelt as ever."""
+    """Create or replace a lock; the lock, with the spelling of the first write."""
     old = find(db, lock.scope, lock.name)
     if old is not None:
         lock = Lock(old.scope, old.name, lock.level, lock.notes)
@@ -108,13 +108,13 @@ def put(db: Connection, lock: Lock) -> Lock:
 
 
 def drop(db: Connection, lock: Lock) -> None:
-    """Take a lock away."""
+    """Delete a lock."""
     db.execute("DELETE FROM locks WHERE key = ?", (lock.id.casefold(),))
     _tell_clusters(db, lock)
 
 
 def _tell_clusters(db: Connection, lock: Lock) -> None:
-    """After a lock came or went: what it held, or holds, from now on."""
+    """Lock or unlock the clusters that a new or deleted lock covers, if no other lock does."""
     (now,) = db.execute("SELECT now FROM world").fetchone()
     for workspace_id, scope, cluster in _clusters(db, lock):
         others = [each for each in covering(db, cluster.address.id(scope)) if each.id != lock.id]
@@ -128,14 +128,14 @@ def _tell_clusters(db: Connection, lock: Lock) -> None:
 
 def _clusters(db: Connection, lock: Lock) -> Iterator[tuple[int, Scope, StoredResource]]:
     found = db.execute("SELECT id, subscription, resource_group, name FROM workspaces").fetchall()
-    for number, *spelt in found:
-        scope = Scope(*spelt)
+    for number, *parts in found:
+        scope = Scope(*parts)
         for cluster in rows.list_resources(db, number, "compute", None):
             if lock.holds(cluster.address.id(scope)):
                 yield number, scope, cluster
 
 
 def _since(db: Connection, cluster: StoredResource, now: float) -> float:
-    """When the engine has it: a new cluster when it has been created."""
+    """When the engine knows the cluster: now, or when its creation has ended."""
     running = operations.find(db, cluster.operation) if cluster.operation else None
     return max(now, running.due) if running and cluster.state == "Creating" else now

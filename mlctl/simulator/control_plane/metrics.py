@@ -19,7 +19,7 @@ from mlctl.simulator.engine.metrics import Bucket, Metric
 NAMES = tuple(f"{metric.value} {what}" for metric in Metric for what in ("Nodes", "Cores"))
 # The intervals that Azure Monitor knows.
 _GRAINS = (60, 300, 900, 1800, 3600, 21_600, 43_200, 86_400)
-_ENOUGH = 48  # intervals that a screen shows
+_ENOUGH = 48  # intervals that fit on a screen
 
 
 @dataclass(frozen=True, slots=True)

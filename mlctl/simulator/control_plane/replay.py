@@ -40,11 +40,11 @@ from mlctl.simulator.engine.model import (
 )
 from mlctl.simulator.engine.state import World
 
-# The control plane's own operations say how long the VMs of a pool take to come.
+# The VMs of a pool come when the control plane's operation ends, which has its own duration.
 ENGINE_SETTINGS = SimulationSettings(provisioning_s=0.0)
-COARSE_SLICE, FINE_SLICE = 20_000, 500  # events of a time_slice, about
-_EVENTS_PER_CHECKPOINT = 20_000  # events after which a checkpoint is worth its writing
-_FIRST_SLICE_S = 60.0  # seconds: the first time_slice through a job's time
+COARSE_SLICE, FINE_SLICE = 20_000, 500  # events per time slice, roughly
+_EVENTS_PER_CHECKPOINT = 20_000  # fewer would cost more time to store than to replay
+_FIRST_SLICE_S = 60.0  # seconds; later slices adapt to the number of events
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def current(store: Store) -> Iterator[World]:
 def transaction(store: Store) -> Iterator[EngineTransaction]:
     """A write transaction with the engine at the clock's time; for `command` and `carry_out`."""
     with current(store):
-        pass  # the long way is saved in pieces
+        pass  # stores checkpoints on the way, each in a transaction of its own
     try:
         with store.write() as db:
             cache = _load_cache(store, db)
@@ -100,7 +100,7 @@ def transaction(store: Store) -> Iterator[EngineTransaction]:
                 pass
             yield EngineTransaction(db, cache)
     except BaseException:
-        store.engine_cache = None  # it may know what has not happened
+        store.engine_cache = None  # it may contain commands that were rolled back
         raise
 
 
@@ -224,7 +224,7 @@ def _run_until(cache: _EngineCache, to: float) -> bool:
         length *= 2
         if _is_checkpoint_due(cache) and near < to:
             return False
-    engine.run(world, max(to, world.now))  # what is due at once, too, before the next order
+    engine.run(world, max(to, world.now))  # events due at once come before the next command
     return True
 
 
@@ -265,7 +265,7 @@ def _apply(world: World, wanted: Command) -> list[LoggedEvent]:
         return engine.apply(world, wanted)
     except EngineError:
         if isinstance(wanted, _SCHEDULED):
-            return []  # given for a later moment, and it does not fit the world any more
+            return []  # it was appended in advance, and something else has happened since
         raise
 
 

@@ -211,19 +211,19 @@ def _match_faults(
             now = rows.workspace_state(db, workspace.scope, workspace.location).now
             operations.advance(db, now + _delay(matched))
     for each in matched:
-        if each.trouble in (FaultKind.FAIL, FaultKind.THROTTLE):
+        if each.kind in (FaultKind.FAIL, FaultKind.THROTTLE):
             raise each.error()
     return matched
 
 
 def _delay(matched: tuple[CallFault, ...]) -> float:
-    return sum(each.seconds for each in matched if each.trouble is FaultKind.DELAY)
+    return sum(each.seconds for each in matched if each.kind is FaultKind.DELAY)
 
 
 def _failure(matched: tuple[CallFault, ...]) -> OperationFailure | None:
     """How the operation will fail; None unless a fault was set for it."""
     for each in matched:
-        if each.trouble is FaultKind.FAIL_OPERATION:
+        if each.kind is FaultKind.FAIL_OPERATION:
             return each.failure()
     return None
 
@@ -231,7 +231,7 @@ def _failure(matched: tuple[CallFault, ...]) -> OperationFailure | None:
 def _lose_answer(matched: tuple[CallFault, ...]) -> None:
     """Raise if a fault loses the answer of the call, which has been carried out."""
     for each in matched:
-        if each.trouble is FaultKind.DROP:
+        if each.kind is FaultKind.DROP:
             raise each.error()
 
 
@@ -249,12 +249,12 @@ def _workspace_for_write(
 ) -> WorkspaceState:
     """The state of the workspace (created if needed), with settings as the matching faults say."""
     state = ensure_workspace(db, workspace)
-    if any(each.trouble is FaultKind.IGNORE for each in matched):
+    if any(each.kind is FaultKind.IGNORE for each in matched):
         return replace(state, settings=replace(state.settings, immutable=ImmutablePolicy.IGNORE))
     return state
 
 
-_PART = re.compile(r"\w[\w.()-]{0,89}")  # of what a resource group may be called, ARM's widest
+_PART = re.compile(r"\w[\w.()-]{0,89}")  # ARM's names of resource groups, the widest of the three
 
 
 def _check_scope(scope: Scope) -> None:
@@ -303,9 +303,7 @@ def _store(
         raise excess.error(new)
     batch_pools.refuse_crowded(db, state, address, new, old)
     if old is not None and _failure(write.matched):
-        return _begin(
-            write, [old.id], address, OperationKind.UPDATE
-        )  # and nothing will have changed
+        return _begin(write, [old.id], address, OperationKind.UPDATE)  # the body is not changed
     if old is None:
         resource = rows.add_resource(db, state.id, address, new)
     else:
@@ -341,12 +339,12 @@ def _log_command(
 
 def _begin_delete(write: _Write, old: StoredResource) -> int | None:
     db, state = write.db, write.state
-    doomed = [old]
+    deleted = [old]
     for child in children(old.address.kind):
         beneath = rows.list_resources(db, state.id, child.name, old.address.name)
-        doomed += [each for each in beneath if each.state != "Deleting"]
+        deleted += [each for each in beneath if each.state != "Deleting"]
     locks.check(db, old.address.id(state.scope), locks.LockedAction.DELETE)
-    for each in doomed:
+    for each in deleted:
         refuse_busy(db, each, state.now)
     refuse_used(db, state, old)
     if not kind_of(old.address).takes_time:
@@ -355,7 +353,7 @@ def _begin_delete(write: _Write, old: StoredResource) -> int | None:
     gone = command_log.delete_command(state.id, old.address)
     if gone is not None and not _failure(write.matched):
         command_log.append(db, state.now, gone, quiet=True)
-    return _begin(write, [each.id for each in doomed], old.address, OperationKind.DELETE)
+    return _begin(write, [each.id for each in deleted], old.address, OperationKind.DELETE)
 
 
 def _begin(write: _Write, resources: list[int], address: Address, verb: OperationKind) -> int:

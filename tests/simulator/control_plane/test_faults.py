@@ -37,7 +37,7 @@ def test_a_fault_of_one_verb_leaves_the_others_alone() -> None:
 @given(st.integers(1, 9), st.integers(1, 9), st.booleans())
 def test_a_fault_strikes_as_often_as_asked(nth: int, times: int, every: bool) -> None:
     fault = CallFault(FaultKind.FAIL, nth=nth, times=times, every=every)
-    struck = [seen for seen in range(1, 200) if fault.strikes(seen)]
+    struck = [seen for seen in range(1, 200) if fault.applies(seen)]
     step = nth if every else 1
     assert struck == [nth + step * n for n in range(times)]
 

@@ -1,1 +1,1 @@
-"""Jobs of a simulated workspace: asked for, run by the engine, shown."""
+"""Jobs of a simulated workspace: submitting, cancelling and showing them."""

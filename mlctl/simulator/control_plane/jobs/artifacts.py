@@ -1,4 +1,4 @@
-"""What a job leaves behind: named outputs, files under `outputs`, and the service's own logs.
+"""The files that a job leaves: named outputs, `outputs` and logs.
 
 "All the files that the job has produced up to that point in the `outputs` and `logs` folders will
 be saved"; "all AzureML-internal log files that the job produced in a previous run will be
@@ -58,7 +58,7 @@ def _checkpoints(row: JobRow, now: TrainingProgress) -> Iterator[int]:
 
 
 def _last_run(now: TrainingProgress) -> list[tuple[float, int]]:
-    """The metrics since the last jump back."""
+    """The metrics of the last run, which begins where the step falls back."""
     run: list[tuple[float, int]] = []
     for at, step in now.metrics:
         if run and step <= run[-1][1]:

@@ -1,4 +1,4 @@
-"""Batch jobs: what an invocation, its deployment and its cluster together ask of the engine."""
+"""Batch jobs: the engine's specification from an invocation, its deployment and its cluster."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ from mlctl.simulator.engine.model import BatchSpec, BatchWork
 from mlctl.simulator.engine.state import Cluster
 from mlctl.workload import DEFAULT_NAME, Workload
 
-_NEVER = 1e9  # seconds: the time-out of what has none
+_NEVER = 1e9  # seconds; stands for no time-out
 _DEFAULT_COMPUTE = ("deploymentConfiguration", "settings", "default_compute")
 _KEPT = ("inputData", "outputData", "outputDataset", "outputFileName", "description")
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A call of an endpoint (its default deployment, where none is named).
+    """An invocation of an endpoint (of its default deployment if none is named).
 
-    `body` has ARM's properties of a batch job: what it says goes over what the deployment says.
-    `load` and the workload of that name say how much there is to do.
+    `body` has ARM's properties of a batch job, which override the deployment's. `workload` says how
+    much work there is; the stored workload `workload_name` says the rest.
     """
 
     endpoint: str
     deployment: str | None
     body: Mapping[str, Data]
-    load: Workload = Workload()
-    workload: str = DEFAULT_NAME
+    workload: Workload = Workload()
+    workload_name: str = DEFAULT_NAME
 
 
 def invoke(workspace: WorkspaceHandle, wanted: Invocation) -> JobRecord:
     """Submit a batch job.
 
     Raises:
-        ServiceError: something that it names is not there (404), or it asks for what cannot be.
+        ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
@@ -75,7 +75,7 @@ def ensure_in_engine(
     state: WorkspaceState,
     cluster: StoredResource,
 ) -> None:
-    """Have a cluster or pool in the engine that was made before the engine had any."""
+    """Create a cluster or pool in the engine if its command was never appended."""
     wanted = command_log.create_command(state.id, cluster.address, cluster.body)
     name = command_log.engine_name(state.id, cluster.address.name)
     has_nodes = kind_of(cluster.address).has_nodes
@@ -106,7 +106,7 @@ def _deployment(
 
 
 def _compute(deployment: StoredResource, state: WorkspaceState) -> Address:
-    """The cluster that the jobs of a deployment run on."""
+    """The cluster that a deployment's jobs run on."""
     properties = deployment.body["properties"]
     text = properties.get("compute") or pointer.get(properties, _DEFAULT_COMPUTE)
     named = Reference.parse(reference_text(str(text)), "compute") if text else None
@@ -118,19 +118,19 @@ def _compute(deployment: StoredResource, state: WorkspaceState) -> Address:
 
 
 def reference_text(text: str) -> str:
-    """An ARM id as the grammar of references has it."""
+    """An ARM id as a reference in YAML: `azureml:/subscriptions/...`."""
     return f"azureml:{text}" if text.startswith("/") else text
 
 
 def _load(transaction: replay.EngineTransaction, wanted: Invocation) -> Workload:
-    work.check(wanted.load)
-    return wanted.load.over(work.get(transaction.db, wanted.workload))
+    work.check(wanted.workload)
+    return wanted.workload.over(work.get(transaction.db, wanted.workload_name))
 
 
 def _work(
     deployment: Mapping[str, Data], job: Mapping[str, Data], given: Workload
 ) -> dict[str, Any]:
-    """The fields of the engine's job: what the job says over what the deployment says."""
+    """The fields of the engine's specification: the job's values, or else the deployment's."""
     files = given.files or 0
     work: dict[str, Any] = {"files": files, "workload": batch_work(given)}
     configured = part.section(deployment, "deploymentConfiguration")
@@ -139,15 +139,16 @@ def _work(
         return {**work, "mini_batch_size": max(files, 1), "timeout_s": _NEVER}
     retry = part.section(deployment, "retrySettings") | part.section(job, "retrySettings")
     nodes = part.section(deployment, "resources") | part.section(job, "compute")
-    said = {**deployment, **job, **retry, "instanceCount": nodes.get("instanceCount", 1)}
+    settings = {**deployment, **job, **retry, "instanceCount": nodes.get("instanceCount", 1)}
     least = {
-        field: part.whole_number(said.get(name), low, name, _MOST) for field, name, low in _WHOLE
+        field: part.whole_number(settings.get(name), low, name, _MOST)
+        for field, name, low in _WHOLE
     }
-    timeout = parse_iso(part.duration(said.get("timeout"), "retrySettings.timeout"))
+    timeout = parse_iso(part.duration(settings.get("timeout"), "retrySettings.timeout"))
     return {**work, **least, "timeout_s": timeout}
 
 
-_MOST = 2**53  # the largest whole number that JSON carries unharmed
+_MOST = 2**53  # the largest integer that JSON readers keep exactly
 _WHOLE = (
     ("mini_batch_size", "miniBatchSize", 1),
     ("instance_count", "instanceCount", 1),
@@ -158,7 +159,7 @@ _WHOLE = (
 
 
 def batch_work(given: Workload) -> BatchWork:
-    """The engine's words for how long mini-batches take."""
+    """The engine's form of a workload."""
     return BatchWork(
         given.seconds_per_file or 0.0,
         given.seconds_per_mini_batch or 0.0,
@@ -169,7 +170,7 @@ def batch_work(given: Workload) -> BatchWork:
 
 
 def _notice(spec: BatchSpec, there: Cluster) -> dict[str, Data]:
-    """R3: a job that asks for more nodes than its cluster may have runs on what there is."""
+    """R3: the notice of a job that asks for more nodes than its cluster may have."""
     most = there.spec.max_instances
     if spec.instance_count <= most:
         return {}
@@ -181,7 +182,7 @@ def _notice(spec: BatchSpec, there: Cluster) -> dict[str, Data]:
 def _note(
     wanted: Invocation, cluster: StoredResource, state: WorkspaceState, name: str
 ) -> dict[str, Data]:
-    """What the job's body says besides."""
+    """The properties of the job's body that are not of the engine."""
     free = part.section(wanted.body, "properties")
     return {
         "displayName": name,

@@ -1,4 +1,4 @@
-"""Jobs as they go: what happens while the clock moves, and what has happened, told again."""
+"""Events and progress of jobs: while the clock moves, and replayed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mlctl.simulator.engine.views import JobView
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """What happened since the last one, and where the job and its cluster are now."""
+    """The events since the last progress, and the state of the job and its cluster at `now`."""
 
     now: float
     known: JobRecord
@@ -29,11 +29,11 @@ class JobProgress:
 def follow(
     workspace: WorkspaceHandle, name: str, seconds: float, *, detail: bool
 ) -> Iterator[JobProgress]:
-    """Let time pass until the job has ended, but no longer than `seconds`; tell as it goes.
+    """Move the clock until the job has ended, or for `seconds`, and yield progress on the way.
 
-    With `detail` it goes in small strides, and tells what has happened already, too; every
-    mini-batch is told of, but those past that went well. The clock stands still where nothing will
-    ever happen.
+    With `detail` the time slices are short, past events are included, and there are events of
+    single mini-batches (of past ones only failures). The clock stops if no event is scheduled any
+    more.
 
     Raises:
         ServiceError: there is no such job (404).
@@ -48,17 +48,17 @@ def follow(
         command_log.engine_name(there, row.name),
         replay.FINE_SLICE if detail else replay.COARSE_SLICE,
     )
-    for stride in replay.run_job(
+    for time_slice in replay.run_job(
         workspace.store, job, limit, events_per_slice=events_per_slice, detail=detail
     ):
-        yield _progress(workspace, there, row, stride.events)
+        yield _progress(workspace, there, row, time_slice.events)
 
 
 def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
-    """What happened to a job and its cluster, from submitting it to its end, as JSON lines.
+    """The events of a job and its cluster, from submission to the end, as lines of JSON.
 
-    Told again from the beginning of the cloud, in seconds since it was submitted: the same lines
-    for the same orders and seed, however long the writes before it took.
+    Times are in seconds since submission: the lines depend on the commands and the seed, not on how
+    long earlier operations took.
 
     Raises:
         ServiceError: there is no such job (404).
@@ -70,7 +70,7 @@ def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
 
 def _past(workspace: WorkspaceHandle, name: str) -> Iterator[LoggedEvent]:
     view = records.get_job(workspace, name).view
-    quiet = ("MB_START", "MB_DONE")  # as many as there are mini-batches, when all is well
+    quiet = ("MB_START", "MB_DONE")  # one per mini-batch
     return (event for event in _story(workspace, view) if event.event not in quiet)
 
 
@@ -86,12 +86,13 @@ def _story(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEvent]:
 
 
 def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
-    """What a training job logged: the run, the second of the clock, the step.
+    """The metrics that a training job logged: (run, second of the clock, step).
 
-    "The re-started job will then append to the metrics": steps repeat from run to run.
+    Runs append to the metrics, so steps repeat ("The re-started job will then append to the
+    metrics").
 
     Raises:
-        ServiceError: there is no such job (404), or it is none of training.
+        ServiceError: there is no such job (404), or it is not a training job.
     """
     training = records.get_job(workspace, name).view.training
     if training is None:
@@ -118,7 +119,7 @@ def _progress(
 
 
 def _concerns(event: LoggedEvent, view: JobView) -> bool:
-    """Whether an event is about the job, its cluster, or the capacity of every region."""
+    """Whether an event is about the job, its cluster, or the capacity of regions."""
     facts = event.facts
     if "job" in facts:
         return facts["job"] == view.name
@@ -126,14 +127,14 @@ def _concerns(event: LoggedEvent, view: JobView) -> bool:
 
 
 def _since(start: float, event: LoggedEvent) -> LoggedEvent:
-    """An event in seconds since then, to the microsecond: what doubles leave beyond is noise."""
+    """An event with times since `start`, rounded to microseconds to remove floating-point noise."""
     began = event.facts.get("began")
     moments = {"began": round(began - start, 6)} if isinstance(began, float) else {}
     return LoggedEvent(round(event.at - start, 6), event.event, {**event.facts, **moments})
 
 
 def with_resource_names(event: LoggedEvent) -> LoggedEvent:
-    """An event with the names that people know."""
+    """An event with names of the workspace in place of the engine's."""
     facts = {
         key: command_log.resource_name(value) if key in _NAMES and isinstance(value, str) else value
         for key, value in event.facts.items()

@@ -1,4 +1,4 @@
-"""Jobs of the classic batch service: on a Batch Pool's VMs, or in the queue that all share."""
+"""Jobs of the classic batch service: on a Batch Pool's VMs, or in the shared queue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def submit(
     """Submit a job that takes one VM for `duration` seconds.
 
     Raises:
-        ServiceError: there is no such pool (404), or it asks for what cannot be.
+        ServiceError: there is no such pool (404), or the request is not valid.
     """
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)

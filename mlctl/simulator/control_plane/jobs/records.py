@@ -1,4 +1,4 @@
-"""Jobs of a workspace: rows that say what was asked for, and the engine that says how it goes."""
+"""Jobs of a workspace: a row for what was submitted, and the engine's view of its progress."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job as it was asked for; `kind` is ARM's job type, `note` what its body has besides."""
+    """A job as it was submitted; `kind` is ARM's job type, `note` are further ARM properties."""
 
     name: str
     kind: str
@@ -44,16 +44,16 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job: the row, and how it goes."""
+    """A job: its row, and the engine's view of it."""
 
     row: JobRow
     view: JobView
 
     def body(self, scope: Scope) -> dict[str, Data]:
-        """ARM's JSON, with what the simulated cloud knows under `run`."""
+        """ARM's JSON of the job, with figures of the simulated cloud under `run`."""
         row, view = self.row, self.view
         note = dict(row.note)
-        told = {"notice": note.pop("notice")} if "notice" in note else {}
+        notice = {"notice": note.pop("notice")} if "notice" in note else {}
         named = {"endpointName": row.endpoint, "deploymentName": row.deployment}
         times = {
             "startTime": None if view.started is None else clock.iso(view.started),
@@ -64,7 +64,7 @@ class JobRecord:
             "status": view.status.value,
             **note,
             **{key: value for key, value in (named | times).items() if value is not None},
-            "run": measurements(view) | told,
+            "run": measurements(view) | notice,
         }
         return {
             "id": f"{scope.id}/jobs/{row.name}",
@@ -76,7 +76,7 @@ class JobRecord:
 
 
 def get_job(workspace: WorkspaceHandle, name: str) -> JobRecord:
-    """A job as it stands.
+    """A job as it is now.
 
     Raises:
         ServiceError: there is none of that name (404).
@@ -89,7 +89,7 @@ def get_job(workspace: WorkspaceHandle, name: str) -> JobRecord:
 def list_jobs(
     workspace: WorkspaceHandle, endpoint: str | None = None, deployment: str | None = None
 ) -> list[JobRecord]:
-    """The jobs of the workspace (of an endpoint, of a deployment), the newest first.
+    """The jobs of the workspace (of an endpoint, of a deployment), newest first.
 
     Raises:
         ServiceError: there is no such endpoint or deployment (404).
@@ -110,7 +110,7 @@ def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
     """Cancel a job.
 
     Raises:
-        ServiceError: there is none of that name (404), or it has ended already (409).
+        ServiceError: there is none of that name (404), or it has ended (409).
     """
     with replay.transaction(workspace.store) as transaction:
         state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
@@ -121,7 +121,7 @@ def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
 
 
 def job_row(db: Connection, state: WorkspaceState, name: str) -> JobRow:
-    """What was asked for.
+    """The row of a job.
 
     Raises:
         ServiceError: there is no job of that name (404).
@@ -135,10 +135,10 @@ def job_row(db: Connection, state: WorkspaceState, name: str) -> JobRow:
 
 
 def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
-    """Write a new job down.
+    """Store a new job.
 
     Raises:
-        ServiceError: the name is taken for ever (409), or is none.
+        ServiceError: the name is in use (409) or not valid.
     """
     if not _NAME.fullmatch(row.name):
         rule = "1 to 255 letters, digits, `-` and `_`, starting with a letter or digit"
@@ -147,21 +147,21 @@ def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
     if db.execute("SELECT 1 FROM jobs WHERE key = ? AND workspace = ?", key).fetchone():
         text = f"A job `{row.name}` exists already; the name of a job is taken for ever."
         raise conflict(text, "JobNameConflict")
-    spelt = (row.name, row.kind, row.endpoint, row.deployment, row.created, json.dumps(row.note))
+    parts = (row.name, row.kind, row.endpoint, row.deployment, row.created, json.dumps(row.note))
     db.execute(
         "INSERT INTO jobs (key, workspace, name, kind, endpoint, deployment, created, note)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (*key, *spelt),
+        (*key, *parts),
     )
 
 
 def submit(
     transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, command: Command
 ) -> JobRecord:
-    """Write a new job down and have the engine take it.
+    """Store a new job and submit it to the engine.
 
     Raises:
-        ServiceError: the name is none or taken, or the engine does not take it.
+        ServiceError: the name is in use or not valid, or the engine refuses the job.
     """
     add_job(transaction.db, state, row)
     with translated_refusals(state.id):
@@ -170,7 +170,7 @@ def submit(
 
 
 def new_name(db: Connection, state: WorkspaceState, prefix: str) -> str:
-    """A name that no job has, the same for the same history."""
+    """A name that no job has, derived from the seed and the number of jobs."""
     (count,) = db.execute("SELECT count(*) FROM jobs").fetchone()
     return f"{prefix}-{uuid5(NAMESPACE_URL, f'{state.seed}/job/{count}')}"
 
@@ -179,7 +179,7 @@ def require_resource(db: Connection, state: WorkspaceState, address: Address) ->
     """A resource that a job needs.
 
     Raises:
-        ServiceError: there is none (404), or it is about to go.
+        ServiceError: it does not exist, or is being deleted (404).
     """
     there = rows.find(db, state.id, address)
     if there is None or there.state == "Deleting":
@@ -190,7 +190,7 @@ def require_resource(db: Connection, state: WorkspaceState, address: Address) ->
 
 @contextmanager
 def translated_refusals(workspace_id: int, status: int = 400) -> Iterator[None]:
-    """The border where the engine's refusals become the service's, under their own names."""
+    """Translate the engine's errors to service errors, with names of the workspace."""
     try:
         yield
     except EngineError as refused:
@@ -202,7 +202,7 @@ def translated_refusals(workspace_id: int, status: int = 400) -> Iterator[None]:
 
 
 def measurements(view: JobView) -> dict[str, Data]:
-    """The numbers of a job, as far as they are known; no price is no cost."""
+    """The figures of a job that are known; the cost is "unknown" without a price."""
     return {
         "makespan_s": rounded(view.makespan_s),
         **_work(view),
@@ -218,7 +218,7 @@ def measurements(view: JobView) -> dict[str, Data]:
 
 
 def _work(view: JobView) -> dict[str, Data]:
-    """What a job of its sort has to do, and how much of that is done."""
+    """The work of a batch or training job, total and done."""
     if view.mini_batches is not None:
         done = view.mini_batches
         counts = {"total": done.total, "completed": done.completed, "failed": done.failed}
@@ -231,12 +231,12 @@ def _work(view: JobView) -> dict[str, Data]:
 
 
 def rounded(number: float | None) -> float | None:
-    """To the microsecond: what sums of doubles leave beyond it means nothing."""
+    """The number rounded to microseconds, to remove floating-point noise."""
     return None if number is None else round(number, 6)
 
 
 def job_record(now: Cloud, workspace_id: int, row: JobRow) -> JobRecord:
-    """How a job goes."""
+    """A job with the engine's view of it."""
     return JobRecord(row, views.job(now, command_log.engine_name(workspace_id, row.name)))
 
 

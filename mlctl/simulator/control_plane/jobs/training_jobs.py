@@ -1,4 +1,4 @@
-"""Training jobs: what a command job asks of the engine, and what it leaves behind."""
+"""Training jobs: the engine's specification from a command job."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ from mlctl.simulator.engine.model import (
 from mlctl.workload import DEFAULT_NAME, Workload
 
 _SERVERLESS = "serverless"
-_USUAL_SIZE = "STANDARD_DS3_V2"  # A: the service chooses one by the quota that is left
+_USUAL_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
 _MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """A command job: ARM's properties, and what is known of its work."""
+    """A command job to submit: ARM's properties, and how much work there is."""
 
     name: str | None
     properties: Mapping[str, Data]
-    load: Workload = Workload()
-    workload: str = DEFAULT_NAME
+    workload: Workload = Workload()
+    workload_name: str = DEFAULT_NAME
 
 
 def create(workspace: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
     """Submit a training job.
 
     Raises:
-        ServiceError: something that it names is not there (404), or it asks for what cannot be.
+        ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    work.check(asked.load)
+    work.check(asked.workload)
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
         name = asked.name or records.new_name(transaction.db, state, "job")
@@ -82,7 +82,7 @@ def _spec(
     name: str,
     asked: TrainingRequest,
 ) -> TrainingSpec:
-    given = asked.load.over(work.get(transaction.db, asked.workload))
+    given = asked.workload.over(work.get(transaction.db, asked.workload_name))
     properties = asked.properties
     nodes = part.section(properties, "resources").get("instanceCount", 1)
     timeout = part.section(properties, "limits").get("timeout")
@@ -109,7 +109,7 @@ def _spec(
 
 
 def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:
-    """The cluster that a job names; None for a serverless one."""
+    """The cluster that a job names; None for a serverless job."""
     text = str(properties.get("computeId") or _SERVERLESS)
     if text.rpartition("/")[2].casefold() == _SERVERLESS:
         return None
@@ -120,7 +120,7 @@ def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address |
 
 
 def _serverless(name: str, properties: Mapping[str, Data], state: WorkspaceState) -> ClusterSpec:
-    """The nodes that a serverless job gets, for itself alone."""
+    """The cluster that a serverless job gets for itself."""
     spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
     wanted = str(part.section(properties, "resources").get("instanceType") or _USUAL_SIZE)
     size = catalog.size_of(wanted)

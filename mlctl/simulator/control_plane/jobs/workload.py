@@ -1,7 +1,7 @@
-"""The workloads of a simulated cloud: named, checked and stored.
+"""Named workloads of a simulated cloud: checked, stored and looked up.
 
-Nothing here is published by the service: each figure of `USUAL` is an assumption, there so that a
-job can be invoked by az's flags alone.
+Azure publishes none of these figures: each of `DEFAULT_WORKLOAD` is an assumption, so that a job
+can be submitted with az's flags alone.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from mlctl.workload import DEFAULT_NAME, Workload
 DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
 
 
-def check(load: Workload) -> None:
-    """See that every figure makes sense.
+def check(workload: Workload) -> None:
+    """Check every figure of a workload.
 
     Raises:
-        ServiceError: one does not.
+        ServiceError: one is not valid.
     """
-    for slot in fields(load):
-        value = getattr(load, slot.name)
+    for slot in fields(workload):
+        value = getattr(workload, slot.name)
         numbers = value if isinstance(value, tuple) else () if value is None else (value,)
         most = 1 if slot.name == "fail_probability" else inf
         if not all(isfinite(number) and 0 <= number <= most for number in numbers):
@@ -34,15 +34,15 @@ def check(load: Workload) -> None:
             raise bad(f"`{slot.name}` must {bounds}, not {value}.")
 
 
-def save(db: Connection, name: str, load: Workload) -> None:
-    """Write a workload down, over what it was."""
-    said = {slot.name: getattr(load, slot.name) for slot in fields(load)}
-    text = json.dumps({key: value for key, value in said.items() if value is not None})
+def save(db: Connection, name: str, workload: Workload) -> None:
+    """Store a workload, replacing the one of that name."""
+    figures = {slot.name: getattr(workload, slot.name) for slot in fields(workload)}
+    text = json.dumps({key: value for key, value in figures.items() if value is not None})
     db.execute("INSERT OR REPLACE INTO workloads VALUES (?, ?)", (name, text))
 
 
 def find(db: Connection, name: str) -> Workload | None:
-    """The workload of that name, with the usual figures where it says nothing."""
+    """The workload of that name, with default figures where none was set."""
     row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
     if row is None:
         return DEFAULT_WORKLOAD if name == DEFAULT_NAME else None
@@ -50,10 +50,10 @@ def find(db: Connection, name: str) -> Workload | None:
 
 
 def get(db: Connection, name: str) -> Workload:
-    """`find`, where there must be one.
+    """The workload of that name, as `find`.
 
     Raises:
-        ServiceError: there is none (404); says which there are.
+        ServiceError: there is none (404); lists those that exist.
     """
     found = find(db, name)
     if found is None:
@@ -64,7 +64,7 @@ def get(db: Connection, name: str) -> Workload:
 
 
 def names(db: Connection) -> list[str]:
-    """The workloads that there are."""
+    """The names of all workloads."""
     rows = db.execute("SELECT name FROM workloads WHERE name <> ? ORDER BY name", (DEFAULT_NAME,))
     return [DEFAULT_NAME, *(str(name) for (name,) in rows)]
 

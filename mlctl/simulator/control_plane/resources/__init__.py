@@ -1,1 +1,1 @@
-"""What the service makes of the resources of each kind: checked, respelt, counted."""
+"""The rules of each resource type: what the service accepts, and the form in which it stores it."""

@@ -1,4 +1,4 @@
-"""What the service makes of versioned assets, models and environments and others alike."""
+"""Rules for versioned assets: models, environments, components, code, data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN = ("provisioningState",)
 _MAY_CHANGE = frozenset(
     {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
 )
-# What the service says of its own, beyond the defaults of the schemas.
+# Fields that the service sets, beyond the defaults of the schemas.
 ADDED: Mapping[str, Mapping[str, Data]] = {
     "model": {"flavors": {}},
     "environment": {"environmentType": "UserCreated", "autoRebuild": "Disabled"},
@@ -32,7 +32,7 @@ def accept(
     """The body to store for a PUT of an asset version over `old`.
 
     Raises:
-        ServiceError: refused; 409 where the version exists with another content.
+        ServiceError: the request is not valid; 409 if the version exists with other content.
     """
     if address.version is None:
         raise bad(f"`{address}` has no version.", "UserError")
@@ -68,7 +68,7 @@ def _hold(
     old: StoredResource | None,
     properties: dict[str, Data],
 ) -> None:
-    """The content of a version never changes; what a PUT leaves out stays."""
+    """Check that the content of a version does not change; what a PUT leaves out stays."""
     if old is None:
         return
     held: Mapping[str, Data] = old.body["properties"]

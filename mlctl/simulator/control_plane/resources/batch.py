@@ -1,4 +1,4 @@
-"""What the service makes of batch endpoints and batch deployments."""
+"""Rules for batch endpoints and batch deployments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def accept_endpoint(
     """The body to store for a PUT of a batch endpoint over `old`.
 
     Raises:
-        ServiceError: the service would not take it.
+        ServiceError: the request is not valid.
     """
     _check_name(address, old, "endpoint")
     top, properties = part.read_body(body)
@@ -63,7 +63,7 @@ def accept_endpoint(
 
 
 def _check_default(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
-    """The default deployment must exist; none is none."""
+    """Check that the default deployment exists, if one is named."""
     defaults = part.section(properties, "defaults")
     wanted = defaults.get("deploymentName")
     if not wanted:
@@ -85,7 +85,7 @@ def accept_deployment(
     """The body to store for a PUT of a batch deployment over `old`.
 
     Raises:
-        ServiceError: the service would not take it; 404 for what it names and is not there.
+        ServiceError: the request is not valid, or names a resource that does not exist (404).
     """
     _check_name(address, old, "deployment")
     _check_parent(context, address)
@@ -127,7 +127,7 @@ def _check_name(address: Address, old: StoredResource | None, what: str) -> None
 
 
 def _respell(properties: dict[str, Data]) -> None:
-    """The service's spelling and defaults (REST reference; defaults of the YAML reference)."""
+    """Normalize values and set defaults (REST reference; YAML reference for the defaults)."""
     properties["errorThreshold"] = part.whole_number(
         properties.get("errorThreshold", -1), -1, "errorThreshold"
     )

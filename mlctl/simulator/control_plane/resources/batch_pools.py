@@ -1,8 +1,8 @@
-"""What the classic service makes of a Batch Pool, and the limits of the account that has it.
+"""Rules for Batch Pools of the classic service, and the limits of their account.
 
-The service had operations to create, resize and delete a pool ("Azure Batch service for Machine
-Learning jobs"), but no ARM resource: the body, its collection and the codes here are of this
-project, in ARM's manner.
+The service could create, resize and delete a pool ("Azure Batch service for Machine Learning
+jobs"), but had no ARM resource for it: body, collection and error codes are this project's own, in
+the style of ARM.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def accept(
     """The body to store for a PUT of `body` over `old`: Create Pool, or Resize Pool.
 
     Raises:
-        ServiceError: the service would not take it.
+        ServiceError: the request is not valid.
     """
     if old is None and not _NAME.fullmatch(address.name):
         text = "3 to 32 letters, digits and single dashes, starting with a letter"
@@ -65,10 +65,10 @@ def refuse_crowded(
     new: Mapping[str, Data],
     old: StoredResource | None,
 ) -> None:
-    """Hold a pool to the VMs that the account allows; one with as many as it has always passes.
+    """Check the account's limit of VMs per pool, unless the pool does not grow.
 
     Raises:
-        ServiceError: it asks for more.
+        ServiceError: the pool asks for more.
     """
     if quota.VMS_PER_POOL not in kind_of(address).capped:
         return
@@ -83,13 +83,13 @@ def refuse_crowded(
 
 
 def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
-    """The event engine's command to have a pool, or to resize the one of that name."""
+    """The event engine's command that creates or resizes a pool."""
     spec = {"is": "PoolSpec", "name": name, "vms": body["properties"]["vmCount"]}
     return {"is": "AddPool", "spec": spec}
 
 
 def provision(db: Connection, operation: int) -> None:
-    """Let a pool have all its VMs: the operation that asked for them has ended."""
+    """Set the provisioned VMs of a pool when its operation has ended."""
     db.execute(
         "UPDATE resources SET body = json_set(body, '$.properties.provisionedVmCount',"
         " json_extract(body, '$.properties.vmCount')) WHERE operation = ?",
@@ -98,13 +98,13 @@ def provision(db: Connection, operation: int) -> None:
 
 
 def _billing_plan(context: RequestContext, url: Data) -> str:
-    """The plan of the web service that the URL describes: one service, one plan.
+    """The billing plan of the web service at `url`.
 
-    "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." Which
-    plan that is nobody can know from here, so its name is made up.
+    "The Batch Pool service uses the swagger.json to associate the pool with a billing plan." The
+    name of the plan is made up, one per web service, as the real one cannot be known here.
 
     Raises:
-        ServiceError: it is no such URL.
+        ServiceError: it is not such a URL.
     """
     parts = urlsplit(url) if isinstance(url, str) else None
     if parts is None or parts.scheme != "https" or not parts.path.lower().endswith("/swagger.json"):

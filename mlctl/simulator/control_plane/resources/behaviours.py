@@ -1,6 +1,6 @@
-"""What the simulated service makes of each kind.
+"""The rules of each kind in the simulated service.
 
-A kind without an entry is judged by its schema: as a versioned asset, or as a plain resource.
+A kind without an entry follows its schema, as a versioned asset or as a plain resource.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Accept: TypeAlias = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """The service's side of a kind.
+    """The rules of a kind.
 
-    - `accept`: the body to store for a PUT over what is there; raises `ServiceError`.
-    - `create_command`, `delete_command`: what the event engine is told of a resource (its name
-      there, its body), and the name of the command that removes it; "" where it is not told.
-    - `provisioned`: what the end of a write (the number of its operation) changes in a body.
-    - `failed`: notes in a body why its operation failed (the error, and the time as ISO 8601).
+    - `accept`: the body to store for a PUT over an existing one; raises `ServiceError`.
+    - `create_command`: the event engine's command for a resource, from its engine name and body.
+    - `delete_command`: the name of the engine's command that deletes it; "" for none.
+    - `provisioned`: updates bodies when an operation (its number) has succeeded.
+    - `failed`: notes in a body why its operation failed (the error, and the time in ISO 8601).
     """
 
     accept: Accept
@@ -60,5 +60,5 @@ _ASSET, _PLAIN = Behaviour(assets.accept), Behaviour(plain.accept)
 
 
 def behaviour_of(kind: Kind) -> Behaviour:
-    """The behaviour of a kind: its own, else that of its shape."""
+    """The rules of a kind: its own, or those of assets or plain resources."""
     return BEHAVIOURS.get(kind.name, _ASSET if kind.versioned else _PLAIN)

@@ -1,4 +1,4 @@
-"""How the service reads and respells the parts that many ARM bodies share."""
+"""Parts that many ARM bodies share: checked, and normalized as the service does."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _OWN = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
 def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
-    """A copy of `body` without the service's own keys and without nulls, and its `properties`.
+    """A copy of `body` without read-only keys and nulls, and its `properties`.
 
     Raises:
-        ServiceError: it is no JSON object with `properties`.
+        ServiceError: it is not a JSON object with `properties`.
     """
     try:
         copy = json.loads(json.dumps(body, allow_nan=False))
@@ -36,10 +36,10 @@ def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data
 
 
 def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
-    """The object called `name`, empty where there is none; nulls are read as absent.
+    """The object called `name`, without nulls; empty if it is missing.
 
     Raises:
-        ServiceError: it is something else than an object.
+        ServiceError: it is not an object.
     """
     value = holder.get(name)
     if value is None:
@@ -52,7 +52,7 @@ def section(holder: Mapping[str, Data], name: str) -> dict[str, Data]:
 def stored_body(
     context: RequestContext, address: Address, old: StoredResource | None, top: dict[str, Data]
 ) -> dict[str, Data]:
-    """The body to store: the same as before, times included, where nothing changed."""
+    """The body to store; equal to the old one, with its times, if nothing changed."""
     above, name = (
         (address.parent, address.name) if address.version is None else (None, address.version)
     )
@@ -87,10 +87,10 @@ def _stamp(context: RequestContext, old: StoredResource | None) -> dict[str, Dat
 
 
 def enum_value(value: Data, words: Iterable[str], what: str) -> str:
-    """The service's spelling of an enum value, matched without case.
+    """The service's spelling of an enum value, which may come in any letter case.
 
     Raises:
-        ServiceError: it is none of `words`.
+        ServiceError: it is not one of `words`.
     """
     for spelling in words:
         if isinstance(value, str) and value.casefold() == spelling.casefold():
@@ -102,7 +102,7 @@ def whole_number(value: Data, least: int, what: str, most: int = 2**31 - 1) -> i
     """`value` as a whole number between two bounds.
 
     Raises:
-        ServiceError: it is something else.
+        ServiceError: it is not one.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
         raise bad(f"`{what}` must be a whole number, not `{value}`.")
@@ -112,10 +112,10 @@ def whole_number(value: Data, least: int, what: str, most: int = 2**31 - 1) -> i
 
 
 def duration(value: Data, what: str) -> str:
-    """An ISO 8601 duration, respelt in seconds: `PT2M` comes back as `PT120S`.
+    """An ISO 8601 duration, normalized to seconds: `PT2M` becomes `PT120S`.
 
     Raises:
-        ServiceError: it is no duration.
+        ServiceError: it is not a duration.
     """
     try:
         return format_iso_seconds(parse_iso(value if isinstance(value, str) else ""))
@@ -125,10 +125,10 @@ def duration(value: Data, what: str) -> str:
 
 
 def text_map(holder: Mapping[str, Data], what: str, *, empty: bool = True) -> dict[str, str]:
-    """The map of texts called `what`, in the service's order: by key.
+    """The map of strings called `what`, ordered by key as the service does.
 
     Raises:
-        ServiceError: it is no map, or holds a null or (unless `empty`) an empty value.
+        ServiceError: it is not a map, or has a null or (unless `empty`) an empty value.
     """
     given = holder.get(what, {})
     if not isinstance(given, dict):
@@ -143,20 +143,20 @@ def text_map(holder: Mapping[str, Data], what: str, *, empty: bool = True) -> di
 
 
 def normalize_tags(top: dict[str, Data]) -> None:
-    """Put the tags of a body in the service's form; empty values are refused.
+    """Normalize the tags of a body; empty values are refused.
 
-    Origin: "Tags.Values[6] must not be null or empty" (Azure/azure-sdk-for-python#44114).
+    Source: "Tags.Values[6] must not be null or empty" (Azure/azure-sdk-for-python#44114).
     """
     top["tags"] = text_map(top, "tags", empty=False)
 
 
 def region_name(text: Data) -> str:
-    """`East US 2` -> `eastus2`."""
+    """The name of a region: `East US 2` -> `eastus2`."""
     return re.sub(r"\s", "", str(text)).lower()
 
 
 def normalize_location(context: RequestContext, top: dict[str, Data], default: str) -> None:
-    """Put the region of a body in the service's form.
+    """Normalize the region of a body.
 
     Raises:
         ServiceError: there is no such region.
@@ -185,7 +185,7 @@ _SPELLINGS = (
 
 
 def arm_id(text: str) -> str:
-    """An ARM id with the fixed parts in their one spelling."""
+    """An ARM id with its fixed parts in the usual letter case."""
     for pattern, spelling in _SPELLINGS:
         text = pattern.sub(spelling, text)
     return text
@@ -195,7 +195,7 @@ _IDENTITIES = ("None", "SystemAssigned", "UserAssigned", "SystemAssigned,UserAss
 
 
 def normalize_identity(context: RequestContext, address: Address, top: dict[str, Data]) -> None:
-    """Put the managed identity of a body in the service's form, with the ids that only it knows.
+    """Normalize the managed identity of a body, and add the ids that the service assigns.
 
     Raises:
         ServiceError: the type is unknown, or does not fit the identities given.
@@ -234,10 +234,10 @@ def keep_immutable(
     top: dict[str, Data],
     pointers: Iterable[Pointer],
 ) -> None:
-    """Hold create-only fields to what they were; silence means no change.
+    """Keep create-only fields as they were; leaving one out is no change.
 
     Raises:
-        ServiceError: one was changed, and the cloud is set to refuse that (the code is unverified).
+        ServiceError: one was changed, and the settings say to refuse that (the code is unverified).
     """
     if old is None:
         return
@@ -276,12 +276,12 @@ def merge_properties(
     properties: dict[str, Data],
     own: Mapping[str, str],
 ) -> None:
-    """Put the free `properties.properties` in the service's form, with its `own` keys added.
+    """Normalize the free `properties.properties`, and add the service's `own` keys.
 
-    Origin: REST reference, "properties can be added, but not removed or altered".
+    Source: REST reference, "properties can be added, but not removed or altered".
 
     Raises:
-        ServiceError: one was altered, and the cloud is set to refuse that.
+        ServiceError: one was altered, and the settings say to refuse that.
     """
     given = text_map(properties, "properties")
     held: Mapping[str, str] = old.body["properties"].get("properties", {}) if old else {}

@@ -1,4 +1,4 @@
-"""What a kind's schema says of a body: its defaults, and what must be there."""
+"""Defaults and required fields of a body, from the schema of its kind."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mlctl.simulator.control_plane.state.errors import bad
 
 
 def fill_in(context: RequestContext, kind: Kind, top: dict[str, Data]) -> None:
-    """Put the schema's defaults into a body, where it says nothing."""
+    """Set fields that are missing in a body to the schema's defaults."""
     for field in form_of_body(kind, top, context.scope).writable:
-        unsaid = field.default is not None and not field.when
-        if unsaid and pointer.get(top, field.wire) is None:
+        has_default = field.default is not None and not field.when
+        if has_default and pointer.get(top, field.wire) is None:
             pointer.put(top, field.wire, codec.encode(field.default, field, context.scope))
 
 
 def require(kind: Kind, top: Mapping[str, Data]) -> None:
-    """Hold a body to the fields that the schema requires.
+    """Check that a body has the required fields of its kind.
 
     Raises:
         ServiceError: one is missing.

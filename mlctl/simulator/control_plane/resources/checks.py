@@ -1,4 +1,4 @@
-"""What the state of the world forbids, whatever the body says."""
+"""Checks of a write against the state of other resources."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mlctl.simulator.control_plane.state.errors import busy, conflict
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import InUsePolicy
 
-_NAMED = 3  # how many of those in the way a message names
+_NAMED = 3  # at most as many users are named in a message
 
 
 def refuse_busy(db: Connection, old: StoredResource | None, now: float) -> None:
-    """One operation at a time on a resource.
+    """Check that no operation runs on a resource.
 
     Raises:
-        ServiceError: one is running; passing, with the time that it still takes.
+        ServiceError: one is running; says in how many seconds to retry.
     """
     if old is not None and old.operation is not None:
         running = operations.find(db, old.operation)
@@ -31,7 +31,9 @@ def refuse_busy(db: Connection, old: StoredResource | None, now: float) -> None:
 
 
 def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region: str) -> None:
-    """Some names are unique in a region, and some parents have a limit; the code is unverified.
+    """Check that the name is free in its region, and that the parent has room.
+
+    The error codes are unverified.
 
     Raises:
         ServiceError: another workspace of the subscription has the name, or the parent is full.
@@ -55,7 +57,7 @@ def excess_of(
     wanted: Mapping[tuple[str, str], int],
     held: Mapping[str, int],
 ) -> Excess | None:
-    """The first pool that would be overdrawn; claiming no more than is `held` always passes."""
+    """The first quota that the claims exceed; claiming no more than is `held` always passes."""
     for (region, quota_name), asked in wanted.items():
         mine = held.get(quota_name, 0)
         if asked > mine:
@@ -69,10 +71,10 @@ def excess_of(
 
 
 def refuse_used(db: Connection, state: WorkspaceState, old: StoredResource) -> None:
-    """A default deployment stays, and so does what deployments name (an assumption; a setting).
+    """Check that a resource may be deleted: a default deployment never, one in use by setting.
 
     Raises:
-        ServiceError: it is one of these.
+        ServiceError: it is in use.
     """
     address = old.address
     above = rows.find(db, state.id, address.up) if address.up else None

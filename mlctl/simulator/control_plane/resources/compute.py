@@ -1,4 +1,4 @@
-"""What the service makes of an AmlCompute cluster."""
+"""Rules for AmlCompute clusters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INNER_OWN = (
     "errors",
 )
 _PORT = "remoteLoginPortPublicAccess"
-# All but what `az ml compute update` names: tags, max_instances, min_instances,
+# All fields but those of `az ml compute update`: tags, max_instances, min_instances,
 # idle_time_before_scale_down, identity_type and user_assigned_identities.
 _PINNED = [
     ("location",),
@@ -66,7 +66,7 @@ def accept(
     """The body to store for a PUT of `body` over `old`.
 
     Raises:
-        ServiceError: the service would not take it.
+        ServiceError: the request is not valid.
     """
     if old is None and not _NAME.fullmatch(address.name):
         raise bad(
@@ -87,7 +87,7 @@ def accept(
     part.normalize_identity(context, address, top)
     _respell(inner, fresh=old is None)
     if old is not None and inner.get(_PORT) == "NotSpecified":
-        del inner[_PORT]  # settled when the cluster was made
+        del inner[_PORT]  # fixed since the creation of the cluster
     part.keep_immutable(context, address, old, top, _PINNED)
     _fill_in(properties, inner)
     if old is None:
@@ -130,7 +130,7 @@ def _respell(inner: dict[str, Data], *, fresh: bool) -> None:
 
 
 def _hide_secrets(inner: dict[str, Data], *, fresh: bool) -> None:
-    """Keep the user's name only; a new cluster needs a password or a key with it."""
+    """Keep only the user name of the credentials; a new cluster needs a password or key with it."""
     account = part.section(inner, "userAccountCredentials")
     inner.pop("userAccountCredentials", None)
     if not account:
@@ -143,7 +143,7 @@ def _hide_secrets(inner: dict[str, Data], *, fresh: bool) -> None:
 
 
 def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
-    """The service's defaults; the subnet settles an unspecified port, once (REST reference)."""
+    """Set defaults; an unspecified port depends on the subnet at creation (REST reference)."""
     properties.setdefault("disableLocalAuth", "userAccountCredentials" not in inner)
     inner.setdefault("vmSize", "STANDARD_DS3_V2")
     inner.setdefault("vmPriority", "Dedicated")
@@ -217,6 +217,6 @@ def create_command(name: str, body: Mapping[str, Data]) -> Mapping[str, Data]:
 
 
 def note_failure(body: dict[str, Data], error: Mapping[str, Data], time: str) -> None:
-    """Say in the body of a cluster why its operation failed."""
+    """Note in the body of a cluster why its operation failed."""
     body["properties"]["provisioningErrors"] = [{"error": error}]
     body["properties"]["modifiedOn"] = time

@@ -1,4 +1,4 @@
-"""Long-running operations: begun by a write, ended by the clock."""
+"""Long-running operations: a write begins one; it ends when the clock passes its due time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPERATION = "SELECT id, address, verb, started, due, status, code, message FROM
 
 
 class OperationKind(Enum):
-    """What an operation does; the value is the state of its resources meanwhile."""
+    """What an operation does; the value is the provisioning state of its resources meanwhile."""
 
     CREATE = "Creating"
     UPDATE = "Updating"
@@ -30,7 +30,7 @@ class OperationKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OperationFailure:
-    """Why an operation fails."""
+    """The error with which an operation fails."""
 
     code: str
     message: str
@@ -38,10 +38,7 @@ class OperationFailure:
 
 @dataclass(frozen=True, slots=True)
 class NewOperation:
-    """A long-running operation as it begins.
-
-    `failure` is how it will end, where it will not end well.
-    """
+    """A long-running operation to begin; `failure` is set if it will fail."""
 
     address: Address
     verb: OperationKind
@@ -52,7 +49,7 @@ class NewOperation:
 
 @dataclass(frozen=True, slots=True)
 class LongRunningOperation:
-    """A long-running operation as it stands: `status` is one of InProgress, Succeeded, Failed."""
+    """A long-running operation; `status` is InProgress, Succeeded or Failed."""
 
     number: int
     address: Address
@@ -64,7 +61,7 @@ class LongRunningOperation:
 
 
 def begin(db: Connection, resources: list[int], what: NewOperation) -> int:
-    """Write down a new operation on some resources; its number."""
+    """Begin an operation on some resources; its number."""
     failure = what.failure or OperationFailure("", "")
     number = db.execute(
         "INSERT INTO operations (address, verb, started, due, status, code, message)"
@@ -88,7 +85,7 @@ def find(db: Connection, number: int) -> LongRunningOperation | None:
 
 
 def pending(db: Connection) -> Iterator[LongRunningOperation]:
-    """The operations that have not ended, by the time when they will."""
+    """The operations in progress, ordered by due time."""
     query = _OPERATION + "WHERE status = 'InProgress' ORDER BY due, id"
     yield from map(_running, db.execute(query))
 
@@ -102,12 +99,12 @@ def _running(row: tuple[Any, ...]) -> LongRunningOperation:
 
 
 def token(seed: str, number: int) -> str:
-    """The id by which anybody asks for an operation: a UUID that ends with its number."""
+    """The public id of an operation: a UUID that ends with its number."""
     return f"{str(uuid5(NAMESPACE_URL, f'{seed}/operation/{number}'))[:24]}{number:012x}"
 
 
 def number_of(seed: str, text: str) -> int | None:
-    """The number of the operation that a token of this seed names."""
+    """The number in an operation's public id; None if it is not one of this seed."""
     try:
         number = UUID(text).int & 0xFFFF_FFFF_FFFF
     except ValueError:
@@ -116,7 +113,7 @@ def number_of(seed: str, text: str) -> int | None:
 
 
 def advance(db: Connection, to: float) -> None:
-    """Move the clock on to `to` (never back) and end what is due by then."""
+    """Advance the clock to `to` (never back) and end the operations that are due."""
     db.execute("UPDATE world SET now = max(now, ?)", (to,))
     due = db.execute(
         "SELECT id, verb, code, address FROM operations WHERE status = 'InProgress' AND due <= ?"
@@ -145,7 +142,7 @@ def _end(db: Connection, number: int, status: str) -> None:
 
 
 def _fail(db: Connection, number: int) -> None:
-    """The resources stay with the bodies that they have; a cluster's says what went wrong."""
+    """End an operation as failed: bodies stay as they are, and a cluster's shows the error."""
     code, message, due = db.execute(
         "SELECT code, message, due FROM operations WHERE id = ?", (number,)
     ).fetchone()

@@ -1,4 +1,4 @@
-"""What the service makes of a plain resource: all that its schema says, and no more."""
+"""Rules for kinds that have nothing but a schema."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ def accept(
 ) -> dict[str, Data]:
     """The body to store for a PUT of `body` over `old`.
 
-    Names must fit the schema's pattern, required fields be there, references and the parent exist;
-    silence means the schema's default; what a change replaces does not change; secrets are not
-    stored.
+    Checks the name, required fields, references and the parent. Missing fields get the schema's
+    defaults, create-only fields keep their values, and secrets are not stored.
 
     Raises:
-        ServiceError: the service would not take it; 404 for what it names and is not there.
+        ServiceError: the request is not valid, or names a resource that does not exist (404).
     """
     kind = kind_of(address)
     if old is None:

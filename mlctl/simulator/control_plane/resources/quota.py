@@ -1,4 +1,4 @@
-"""How much of what is allowed; what each resource claims of it is its kind's to say."""
+"""Default limits of quotas, and the errors of exceeding them; kinds define what they claim."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOW_PRIORITY, TOTAL = limits.LOW_PRIORITY_QUOTA, limits.DEDICATED_QUOTA
 COMPUTES = limits.COMPUTES_QUOTA
 ENDPOINTS, DEPLOYMENTS = limits.ENDPOINTS_QUOTA, limits.DEPLOYMENTS_QUOTA
 BATCH_POOLS, VMS_PER_POOL = limits.BATCH_POOLS_QUOTA, limits.VMS_PER_POOL_QUOTA
-# The documents give ranges; where in them a subscription stands is an assumption. `limits` has the
+# Azure documents ranges; the values within them are assumptions. `limits` has the
 # sources; GPU families start at 0.
 DEFAULTS = {
     LOW_PRIORITY: limits.LOW_PRIORITY_CORES[0],
@@ -31,7 +31,7 @@ EVERYWHERE = limits.EVERYWHERE
 
 
 def default(quota: str) -> int:
-    """The limit of a pool that nobody set."""
+    """The limit of a quota that nobody set."""
     if quota in DEFAULTS:
         return DEFAULTS[quota]
     return GPU_FAMILY_DEFAULT if families().get(quota) else FAMILY_DEFAULT
@@ -45,7 +45,7 @@ def families() -> Mapping[str, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A claim of `asked` on a pool, of whose `limit` others have `taken` too much."""
+    """A claim of `asked` on a quota that exceeds its `limit`, as others use `taken`."""
 
     quota: str
     region: str
@@ -54,7 +54,7 @@ class Excess:
     asked: int
 
     def error(self, body: Mapping[str, Data]) -> ServiceError:
-        """What the service says to the resource that asks."""
+        """The service's error for a resource with this body."""
         if self.quota == BATCH_POOLS:
             text = f"The Batch Pool account has reached its limit of pools ({self.limit})."
             return Permanent("PoolQuotaExceeded", text)

@@ -1,4 +1,4 @@
-"""What a body names: found, and respelt as the ARM id that the service would return."""
+"""References in a body: looked up, and normalized to ARM ids."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from mlctl.simulator.control_plane.state.errors import bad
 
 
 def resolve(context: RequestContext, text: Data, kind: str) -> str:
-    """The full id of what `text` names; no version is the newest, registry URIs stay as written.
+    """The ARM id of the resource that `text` names; without a version, the newest.
+
+    References to registries stay as written.
 
     Raises:
-        ServiceError: it is no reference, or nothing has that name (status 404).
+        ServiceError: it is not a reference, or nothing has that name (404).
     """
-    references_of = _parse(text, kind)
-    if references_of is None:
+    reference = _parse(text, kind)
+    if reference is None:
         raise bad(f"`{text}` is not the id of {with_article(kind)}.", "InvalidResourceId")
-    if references_of.address is None or references_of.label not in (None, LATEST):
-        return references_of.text
+    if reference.address is None or reference.label not in (None, LATEST):
+        return reference.text
     other = (
-        references_of.scope
-        if references_of.scope and not _same(references_of.scope, context.scope)
-        else None
+        reference.scope if reference.scope and not _same(reference.scope, context.scope) else None
     )
-    found = context.find(references_of.address, other)
+    found = context.find(reference.address, other)
     if found is None:
         raise NotFound(
             f"{kind.capitalize()}NotFound",
-            f"The {kind} `{references_of.address}` that the request names "
+            f"The {kind} `{reference.address}` that the request names "
             f"does not exist in workspace `{(other or context.scope).workspace}`.",
         )
     if found.state == "Deleting":
         raise NotFound(
             f"{kind.capitalize()}NotFound",
-            f"The {kind} `{references_of.address}` that the request names is being deleted.",
+            f"The {kind} `{reference.address}` that the request names is being deleted.",
             status=404,
         )
     return found.address.id(other or context.scope)
 
 
 def references_of(own: Scope, of: Kind, body: Mapping[str, Data]) -> Iterator[Address]:
-    """The resources of the same workspace that a stored body of a kind names."""
+    """The resources of the same workspace that a stored body references."""
     for at, kind in of.references:
         text = pointer.get(body, at)
         found = _parse(text, kind) if text else None

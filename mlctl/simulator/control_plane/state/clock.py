@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-END = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH).total_seconds()  # the last day that ISO can say
+END = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH).total_seconds()  # the last day of ISO 8601
 
 
 def iso(now: float) -> str:

@@ -18,7 +18,7 @@ from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 
 _FOUND = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
-NO_WORKSPACE = 0  # the row id of a workspace that is not there yet; no resource has it
+NO_WORKSPACE = 0  # the row id of a workspace that does not exist; no resource has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class WorkspaceState:
 
 def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceState:
     """The state of the workspace `scope`; `location` is its region if it does not exist yet."""
-    now, seed, text, workspace_id, *spelt, there = db.execute(
+    now, seed, text, workspace_id, *parts, there = db.execute(
         "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
         " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
         (_folded(str(scope)),),
@@ -46,16 +46,16 @@ def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceSta
     held = settings.load(text)
     if workspace_id is None:
         return WorkspaceState(now, seed, held, NO_WORKSPACE, scope, location)
-    return WorkspaceState(now, seed, held, workspace_id, Scope(*spelt), there)
+    return WorkspaceState(now, seed, held, workspace_id, Scope(*parts), there)
 
 
 def add_workspace(db: Connection, scope: Scope, location: str) -> int:
     """Create a workspace; its row id."""
-    spelt = (scope.subscription, scope.resource_group, scope.workspace)
+    parts = (scope.subscription, scope.resource_group, scope.workspace)
     made = db.execute(
         "INSERT INTO workspaces (key, subscription, resource_group, name, location)"
         " VALUES (?, ?, ?, ?, ?)",
-        (_folded(str(scope)), *spelt, location),
+        (_folded(str(scope)), *parts, location),
     )
     return int(made.lastrowid or NO_WORKSPACE)
 
@@ -63,11 +63,11 @@ def add_workspace(db: Connection, scope: Scope, location: str) -> int:
 def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
     """Every workspace, with its location and its number of resources by kind."""
     query = "SELECT id, subscription, resource_group, name, location FROM workspaces ORDER BY id"
-    for number, *spelt, location in db.execute(query).fetchall():
+    for number, *parts, location in db.execute(query).fetchall():
         counts = db.execute(
             "SELECT kind, count(*) FROM resources WHERE workspace = ? GROUP BY kind", (number,)
         )
-        yield Scope(*spelt), location, dict(counts.fetchall())
+        yield Scope(*parts), location, dict(counts.fetchall())
 
 
 def key(address: Address) -> str:
@@ -92,10 +92,10 @@ def _plain(text: str) -> str:
 def find(db: Connection, workspace_id: int, address: Address) -> StoredResource | None:
     """The resource at `address`; for a versioned kind without a version, the one created last."""
     if address.is_newest:
-        first = key(address)  # the plus leads SQLite to the index over keys
+        first = key(address)  # the plus makes SQLite use the index over keys
         row = db.execute(
             _FOUND + "WHERE +workspace = ? AND key >= ? AND key < ? ORDER BY id DESC LIMIT 1",
-            (workspace_id, first, first[:-1] + ";"),  # the character after `:`
+            (workspace_id, first, first[:-1] + ";"),  # `;` is the character after `:`
         ).fetchone()
     else:
         row = db.execute(
@@ -138,7 +138,9 @@ def list_resources(
 ) -> Iterator[StoredResource]:
     """All resources of a kind (and parent), by name, oldest version first."""
     one = f"{kind}/{_folded(parent or '')}"
-    span = (one, one) if parent is not None else (f"{kind}/", f"{kind}0")  # what follows `/`
+    span = (
+        (one, one) if parent is not None else (f"{kind}/", f"{kind}0")
+    )  # `0` is the character after `/`
     rows = db.execute(
         _FOUND + "WHERE workspace = ? AND kind = ? AND collection BETWEEN ? AND ?"
         " ORDER BY parent COLLATE NOCASE, name COLLATE NOCASE, id",
@@ -199,11 +201,11 @@ def add_resource(
     db: Connection, workspace_id: int, address: Address, body: Mapping[str, Data]
 ) -> int:
     """Add a resource in the state Succeeded; its row id."""
-    spelt = (address.kind, collection_key(address), address.name, address.parent, address.version)
+    parts = (address.kind, collection_key(address), address.name, address.parent, address.version)
     made = db.execute(
         "INSERT INTO resources (workspace, key, kind, collection, name, parent, version, region,"
         " body, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'Succeeded')",
-        (workspace_id, key(address), *spelt, body.get("location"), compact(body)),
+        (workspace_id, key(address), *parts, body.get("location"), compact(body)),
     )
     return int(made.lastrowid or 0)
 

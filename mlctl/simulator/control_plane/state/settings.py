@@ -61,9 +61,7 @@ class CloudSettings:
 
     delays: Delays = Delays()
     immutable: ImmutablePolicy = ImmutablePolicy.REFUSE
-    in_use: InUsePolicy = (
-        InUsePolicy.ALLOW
-    )  # a replacement deletes what is in use; the plan guards the rest
+    in_use: InUsePolicy = InUsePolicy.ALLOW  # as a replacement must delete what is in use
 
 
 def dump(settings: CloudSettings) -> str:

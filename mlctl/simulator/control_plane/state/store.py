@@ -80,7 +80,7 @@ CREATE TABLE locks (
 TABLES = (
     *("resource_references", "quota_claims", "quota_usage", "quota_limits", "operations", "faults"),
     *("commands", "jobs", "workloads", "locks", "resources", "workspaces"),
-)  # those that a reset empties; `world` and `engine` have one row each
+)  # what a reset empties; `world` and `engine` have one row each
 
 
 class LocalStateError(Permanent):
@@ -108,7 +108,7 @@ class Store:
             self._connection = _connected(self.path)
         except sqlite3.Error as error:
             raise _explained(self.path, error) from error
-        weakref.finalize(self, self._connection.close)  # 3.13 warns of connections left open
+        weakref.finalize(self, self._connection.close)  # Python 3.13 warns of open connections
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -180,7 +180,9 @@ def _prepare(connection: sqlite3.Connection, path: str) -> None:
     if path != MEMORY:
         _use_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA wal_autocheckpoint = 4000")  # pages; each one waits for the disk
+    connection.execute(
+        "PRAGMA wal_autocheckpoint = 4000"
+    )  # pages; each checkpoint waits for the disk
     if is_new:
         _create(connection)
         _check_format(connection, path)
