@@ -47,7 +47,7 @@ class AzureJobs:
 
     @property
     def simulated(self) -> bool:
-        """Real work takes what it takes."""
+        """Never: jobs run for real."""
         return False
 
     def invoke(

@@ -81,7 +81,7 @@ class Jobs(Protocol):
     ) -> Job:
         """Call an endpoint: `body` has ARM's properties of a batch job.
 
-        `load` goes over the stored workload named `workload`, where jobs are simulated.
+        `workload` goes over the stored one named `workload_name`, where jobs are simulated.
 
         Raises:
             NotFound: there is no such endpoint, deployment or workload.

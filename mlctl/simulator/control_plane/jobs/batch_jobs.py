@@ -60,7 +60,7 @@ def invoke(workspace: WorkspaceHandle, wanted: Invocation) -> JobRecord:
         spec = BatchSpec(
             command_log.engine_name(state.id, name),
             command_log.engine_name(state.id, cluster.address.name),
-            **_work(deployment.body["properties"], wanted.body, _load(transaction, wanted)),
+            **_work(deployment.body["properties"], wanted.body, _workload_of(transaction, wanted)),
         )
         asked = (deployment.address.parent, deployment.address.name, state.now)
         note = _note(wanted, cluster, state, name) | _notice(
@@ -122,7 +122,7 @@ def reference_text(text: str) -> str:
     return f"azureml:{text}" if text.startswith("/") else text
 
 
-def _load(transaction: replay.EngineTransaction, wanted: Invocation) -> Workload:
+def _workload_of(transaction: replay.EngineTransaction, wanted: Invocation) -> Workload:
     work.check(wanted.workload)
     return wanted.workload.over(work.get(transaction.db, wanted.workload_name))
 
