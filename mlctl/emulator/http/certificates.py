@@ -34,7 +34,7 @@ _NO_USAGE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class CertificateFiles:
     """Paths: the CA, a bundle of it and the system's CAs, the server certificate and its key."""
 
     authority: Path
@@ -43,7 +43,7 @@ class Files:
     key: Path
 
 
-def ensure(folder: Path, names: Collection[str], now: datetime) -> Files:
+def ensure(folder: Path, names: Collection[str], now: datetime) -> CertificateFiles:
     """The files in `folder`, created again where they are missing, expired, broken or for other
     hosts, or where others may read the key.
 
@@ -53,14 +53,14 @@ def ensure(folder: Path, names: Collection[str], now: datetime) -> Files:
         OSError: they cannot be read or written.
     """
     spelt = ("ca.pem", "bundle.pem", "server.pem", "server.key")
-    files = Files(*(folder / name for name in spelt))
+    files = CertificateFiles(*(folder / name for name in spelt))
     hosts = [*_LOOPBACK, *sorted({*names} - {*_LOOPBACK, *ALL_INTERFACES})]
     if not _good(files, hosts, now):
         _make(files, hosts, now)
     return files
 
 
-def _good(files: Files, hosts: Collection[str], now: datetime) -> bool:
+def _good(files: CertificateFiles, hosts: Collection[str], now: datetime) -> bool:
     every = (files.authority, files.bundle, files.certificate, files.key)
     if not all(file.is_file() for file in every):
         return False
@@ -79,7 +79,7 @@ def _good(files: Files, hosts: Collection[str], now: datetime) -> bool:
     return now < certificate.not_valid_after_utc - _SPARE and set(hosts) <= held
 
 
-def _make(files: Files, hosts: Collection[str], now: datetime) -> None:
+def _make(files: CertificateFiles, hosts: Collection[str], now: datetime) -> None:
     top, own = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     authority = (
         _unsigned("mlctl emulator CA", top.public_key(), top.public_key(), now)
