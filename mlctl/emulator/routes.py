@@ -26,7 +26,7 @@ from mlctl.emulator.http.messages import HttpError, Response
 from mlctl.emulator.identity import tokens
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs, uploads
-from mlctl.kinds.registry import ALL
+from mlctl.kinds import ALL, Kind
 from mlctl.service_errors import NotFound, Permanent
 
 Handler = Callable[[Call], Response]
@@ -64,13 +64,26 @@ _REGISTRY = "{scope*}" + _ML + "/registries/{registry}/{collection}/{name}"
 _ENTRA = "/{tenant}/oauth2"
 
 
-def _crud(kind: str, pattern: str) -> Iterator[Route]:
-    yield Route("GET", pattern, resources.show_all, kind)
+def _of_kinds() -> Iterator[Route]:
+    """The routes of every kind that ARM has; those of jobs are their own."""
+    for kind in ALL.values():
+        if kind.in_arm and not kind.runs:
+            yield from _versioned(kind.name) if kind.versioned else _crud(kind)
+
+
+def _collection(kind: Kind) -> str:
+    above = _collection(ALL[kind.parent]) + "/{parent}" if kind.parent else _WS
+    return f"{above}/{kind.collection}"
+
+
+def _crud(kind: Kind) -> Iterator[Route]:
+    pattern, name = _collection(kind), kind.name
+    yield Route("GET", pattern, resources.show_all, name)
     one = pattern + "/{name}"
-    yield Route("GET", one, resources.show, kind)
-    yield Route("PUT", one, resources.write, kind)
-    yield Route("PATCH", one, resources.patch, kind)
-    yield Route("DELETE", one, resources.delete, kind)
+    yield Route("GET", one, resources.show, name)
+    yield Route("PUT", one, resources.write, name)
+    yield Route("PATCH", one, resources.patch, name)
+    yield Route("DELETE", one, resources.delete, name)
 
 
 def _versioned(kind: str) -> Iterator[Route]:
@@ -90,14 +103,7 @@ def _versioned(kind: str) -> Iterator[Route]:
 
 
 ROUTES = (
-    *_crud("compute", _WS + "/computes"),
-    *_crud("batch-endpoint", _ENDPOINTS),
-    *_crud("batch-deployment", _DEPLOYMENTS),
-    *(
-        route
-        for kind in ("model", "environment", "component", "code")
-        for route in _versioned(kind)
-    ),
+    *_of_kinds(),
     Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),
     Route("GET", _PLACE + "/computeOperationsStatus/{token}", operations.status),
     Route("GET", _PLACE + "/computeOperationsResults/{token}", operations.result),

@@ -47,6 +47,7 @@ class Kind:
     In Azure:
 
     - `az`: whether `az ml` has it.
+    - `in_arm`: whether the collection is ARM's, not one of this project.
     - `tracked`: ARM wants to know its region. `unique_in_region`: its names are, over workspaces.
     - `live_type`: where a live body says its type, and what that is: others share the collection.
     - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
@@ -54,6 +55,7 @@ class Kind:
     - `delete_query`: what a DELETE must ask for.
     - `operations`: the path segments of an operation's status and result.
     - `limit_per_parent`: how many a parent may have.
+    - `container_keys`: properties that all versions of a name share, and their container says.
     - `default_child`: the field that names the child to use by default.
 
     Quotas and nodes:
@@ -92,6 +94,7 @@ class Kind:
     inferred: Callable[[Mapping[str, Data]], bool] = _never
 
     az: bool = True
+    in_arm: bool = True
     tracked: bool = False
     unique_in_region: bool = False
     live_type: tuple[Pointer, str] | None = None
@@ -100,6 +103,7 @@ class Kind:
     delete_query: Mapping[str, str] = field(default_factory=dict)
     operations: tuple[str, str] = ("mfeOperationsStatus", "mfeOperationResults")
     limit_per_parent: int | None = None
+    container_keys: tuple[str, ...] = ()
     default_child: Pointer = ()
 
     claims: Callable[[Effective, str], Claims] = _claims_nothing

@@ -13,6 +13,7 @@ from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.registry import ALL
+from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data
 from mlctl.schema.text import with_article
 from mlctl.service_errors import Permanent
@@ -50,7 +51,7 @@ def show_label(call: Call) -> Response:
 def show_versions(call: Call) -> Response:
     """GET of all versions, or of the code with a given hash, whatever its name."""
     name, sha256 = call.names["name"], call.request.query_value("hash")
-    if call.kind == "code" and sha256:
+    if ALL[call.kind].content is UploadTarget.CODE and sha256:
         with call.store.read() as db:
             address = rows.find_code(db, call.state.id, sha256)
         found = [each for each in (address and call.peek(address),) if each]
@@ -149,6 +150,10 @@ def _body(call: Call, container: Container) -> dict[str, Data]:
         "provisioningState": "Succeeded",
     }
     plain: dict[str, Data] = {"tags": {}, "properties": {}, "isArchived": False}
+    shared = ALL[call.kind].container_keys
+    newest = call.peek(Address(call.kind, container.name)) if shared else None
+    if newest is not None:
+        own |= {name: newest.body["properties"].get(name) for name in shared}
     return {
         "id": _id(call, container.name),
         "name": container.name,

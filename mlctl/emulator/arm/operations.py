@@ -8,7 +8,7 @@ from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import views
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
-from mlctl.kinds.address import PROVIDER
+from mlctl.kinds.address import PROVIDER, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import service
@@ -26,9 +26,6 @@ from mlctl.simulator.control_plane.state import clock
 
 _ACCEPTED, _NO_CONTENT = 202, 204
 _SOON, _LATE = 0.02, 5.0  # seconds between two polls, at least and at most
-# (status, result) as Azure calls these segments.
-_SEGMENTS = {"compute": ("computeOperationsStatus", "computeOperationsResults")}
-_MFE_SEGMENTS = ("mfeOperationsStatus", "mfeOperationResults")
 
 
 def write_response(call: Call, number: int | None, *, created: bool) -> Response:
@@ -112,7 +109,7 @@ def _headers(call: Call, running: LongRunningOperation) -> dict[str, str]:
 
 def _url(call: Call, running: LongRunningOperation, which: int) -> str:
     world = call.state
-    segment = _SEGMENTS.get(running.address.kind, _MFE_SEGMENTS)[which]
+    segment = kind_of(running.address).operations[which]
     token = operations.token(world.seed, running.number)
     path = (
         f"/subscriptions/{world.scope.subscription}/providers/{PROVIDER}"

@@ -10,20 +10,13 @@ from mlctl.emulator.arm import operations
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing, views
 from mlctl.emulator.requests.call import Call
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import nodes as cluster_nodes
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
-
-_SCALE = ("properties", "properties", "scaleSettings")
-# What a PATCH may name, by kind (the swagger's ClusterUpdateParameters and Partial... types).
-_PATCHABLE: dict[str, tuple[Pointer, ...]] = {
-    "compute": (_SCALE,),
-    "batch-endpoint": (("tags",), ("identity",)),
-    "batch-deployment": (("tags",), ("properties", "description")),
-}
 
 
 def show(call: Call) -> Response:
@@ -63,7 +56,8 @@ def patch(call: Call) -> Response:
     found = call.peek(call.address)
     if found is None:
         raise missing(call.address)
-    allowed = _PATCHABLE[call.kind]
+    kind = ALL[call.kind]
+    allowed = kind.patchable
     extra = sorted(set(_leaves(call.data, allowed)))
     if extra:
         text = f"A PATCH cannot change `{extra[0]}`; it can change {_spelt(allowed)}. Use PUT."
@@ -73,7 +67,7 @@ def patch(call: Call) -> Response:
         wanted = pointer.get(call.data, at)
         if wanted is not None:
             held = pointer.get(body, at)
-            merge = isinstance(wanted, dict) and isinstance(held, dict) and at == _SCALE
+            merge = isinstance(wanted, dict) and isinstance(held, dict) and kind.patched
             pointer.put(body, at, {**held, **wanted} if merge else wanted)
     return _put(call, body, found)
 

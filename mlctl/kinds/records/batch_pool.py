@@ -23,10 +23,11 @@ def _inferred(data: Mapping[str, Data]) -> bool:
 BATCH_POOL = Kind(
     name="batch-pool",
     schema_name="batchPool",
-    collection="batchPools",  # of this project: the service had no ARM resource
+    collection="batchPools",
     documents=("batchPool",),
     inferred=_inferred,
     az=False,
+    in_arm=False,  # the service had no ARM resource
     claims=_claims,
     capped={limits.VMS_PER_POOL_QUOTA: ("vm_count",)},
     delay="pool",
