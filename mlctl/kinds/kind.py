@@ -80,6 +80,9 @@ class Kind:
       a file is needed.
     - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
     - `resize_flag`: the field that the command `resize` changes.
+    - `sample`: a file of `samples/` and the name in it, for the examples of commands that have
+      none of their own.
+    - `not_here`: commands of az (`mount`) and flags (`create --web`) that mlctl has not, and why.
     """
 
     name: str
@@ -124,6 +127,8 @@ class Kind:
     list_flags: tuple[Flag, ...] = ()
     limits_lists: bool = False
     resize_flag: Flag | None = None
+    sample: tuple[str, str] = ("", "")
+    not_here: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def schema(self) -> Schema:

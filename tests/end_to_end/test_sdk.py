@@ -381,3 +381,23 @@ def test_what_a_job_leaves_behind_is_downloaded(
         "named-outputs/score/predictions.csv",
         "one/named-outputs/score/predictions.csv",
     }
+
+
+def test_data_is_made_read_listed_and_archived(tmp_path: Path) -> None:
+    from azure.ai.ml.entities import Data
+
+    here = sdk()
+    (tmp_path / "patients.csv").write_text("age\n63\n")
+    local = Data(name="patients", version="1", type="uri_file", path=str(tmp_path / "patients.csv"))
+    made = here.ml.data.create_or_update(local)
+    assert (made.name, made.version, made.type) == ("patients", "1", "uri_file")
+    assert made.path.endswith("/patients.csv")
+    next_one = here.ml.data.create_or_update(Data(name="patients", path="https://host/all/"))
+    assert (next_one.version, next_one.type) == ("2", "uri_folder")
+    assert here.ml.data.get("patients", label="latest").version == "2"
+    assert {one.version for one in here.ml.data.list("patients")} == {"1", "2"}
+    assert [one.name for one in here.ml.data.list()] == ["patients"]
+    here.ml.data.archive("patients", version="2")
+    assert {one.version for one in here.ml.data.list("patients")} == {"1"}
+    here.ml.data.restore("patients", version="2")
+    assert here.ml.data.get("patients", version="2").path == "https://host/all/"

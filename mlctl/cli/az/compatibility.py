@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mlctl.cli.parser.tree import CommandNode, Option
+from mlctl.kinds import KINDS
 
 # Why a flag, or a whole command, is not here. A command line that uses the flag is told.
 _REGISTRY = (
@@ -31,6 +32,12 @@ ABSENT_FLAGS = {
     "job create --skip-validation": "what az would refuse is refused before anything is sent",
     "job create --web": "there is no page to open",
     "job show --web": "there is no page to open",
+    **{
+        f"{kind.name} {what}": why
+        for kind in KINDS.values()
+        for what, why in kind.not_here.items()
+        if " --" in what
+    },
 }
 _ATTACHED = "of computes that were made elsewhere; mlctl manages clusters"
 _SERVICES = "of machines of Azure; the simulated ones run no program"
@@ -52,6 +59,12 @@ ABSENT_COMMANDS = {
     "job show-services": _SERVICES,
     "job update": "a job that was submitted stays as it is",
     "job validate": "`mlctl validate` does it, for all files at once",
+    **{
+        f"{kind.name} {what}": why
+        for kind in KINDS.values()
+        for what, why in kind.not_here.items()
+        if " --" not in what
+    },
 }
 
 # What is better than in az: by flag, or by command and flag.

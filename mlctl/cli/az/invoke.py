@@ -27,7 +27,7 @@ EndpointName = Annotated[
 
 def register(app: typer.Typer, kind: Kind) -> None:
     """Add to the commands of a kind those about its jobs and its metrics."""
-    more = _OF_KIND.get(kind.name)
+    more = MORE.get(kind.name)
     if more is not None:
         more(app)
 
@@ -130,7 +130,7 @@ def _of_pools(app: typer.Typer) -> None:
 
 
 # What a kind has beyond the commands that all kinds have; most have nothing.
-_OF_KIND: Mapping[str, Callable[[typer.Typer], None]] = {
+MORE: Mapping[str, Callable[[typer.Typer], None]] = {
     "compute": _of_clusters,
     "batch-endpoint": _of_endpoints,
     "batch-deployment": _of_deployments,

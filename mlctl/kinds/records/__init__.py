@@ -9,6 +9,7 @@ from mlctl.kinds.records.batch_pool import BATCH_POOL
 from mlctl.kinds.records.code import CODE
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.records.compute import COMPUTE
+from mlctl.kinds.records.data import DATA
 from mlctl.kinds.records.environment import ENVIRONMENT
 from mlctl.kinds.records.job import JOB
 from mlctl.kinds.records.model import MODEL
@@ -19,6 +20,7 @@ RECORDS: tuple[Kind, ...] = (
     BATCH_DEPLOYMENT,
     MODEL,
     ENVIRONMENT,
+    DATA,
     COMPONENT,
     CODE,
     BATCH_POOL,

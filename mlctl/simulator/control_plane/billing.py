@@ -58,7 +58,7 @@ def _used(each: usage.Usage, ratio: float) -> UsageRow:
 
 def _totals(found: list[UsageRow]) -> Iterator[UsageRow]:
     for tier in Tier:
-        own = [one for one in found if one.kind != "job" and one.tier == tier.value]
+        own = [one for one in found if one.kind != usage.JOB and one.tier == tier.value]
         known = [one.cost for one in own if one.cost is not None]
         if own:
             hours = sum(one.node_hours for one in own)

@@ -9,6 +9,8 @@ from mlctl.simulator.engine.jobs import AnyJob, PoolJob
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.state import Cluster, Pool, World
 
+JOB = "job"
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -41,7 +43,7 @@ def usage(world: World) -> Iterator[Usage]:
         if not isinstance(job, PoolJob):
             used = job_node_seconds(world, job)
             due = cost(used, job.price)
-            yield Usage("job", job.name, job.tier, used, due, gone=job.ended is not None)
+            yield Usage(JOB, job.name, job.tier, used, due, gone=job.ended is not None)
 
 
 def job_node_seconds(world: World, job: AnyJob) -> float:

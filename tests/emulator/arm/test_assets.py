@@ -11,6 +11,7 @@ KINDS = {
     "environments": {"properties": {"image": "busybox"}},
     "components": {"properties": {"componentSpec": {"type": "pipeline"}}},
     "codes": {"properties": {"codeUri": "https://storage/code"}},
+    "data": {"properties": {"dataType": "uri_file", "dataUri": "https://host/a.csv"}},
 }
 
 
@@ -30,6 +31,20 @@ def test_a_version_is_made_shown_listed_and_deleted(collection: str) -> None:
     assert here.get(f"{WS}/{collection}/a/versions").names == ["1"]
     assert here.ask("DELETE", where).status == 200
     assert here.get(where).status == 404
+
+
+def test_a_container_of_data_says_the_type_of_all_versions() -> None:
+    here = world()
+    here.made(f"{WS}/data/a/versions/1", KINDS["data"])
+    assert here.get(f"{WS}/data/a").data["properties"]["dataType"] == "uri_file"
+    assert "dataType" not in with_versions("1").get(f"{WS}/models/m").data["properties"]
+
+
+def test_data_without_a_type_is_a_folder() -> None:
+    here = world()
+    here.made(f"{WS}/data/a/versions/1", {"properties": {"dataUri": "https://host/a/"}})
+    assert here.get(f"{WS}/data/a/versions/1").data["properties"]["dataType"] == "uri_folder"
+    assert here.put(f"{WS}/data/a/versions/2", {"properties": {}}).status == 400
 
 
 def test_a_version_written_again_is_200() -> None:

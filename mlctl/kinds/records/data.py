@@ -1,0 +1,55 @@
+"""Data assets: versioned names for files in storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl import schema
+from mlctl.kinds.flags import TAGS, flag
+from mlctl.kinds.kind import Kind
+from mlctl.pointer import Data
+
+_SCHEMA = "data"
+_TYPES = ("uri_file", "uri_folder", "mltable")
+_IMPORT = "a preview for databases; `data create` takes what is in storage already"
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    """Whether type and path are those of data: an input of a job has them too, and more."""
+    known = schema.load(_SCHEMA)["properties"].keys()
+    typed = str(data.get("type", "")).casefold() in _TYPES
+    return typed and "path" in data and data.keys() <= known
+
+
+DATA = Kind(
+    name="data",
+    schema_name=_SCHEMA,
+    collection="data",
+    documents=("data",),
+    versioned=True,
+    inferred=_inferred,
+    container_keys=("dataType",),
+    columns={
+        "Name": ("name",),
+        "Version": ("version",),
+        "Type": ("type",),
+        "Archived": ("is_archived",),
+        "Created": ("creation_context", "createdAt"),
+    },
+    create_flags=(
+        flag("--path -p", "path"),
+        flag("--type -t", "type"),
+        flag("--description -d", "description"),
+        TAGS,
+        flag("--datastore", "datastore"),
+    ),
+    limits_lists=True,
+    sample=("samples/data/patients.yml", "heart-patients"),
+    not_here={
+        "create --skip-validation": "what az would refuse is refused before anything is sent",
+        "import": _IMPORT,
+        "list-materialization-status": _IMPORT,
+        "mount": "a compute mounts what a job names; `data show` prints the path",
+        "share": "registries are outside of the workspace",
+    },
+)
