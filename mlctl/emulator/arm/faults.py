@@ -68,7 +68,7 @@ def show(call: Call) -> Response:
 
 
 def add(call: Call) -> Response:
-    """POST /mlctl/faults: the fields of a `WireFault`, or of a `Fault` of the cloud.
+    """POST /mlctl/faults: the fields of an `HttpFault` or of a `CallFault`.
 
     Raises:
         ServiceError: 400, it is neither.

@@ -210,3 +210,27 @@ def match_request(db: Connection, method: str, path: str) -> tuple[HttpFault, ..
 def _counted(db: Connection, each: ActiveFault) -> int:
     db.execute("UPDATE faults SET seen = seen + 1 WHERE id = ?", (each.number,))
     return each.seen + 1
+
+
+def total_delay(matched: tuple[CallFault, ...]) -> float:
+    """The seconds that the faults delay a call, together."""
+    return sum(each.seconds for each in matched if each.kind is FaultKind.DELAY)
+
+
+def operation_failure(matched: tuple[CallFault, ...]) -> OperationFailure | None:
+    """How the operation will fail; None unless a fault was set for it."""
+    for each in matched:
+        if each.kind is FaultKind.FAIL_OPERATION:
+            return each.failure()
+    return None
+
+
+def lose_answer(matched: tuple[CallFault, ...]) -> None:
+    """Lose the answer of a call that has been carried out, if a fault says so.
+
+    Raises:
+        ServiceError: the answer is lost.
+    """
+    for each in matched:
+        if each.kind is FaultKind.DROP:
+            raise each.error()

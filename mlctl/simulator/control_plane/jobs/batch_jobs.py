@@ -16,10 +16,9 @@ from mlctl.simulator.control_plane.jobs import records
 from mlctl.simulator.control_plane.jobs import workload as work
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.service import ensure_workspace
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine.commands import SubmitBatch
 from mlctl.simulator.engine.model import BatchSpec, BatchWork
 from mlctl.simulator.engine.state import Cluster

@@ -6,8 +6,7 @@ from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, records
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
-from mlctl.simulator.control_plane.service import ensure_workspace
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine.commands import SetSharedQueue, SubmitPoolJob
 from mlctl.simulator.engine.model import SharedQueueSettings
 

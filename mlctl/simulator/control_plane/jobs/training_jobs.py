@@ -20,10 +20,9 @@ from mlctl.simulator.control_plane.jobs import (
 )
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.service import ensure_workspace
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine.commands import SubmitTraining
 from mlctl.simulator.engine.model import (
     LOW_PRIORITY_PRICE_RATIO,

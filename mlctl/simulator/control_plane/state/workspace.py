@@ -1,10 +1,15 @@
-"""Which workspace of which simulated cloud a call is about."""
+"""Handles of workspaces, which are created by their first write."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from sqlite3 import Connection
 
 from mlctl.kinds.address import Scope
+from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.store import Store
 
 DEFAULT_LOCATION = "eastus"  # the region of workspaces that are created by their first write
@@ -17,3 +22,27 @@ class WorkspaceHandle:
     store: Store
     scope: Scope
     location: str
+
+
+def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceState:
+    """The state of the workspace, which is created if it does not exist.
+
+    Raises:
+        ServiceError: the scope has an invalid name.
+    """
+    state = rows.workspace_state(db, workspace.scope, workspace.location)
+    if state.id != rows.NO_WORKSPACE:
+        return state
+    _check_scope(workspace.scope)
+    made = rows.add_workspace(db, workspace.scope, workspace.location)
+    return replace(state, id=made)
+
+
+_PART = re.compile(r"\w[\w.()-]{0,89}")  # ARM's names of resource groups, the widest of the three
+
+
+def _check_scope(scope: Scope) -> None:
+    for part in (scope.subscription, scope.resource_group, scope.workspace):
+        if not _PART.fullmatch(part):
+            text = f"`{part}` is no name of a subscription, resource group or workspace."
+            raise bad(text, "InvalidResourceName")

@@ -1,0 +1,167 @@
+"""What a write changes: the resource, its operation, and the commands to the event engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from sqlite3 import Connection
+
+from mlctl.kinds import children
+from mlctl.kinds.address import Address, Scope, kind_of
+from mlctl.kinds.values import claims, effective_in_body
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import command_log, faults, locks
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from mlctl.simulator.control_plane.resources import batch_pools, operations, references
+from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
+from mlctl.simulator.control_plane.resources.checks import (
+    excess_of,
+    refuse_busy,
+    refuse_taken,
+    refuse_used,
+)
+from mlctl.simulator.control_plane.resources.operations import NewOperation, OperationKind
+from mlctl.simulator.control_plane.state import quota_usage, rows
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write: its transaction, the workspace, and the faults that match the call."""
+
+    db: Connection
+    state: WorkspaceState
+    matched: tuple[CallFault, ...]
+
+
+def workspace_for_write(
+    db: Connection, workspace: WorkspaceHandle, matched: tuple[CallFault, ...]
+) -> WorkspaceState:
+    """The state of the workspace (created if needed), with settings as the matching faults say."""
+    state = ensure_workspace(db, workspace)
+    if any(each.kind is FaultKind.IGNORE for each in matched):
+        return replace(state, settings=replace(state.settings, immutable=ImmutablePolicy.IGNORE))
+    return state
+
+
+def find_exact(write: Write, address: Address) -> StoredResource | None:
+    """The resource with exactly this address: a write never means the newest version."""
+    if address.is_newest:
+        return None
+    return rows.find(write.db, write.state.id, address)
+
+
+def accepted_body(
+    write: Write, address: Address, body: Mapping[str, Data], old: StoredResource | None
+) -> dict[str, Data]:
+    """The body to store, checked and normalized by the rules of the resource type.
+
+    Raises:
+        ServiceError: the request is not valid.
+    """
+    state = write.state
+
+    def find(wanted: Address, scope: Scope | None) -> StoredResource | None:
+        there = rows.workspace_state(write.db, scope, "").id if scope else state.id
+        return rows.find(write.db, there, wanted)
+
+    context = RequestContext(
+        *(state.scope, state.location, state.now, state.seed),
+        *(state.settings, find),
+    )
+    return behaviour_of(kind_of(address)).accept(context, address, body, old)
+
+
+def store(
+    write: Write, address: Address, new: Mapping[str, Data], old: StoredResource | None
+) -> int | None:
+    """Store an accepted body and begin an operation; its number, None for none.
+
+    Raises:
+        ServiceError: the name is taken, or a quota or limit is exceeded.
+    """
+    db, state = write.db, write.state
+    if old is None:
+        refuse_taken(db, state, address, str(new.get("location", state.location)))
+    kind = kind_of(address)
+    value = effective_in_body(kind, new, state.scope)
+    wanted = claims(kind, value, str(new.get("location", state.location)))
+    held = quota_usage.claims_of(db, old.id) if old else {}
+    excess = excess_of(db, state, wanted, held)
+    if excess:
+        raise excess.error(new)
+    batch_pools.refuse_crowded(db, state, address, new, old)
+    if old is not None and faults.operation_failure(write.matched):
+        return _begin(write, [old.id], address, OperationKind.UPDATE)  # the body is not changed
+    if old is None:
+        resource = rows.add_resource(db, state.id, address, new)
+    else:
+        resource = old.id
+        rows.update_resource(db, resource, new, "Succeeded")
+        rows.drop_references(db, resource)
+        quota_usage.drop_claims(db, resource)
+    quota_usage.add_claims(db, resource, state.scope.subscription, wanted)
+    rows.add_references(db, resource, references.references_of(state.scope, kind, new))
+    if not kind.takes_time:
+        return None
+    verb = OperationKind.UPDATE if old else OperationKind.CREATE
+    _log_command(write, address, new, old, _due(write, address, verb))
+    return _begin(write, [resource], address, verb)
+
+
+def _log_command(
+    write: Write, address: Address, new: Mapping[str, Data], old: StoredResource | None, due: float
+) -> None:
+    """Append the command that makes the engine follow the write, if it is about nodes."""
+    there = write.state.id
+    wanted = command_log.create_command(there, address, new)
+    had = command_log.create_command(there, address, old.body) if old else None
+    if wanted is None or faults.operation_failure(write.matched):
+        return
+    if wanted != had or (old is not None and old.state != "Succeeded"):
+        at = write.state.now if command_log.is_shrinking(wanted, had) else due
+        if old is None and locks.covering(write.db, address.id(write.state.scope)):
+            for each in command_log.create_locked_commands(wanted):
+                command_log.append(write.db, at, each)
+        command_log.append(write.db, at, wanted, quiet=command_log.needs_no_node(wanted))
+
+
+def begin_delete(write: Write, old: StoredResource) -> int | None:
+    """Delete a resource and its children; the number of the operation, None if it is done.
+
+    Raises:
+        ServiceError: a lock forbids it, an operation runs, or the resource is in use.
+    """
+    db, state = write.db, write.state
+    deleted = [old]
+    for child in children(old.address.kind):
+        beneath = rows.list_resources(db, state.id, child.name, old.address.name)
+        deleted += [each for each in beneath if each.state != "Deleting"]
+    locks.check(db, old.address.id(state.scope), locks.LockedAction.DELETE)
+    for each in deleted:
+        refuse_busy(db, each, state.now)
+    refuse_used(db, state, old)
+    if not kind_of(old.address).takes_time:
+        db.execute("DELETE FROM resources WHERE id = ?", (old.id,))
+        return None
+    gone = command_log.delete_command(state.id, old.address)
+    if gone is not None and not faults.operation_failure(write.matched):
+        command_log.append(db, state.now, gone, quiet=True)
+    return _begin(write, [each.id for each in deleted], old.address, OperationKind.DELETE)
+
+
+def _begin(write: Write, resources: list[int], address: Address, verb: OperationKind) -> int:
+    due = _due(write, address, verb)
+    begun = NewOperation(
+        address, verb, write.state.now, due, faults.operation_failure(write.matched)
+    )
+    return operations.begin(write.db, resources, begun)
+
+
+def _due(write: Write, address: Address, verb: OperationKind) -> float:
+    """When an operation will have ended."""
+    usual = write.state.settings.delays.of(kind_of(address).delay, verb.name.lower())
+    return write.state.now + usual + faults.total_delay(write.matched)
