@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mlctl import source
+from mlctl.backends.ports.backend import Backend
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS
 from mlctl.kinds.infer import infer
 from mlctl.kinds.resource import build
 from mlctl.kinds.values import complete, encode
+from tests.builders.azure import azure, emulated
 from tests.builders.findings import TODAY
 from tests.builders.paths import SHARED
 from tests.builders.workspace import SCOPE, actions, applied, cloud, declared, planned
@@ -70,13 +73,16 @@ def test_a_version_keeps_its_content_and_takes_new_words() -> None:
     assert actions(planned(backend, newer).plan) == {"data/a:2": "create"}
 
 
-def test_a_local_file_becomes_an_upload_named_by_its_hash(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [cloud, lambda: azure(emulated()).backend], ids=["local", "azure"])
+def test_a_local_file_becomes_an_upload_named_by_its_hash(
+    make: Callable[[], Backend], tmp_path: Path
+) -> None:
     (tmp_path / "a.csv").write_text("age\n")
     text = "name: a\ntype: uri_file\npath: a.csv\n"
     (document,) = source.load(str(tmp_path / "a.yml"), text.encode(), Report())
     found = build(document, DATA)
     assert found is not None
-    backend = cloud()
+    backend = make()
     applied(backend, found)
     (live,) = backend.list("data")
     assert live.body["properties"]["dataUri"].endswith("/a.csv")
