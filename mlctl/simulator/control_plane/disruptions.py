@@ -13,7 +13,8 @@ from typing import Any
 
 from mlctl.kinds.address import Address
 from mlctl.simulator.control_plane import command_log, locks, replay
-from mlctl.simulator.control_plane.jobs import batch_jobs, workload
+from mlctl.simulator.control_plane.jobs import batch_jobs
+from mlctl.simulator.control_plane.jobs import workloads as stored_workloads
 from mlctl.simulator.control_plane.jobs.records import require_resource, translated_refusals
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.replay import EngineTransaction
@@ -51,7 +52,7 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
         if name not in known:
             raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
     wanted: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
-    with _commanding(workspace) as (transaction, _):
+    with _engine_transaction(workspace) as (transaction, _):
         replay.command(transaction, Configure(replace(transaction.world.settings, **wanted)))
 
 
@@ -61,7 +62,7 @@ def set_preemption(workspace: WorkspaceHandle, processes: tuple[PreemptionProces
     Raises:
         ServiceError: a process has an invalid value.
     """
-    with _commanding(workspace) as (transaction, _):
+    with _engine_transaction(workspace) as (transaction, _):
         replay.command(transaction, SetPreemption(processes))
 
 
@@ -73,7 +74,7 @@ def set_capacity(
     Raises:
         ServiceError: it has an invalid value.
     """
-    with _commanding(workspace) as (transaction, _):
+    with _engine_transaction(workspace) as (transaction, _):
         for each in [tier] if tier else list(Tier):
             replay.command(transaction, SetCapacity(capacity, each))
 
@@ -84,7 +85,7 @@ def preempt(workspace: WorkspaceHandle, cluster: Address, count: int | None) -> 
     Raises:
         ServiceError: there is no such cluster (404), it is dedicated, or has fewer nodes.
     """
-    with _commanding(workspace) as (transaction, state):
+    with _engine_transaction(workspace) as (transaction, state):
         there = require_resource(transaction.db, state, cluster)
         batch_jobs.ensure_in_engine(transaction, state, there)
         name = command_log.engine_name(state.id, there.address.name)
@@ -131,7 +132,7 @@ _LOCAL = "local"  # the name of locks that this module creates
 def workloads(workspace: WorkspaceHandle) -> dict[str, Workload]:
     """Every workload by name."""
     with workspace.store.read() as db:
-        return {name: workload.get(db, name) for name in workload.names(db)}
+        return {name: stored_workloads.get(db, name) for name in stored_workloads.names(db)}
 
 
 def set_workload(workspace: WorkspaceHandle, name: str, given: Workload) -> Workload:
@@ -140,22 +141,24 @@ def set_workload(workspace: WorkspaceHandle, name: str, given: Workload) -> Work
     Raises:
         ServiceError: a figure is not valid.
     """
-    workload.check(given)
+    stored_workloads.check(given)
     with workspace.store.write() as db:
-        made = given.over(workload.find(db, name) or workload.DEFAULT_WORKLOAD)
-        workload.save(db, name, made)
+        made = given.over(stored_workloads.find(db, name) or stored_workloads.DEFAULT_WORKLOAD)
+        stored_workloads.save(db, name, made)
         return made
 
 
 @contextmanager
-def _commanding(workspace: WorkspaceHandle) -> Iterator[tuple[EngineTransaction, WorkspaceState]]:
+def _engine_transaction(
+    workspace: WorkspaceHandle,
+) -> Iterator[tuple[EngineTransaction, WorkspaceState]]:
     with replay.transaction(workspace.store) as transaction:
         state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
         with translated_refusals(state.id):
             yield transaction, state
 
 
-_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
+_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 def _read(slot: Field[Any], value: object) -> object:
@@ -164,7 +167,7 @@ def _read(slot: Field[Any], value: object) -> object:
     try:
         match slot.default:
             case bool():
-                return _TRUTHS[text]
+                return _BOOLEANS[text]
             case Enum() as usual:
                 return type(usual)(text)
             case None if text in ("none", "null"):

@@ -103,17 +103,17 @@ def put(db: Connection, lock: Lock) -> Lock:
         (lock.id.casefold(), lock.scope, lock.name, lock.level.value, lock.notes),
     )
     if old is None:
-        _tell_clusters(db, lock)
+        _update_clusters(db, lock)
     return lock
 
 
 def drop(db: Connection, lock: Lock) -> None:
     """Delete a lock."""
     db.execute("DELETE FROM locks WHERE key = ?", (lock.id.casefold(),))
-    _tell_clusters(db, lock)
+    _update_clusters(db, lock)
 
 
-def _tell_clusters(db: Connection, lock: Lock) -> None:
+def _update_clusters(db: Connection, lock: Lock) -> None:
     """Lock or unlock the clusters that a new or deleted lock covers, if no other lock does."""
     (now,) = db.execute("SELECT now FROM world").fetchone()
     for workspace_id, scope, cluster in _clusters(db, lock):

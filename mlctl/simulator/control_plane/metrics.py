@@ -18,8 +18,8 @@ from mlctl.simulator.engine.metrics import Bucket, Metric
 
 NAMES = tuple(f"{metric.value} {what}" for metric in Metric for what in ("Nodes", "Cores"))
 # The intervals that Azure Monitor knows.
-_GRAINS = (60, 300, 900, 1800, 3600, 21_600, 43_200, 86_400)
-_ENOUGH = 48  # intervals that fit on a screen
+_INTERVALS_S = (60, 300, 900, 1800, 3600, 21_600, 43_200, 86_400)
+_MOST_INTERVALS = 48  # intervals that fit on a screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def of_cluster(
     points = list(metrics.node_counts(replay.events(workspace.store, detail=False), name))
     begun = points[0].at if points else state.now
     start = begun if span is None else max(state.now - span, 0.0)
-    step = _step(state.now - start) if interval is None else interval
+    step = _default_interval(state.now - start) if interval is None else interval
     if not step > 0:
         raise bad(f"The interval must be longer than nothing, not {step:g} s.")
     size = catalog.size_of(found.body["properties"]["properties"]["vmSize"])
@@ -82,6 +82,9 @@ def _metric(name: str) -> tuple[str, Metric, bool]:
     raise bad(f"There is no metric `{name}`; there is: {', '.join(NAMES)}.", "InvalidMetric")
 
 
-def _step(seconds: float) -> float:
+def _default_interval(seconds: float) -> float:
     """The shortest interval of Azure Monitor that gives at most `_ENOUGH` intervals."""
-    return next((float(one) for one in _GRAINS if seconds / one <= _ENOUGH), float(_GRAINS[-1]))
+    return next(
+        (float(one) for one in _INTERVALS_S if seconds / one <= _MOST_INTERVALS),
+        float(_INTERVALS_S[-1]),
+    )

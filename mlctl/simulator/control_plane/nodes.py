@@ -26,7 +26,7 @@ def add_node_counts(store: Store, workspace_id: int, found: Iterable[StoredResou
             name = command_log.engine_name(workspace_id, each.address.name)
             if kind_of(each.address).has_nodes and name in world.clusters:
                 inner = each.body["properties"]["properties"]
-                inner |= _said(views.counts(world, name))
+                inner |= _allocation(views.counts(world, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def list_nodes(workspace: WorkspaceHandle, cluster: Address) -> list[NodeInforma
         seen = views.nodes(world, name) if name in world.clusters else []
     public = found.body["properties"]["properties"].get("enableNodePublicIp", True)
     return [
-        _machine(each, f"{state.seed}/node/{name}", public=public)
+        _node_information(each, f"{state.seed}/node/{name}", public=public)
         for each in seen
         if each.state is not NodeState.ALLOCATING
     ]
@@ -78,7 +78,7 @@ def node_state_counts(counts: NodeCounts) -> dict[str, int]:
 _PORTS = 50_000  # where the load balancer's ports for SSH begin
 
 
-def _machine(node: NodeView, key: str, *, public: bool) -> NodeInformation:
+def _node_information(node: NodeView, key: str, *, public: bool) -> NodeInformation:
     low, high = node.number % 250 + 4, node.number // 250  # Azure keeps the first four of a subnet
     return NodeInformation(
         f"tvmps_{uuid5(NAMESPACE_URL, f'{key}/{node.number}').hex}_{node.number}",
@@ -90,7 +90,7 @@ def _machine(node: NodeView, key: str, *, public: bool) -> NodeInformation:
     )
 
 
-def _said(counts: NodeCounts) -> dict[str, Data]:
+def _allocation(counts: NodeCounts) -> dict[str, Data]:
     return {
         "allocationState": "Resizing" if counts.resizing else "Steady",
         "allocationStateTransitionTime": clock.iso(counts.since),

@@ -93,7 +93,7 @@ def store(
     excess = excess_of(db, state, wanted, held)
     if excess:
         raise excess.error(new)
-    batch_pools.refuse_crowded(db, state, address, new, old)
+    batch_pools.refuse_too_many_vms(db, state, address, new, old)
     if old is not None and faults.operation_failure(write.matched):
         return _begin(write, [old.id], address, OperationKind.UPDATE)  # the body is not changed
     if old is None:

@@ -74,9 +74,9 @@ def process_due(world: World, regional: RegionCapacity, index: int) -> list[Clus
         case Shock(_, fraction):
             log_event(world, "SHOCK", region=regional.region, tier=regional.tier.value)
             key = f"{world.seed}/shock/{name}/{active.serial}/{active.tick}"
-            chance = rng.generator(key).random
+            random = rng.generator(key).random
             for cluster, node in list(up_nodes(affected)):
-                if chance() < fraction:
+                if random() < fraction:
                     preempt(world, cluster, node)
             capacity.advance_process(world, regional, active)
         case _:

@@ -14,7 +14,7 @@ from mlctl.cli.az.invocation import BatchJobArgs, InputType
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.tree import Option
 from mlctl.service_errors import Permanent, ServiceError
-from mlctl.simulator.control_plane.jobs.workload import DEFAULT_WORKLOAD, check
+from mlctl.simulator.control_plane.jobs.workloads import DEFAULT_WORKLOAD, check
 from mlctl.workload import Workload
 
 

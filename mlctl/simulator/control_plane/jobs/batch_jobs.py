@@ -12,8 +12,7 @@ from mlctl.kinds.address import Address, Reference, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import records
-from mlctl.simulator.control_plane.jobs import workload as work
+from mlctl.simulator.control_plane.jobs import records, workloads
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state.context import StoredResource
@@ -59,7 +58,9 @@ def invoke(workspace: WorkspaceHandle, wanted: Invocation) -> JobRecord:
         spec = BatchSpec(
             command_log.engine_name(state.id, name),
             command_log.engine_name(state.id, cluster.address.name),
-            **_work(deployment.body["properties"], wanted.body, _workload_of(transaction, wanted)),
+            **_engine_fields(
+                deployment.body["properties"], wanted.body, _workload_of(transaction, wanted)
+            ),
         )
         asked = (deployment.address.parent, deployment.address.name, state.now)
         note = _note(wanted, cluster, state, name) | _notice(
@@ -122,11 +123,11 @@ def reference_text(text: str) -> str:
 
 
 def _workload_of(transaction: replay.EngineTransaction, wanted: Invocation) -> Workload:
-    work.check(wanted.workload)
-    return wanted.workload.over(work.get(transaction.db, wanted.workload_name))
+    workloads.check(wanted.workload)
+    return wanted.workload.over(workloads.get(transaction.db, wanted.workload_name))
 
 
-def _work(
+def _engine_fields(
     deployment: Mapping[str, Data], job: Mapping[str, Data], given: Workload
 ) -> dict[str, Any]:
     """The fields of the engine's specification: the job's values, or else the deployment's."""

@@ -43,7 +43,7 @@ def follow(
         row = records.job_row(db, state, name)
     there = state.id
     limit = min(state.now + seconds, clock.END)
-    yield _progress(workspace, there, row, tuple(_past(workspace, name)) if detail else ())
+    yield _progress(workspace, there, row, tuple(_past_events(workspace, name)) if detail else ())
     job, events_per_slice = (
         command_log.engine_name(there, row.name),
         replay.FINE_SLICE if detail else replay.COARSE_SLICE,
@@ -64,17 +64,17 @@ def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
         ServiceError: there is no such job (404).
     """
     view = records.get_job(workspace, name).view
-    for event in _story(workspace, view):
+    for event in _events_of(workspace, view):
         yield _since(view.submitted, with_resource_names(event)).line()
 
 
-def _past(workspace: WorkspaceHandle, name: str) -> Iterator[LoggedEvent]:
+def _past_events(workspace: WorkspaceHandle, name: str) -> Iterator[LoggedEvent]:
     view = records.get_job(workspace, name).view
     quiet = ("MB_START", "MB_DONE")  # one per mini-batch
-    return (event for event in _story(workspace, view) if event.event not in quiet)
+    return (event for event in _events_of(workspace, view) if event.event not in quiet)
 
 
-def _story(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEvent]:
+def _events_of(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEvent]:
     begun = False
     for event in replay.events(workspace.store, detail=True):
         mine = event.facts.get("job") == view.name

@@ -205,7 +205,7 @@ def measurements(view: JobView) -> dict[str, Data]:
     """The figures of a job that are known; the cost is "unknown" without a price."""
     return {
         "makespan_s": rounded(view.makespan_s),
-        **_work(view),
+        **_work_done(view),
         "preempted_nodes": view.preempted_nodes,
         "preempted_cores": view.preempted_cores,
         "billed_node_s": rounded(view.billed_node_s),
@@ -217,7 +217,7 @@ def measurements(view: JobView) -> dict[str, Data]:
     }
 
 
-def _work(view: JobView) -> dict[str, Data]:
+def _work_done(view: JobView) -> dict[str, Data]:
     """The work of a batch or training job, total and done."""
     if view.mini_batches is not None:
         done = view.mini_batches

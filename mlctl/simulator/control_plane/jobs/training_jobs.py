@@ -11,13 +11,7 @@ from mlctl.kinds.address import Address, Reference
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
-from mlctl.simulator.control_plane.jobs import (
-    batch_jobs,
-    records,
-)
-from mlctl.simulator.control_plane.jobs import (
-    workload as work,
-)
+from mlctl.simulator.control_plane.jobs import batch_jobs, records, workloads
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state.errors import bad
@@ -33,7 +27,7 @@ from mlctl.simulator.engine.model import (
 from mlctl.workload import DEFAULT_NAME, Workload
 
 _SERVERLESS = "serverless"
-_USUAL_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
+_DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
 _MOST = 2**31 - 1
 
 
@@ -53,7 +47,7 @@ def create(workspace: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    work.check(asked.workload)
+    workloads.check(asked.workload)
     with replay.transaction(workspace.store) as transaction:
         state = ensure_workspace(transaction.db, workspace)
         name = asked.name or records.new_name(transaction.db, state, "job")
@@ -81,7 +75,7 @@ def _spec(
     name: str,
     asked: TrainingRequest,
 ) -> TrainingSpec:
-    given = asked.workload.over(work.get(transaction.db, asked.workload_name))
+    given = asked.workload.over(workloads.get(transaction.db, asked.workload_name))
     properties = asked.properties
     nodes = part.section(properties, "resources").get("instanceCount", 1)
     timeout = part.section(properties, "limits").get("timeout")
@@ -121,7 +115,7 @@ def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address |
 def _serverless(name: str, properties: Mapping[str, Data], state: WorkspaceState) -> ClusterSpec:
     """The cluster that a serverless job gets for itself."""
     spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
-    wanted = str(part.section(properties, "resources").get("instanceType") or _USUAL_SIZE)
+    wanted = str(part.section(properties, "resources").get("instanceType") or _DEFAULT_SIZE)
     size = catalog.size_of(wanted)
     if size is None:
         raise bad(f"The specified VM size {wanted} is not available.", "InvalidVMSize")

@@ -15,7 +15,7 @@ from mlctl.simulator.control_plane.state.errors import bad, conflict
 
 # REST: name ^[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}$
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9\-_.]{0,254}")
-_OWN = ("provisioningState",)
+_READ_ONLY = ("provisioningState",)
 _MAY_CHANGE = frozenset(
     {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
 )
@@ -43,11 +43,11 @@ def accept(
             "UserError",
         )
     top, properties = part.read_body(body)
-    for own in _OWN:
+    for own in _READ_ONLY:
         properties.pop(own, None)
     by_schema.fill_in(context, kind_of(address), top)
     _fill_in(address.kind, properties)
-    _hold(context, address, old, properties)
+    _keep_content(context, address, old, properties)
     by_schema.require(kind_of(address), top)
     top["properties"] = dict(sorted(properties.items()))
     return part.stored_body(context, address, old, top)
@@ -62,7 +62,7 @@ def _fill_in(kind: str, properties: dict[str, Data]) -> None:
         properties[name] = part.text_map(properties, name)
 
 
-def _hold(
+def _keep_content(
     context: RequestContext,
     address: Address,
     old: StoredResource | None,
@@ -72,7 +72,7 @@ def _hold(
     if old is None:
         return
     held: Mapping[str, Data] = old.body["properties"]
-    fixed = [("properties", name) for name in {*held, *properties} - _MAY_CHANGE - set(_OWN)]
+    fixed = [("properties", name) for name in {*held, *properties} - _MAY_CHANGE - set(_READ_ONLY)]
     try:
         part.keep_immutable(context, address, old, {"properties": properties}, sorted(fixed))
     except ServiceError as refusal:

@@ -16,9 +16,9 @@ from mlctl.simulator.control_plane.state.errors import bad, busy
 
 # "begin with letter, 3-32, letters+numbers, single dashes ok" (how-to-manage-quotas).
 _NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
-_ENDPOINT_OWN = ("provisioningState", "scoringUri", "swaggerUri", "keys")
+_ENDPOINT_READ_ONLY = ("provisioningState", "scoringUri", "swaggerUri", "keys")
 # REST: visibility read and create only.
-_PINNED = [
+_CREATE_ONLY = [
     ("location",),
     ("properties", "codeConfiguration", "codeId"),
     ("properties", "codeConfiguration", "scoringScript"),
@@ -37,7 +37,7 @@ def accept_endpoint(
     """
     _check_name(address, old, "endpoint")
     top, properties = part.read_body(body)
-    for own in _ENDPOINT_OWN:
+    for own in _ENDPOINT_READ_ONLY:
         properties.pop(own, None)
     part.normalize_location(context, top, old.body["location"] if old else context.location)
     part.normalize_tags(top)
@@ -94,12 +94,12 @@ def accept_deployment(
     part.normalize_location(context, top, old.body["location"] if old else context.location)
     part.normalize_tags(top)
     part.normalize_identity(context, address, top)
-    _respell(properties)
+    _normalize(properties)
     for at, kind in kind_of(address).references:
         text = pointer.get(top, at)
         if text:
             pointer.put(top, at, references.resolve(context, text, kind))
-    part.keep_immutable(context, address, old, top, _PINNED)
+    part.keep_immutable(context, address, old, top, _CREATE_ONLY)
     part.merge_properties(context, address, old, properties, {})
     top["properties"] = dict(sorted(properties.items()))
     return part.stored_body(context, address, old, top)
@@ -126,7 +126,7 @@ def _check_name(address: Address, old: StoredResource | None, what: str) -> None
         )
 
 
-def _respell(properties: dict[str, Data]) -> None:
+def _normalize(properties: dict[str, Data]) -> None:
     """Normalize values and set defaults (REST reference; YAML reference for the defaults)."""
     properties["errorThreshold"] = part.whole_number(
         properties.get("errorThreshold", -1), -1, "errorThreshold"
@@ -153,10 +153,10 @@ def _respell(properties: dict[str, Data]) -> None:
     resources.setdefault("properties", {})
     if "environmentVariables" in properties:
         properties["environmentVariables"] = part.text_map(properties, "environmentVariables")
-    _respell_kinds(properties)
+    _normalize_kinds(properties)
 
 
-def _respell_kinds(properties: dict[str, Data]) -> None:
+def _normalize_kinds(properties: dict[str, Data]) -> None:
     model = part.section(properties, "model")
     if model:
         properties["model"] = model

@@ -23,8 +23,8 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
 _NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
-_OWN = ("provisioningState", "poolId", "billingPlanId", "provisionedVmCount", "createdOn")
-_PINNED = [("properties", "swaggerUrl")]
+_READ_ONLY = ("provisioningState", "poolId", "billingPlanId", "provisionedVmCount", "createdOn")
+_CREATE_ONLY = [("properties", "swaggerUrl")]
 _MOST = 2**31 - 1
 
 
@@ -40,10 +40,10 @@ def accept(
         text = "3 to 32 letters, digits and single dashes, starting with a letter"
         raise bad(f"The pool name `{address.name}` is invalid: {text}.", "InvalidPoolName")
     top, properties = part.read_body(body)
-    for own in _OWN:
+    for own in _READ_ONLY:
         properties.pop(own, None)
     part.normalize_tags(top)
-    part.keep_immutable(context, address, old, top, _PINNED)
+    part.keep_immutable(context, address, old, top, _CREATE_ONLY)
     properties["vmCount"] = part.whole_number(properties.get("vmCount"), 0, "vmCount", most=_MOST)
     properties["swaggerUrl"] = url = properties.get("swaggerUrl")
     properties["billingPlanId"] = _billing_plan(context, url)
@@ -58,7 +58,7 @@ def accept(
     return part.stored_body(context, address, old, top)
 
 
-def refuse_crowded(
+def refuse_too_many_vms(
     db: Connection,
     state: WorkspaceState,
     address: Address,

@@ -16,8 +16,8 @@ from mlctl.simulator.control_plane.state.context import RequestContext, StoredRe
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
 
-_BRIEF = 80  # characters of a value in a message
-_OWN = frozenset({"id", "name", "type", "systemData", "etag"})
+_MOST_CHARACTERS = 80  # characters of a value in a message
+_READ_ONLY = frozenset({"id", "name", "type", "systemData", "etag"})
 
 
 def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data]]:
@@ -30,7 +30,7 @@ def read_body(body: Mapping[str, Data]) -> tuple[dict[str, Data], dict[str, Data
         copy = json.loads(json.dumps(body, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise bad(f"The body is not JSON: {error}.", "InvalidRequestContent") from None
-    top = {key: value for key, value in copy.items() if key not in _OWN and value is not None}
+    top = {key: value for key, value in copy.items() if key not in _READ_ONLY and value is not None}
     top["properties"] = section(top, "properties")
     return top, top["properties"]
 
@@ -266,7 +266,7 @@ def _same(was: Data, now: Data) -> bool:
 
 def _brief(value: Data) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= _BRIEF else text[: _BRIEF - 3] + "..."
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 3] + "..."
 
 
 def merge_properties(

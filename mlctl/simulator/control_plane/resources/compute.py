@@ -16,7 +16,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 
 # REST: 3 to 32 characters (the documentation says 24, which `validate` holds people to).
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{1,30}[a-zA-Z0-9]")
-_OUTER_OWN = (
+_OUTER_READ_ONLY = (
     "provisioningState",
     "provisioningErrors",
     "createdOn",
@@ -25,7 +25,7 @@ _OUTER_OWN = (
     "isAttachedCompute",
     "resourceId",
 )
-_INNER_OWN = (
+_INNER_READ_ONLY = (
     "allocationState",
     "allocationStateTransitionTime",
     "currentNodeCount",
@@ -36,7 +36,7 @@ _INNER_OWN = (
 _PORT = "remoteLoginPortPublicAccess"
 # All fields but those of `az ml compute update`: tags, max_instances, min_instances,
 # idle_time_before_scale_down, identity_type and user_assigned_identities.
-_PINNED = [
+_CREATE_ONLY = [
     ("location",),
     ("properties", "computeType"),
     ("properties", "description"),
@@ -75,31 +75,31 @@ def accept(
             "InvalidComputeName",
         )
     top, properties = part.read_body(body)
-    for own in _OUTER_OWN:
+    for own in _OUTER_READ_ONLY:
         properties.pop(own, None)
     given = part.section(properties, "properties")
-    inner = {key: given[key] for key in given if key not in _INNER_OWN}
+    inner = {key: given[key] for key in given if key not in _INNER_READ_ONLY}
     properties["properties"] = inner
     part.enum_value(properties.get("computeType"), ("AmlCompute",), "computeType")
     properties["computeType"] = "AmlCompute"
     part.normalize_location(context, top, old.body["location"] if old else context.location)
     part.normalize_tags(top)
     part.normalize_identity(context, address, top)
-    _respell(inner, fresh=old is None)
+    _normalize(inner, fresh=old is None)
     if old is not None and inner.get(_PORT) == "NotSpecified":
         del inner[_PORT]  # fixed since the creation of the cluster
-    part.keep_immutable(context, address, old, top, _PINNED)
+    part.keep_immutable(context, address, old, top, _CREATE_ONLY)
     _fill_in(properties, inner)
     if old is None:
         _check_size(context, inner["vmSize"])
-    _add_own(context, top, properties, inner, old)
+    _add_read_only(context, top, properties, inner, old)
     out = part.stored_body(context, address, old, top)
     if old and out != old.body:
         out["properties"]["modifiedOn"] = clock.iso(context.now)
     return out
 
 
-def _respell(inner: dict[str, Data], *, fresh: bool) -> None:
+def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
     if "vmSize" in inner:
         inner["vmSize"] = str(inner["vmSize"]).upper()
     if "vmPriority" in inner:
@@ -153,7 +153,7 @@ def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
         inner[_PORT] = "Disabled" if "subnet" in inner else "Enabled"
 
 
-def _add_own(
+def _add_read_only(
     context: RequestContext,
     top: dict[str, Data],
     properties: dict[str, Data],
@@ -173,7 +173,7 @@ def _add_own(
         times = {"createdOn": now, "modifiedOn": now}
     else:
         was = old.body["properties"]
-        own = {name: was["properties"][name] for name in _INNER_OWN}
+        own = {name: was["properties"][name] for name in _INNER_READ_ONLY}
         times = {"createdOn": was["createdOn"], "modifiedOn": was["modifiedOn"]}
     properties["properties"] = dict(sorted((inner | own).items()))
     properties |= {
