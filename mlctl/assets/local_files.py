@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from mlctl import pointer, source
+from mlctl import files, pointer, source
 from mlctl.assets import hashing, names
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS
@@ -200,17 +200,26 @@ def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resourc
     return _owned(resource, field, CODE, address, values, upload)
 
 
-def _component_hash(path: Path, above: tuple[Path, ...] = ()) -> str:
-    """A hash of a component's file and of all local content that it names."""
-    spec, here = _yaml(path), path.resolve()
-    if here in above:
+def _component_hash(path: Path, known: dict[Path, str | None] | None = None) -> str:
+    """A hash of a component's file and of all local content that it names.
+
+    `known` are the hashes of the components that were met, None while one is being made.
+    """
+    known = {} if known is None else known
+    here = path.resolve()
+    if here not in known:
+        known[here] = None
+        spec = _yaml(path)
+        known[here] = names.sha256(
+            source.dump(spec) + "".join(_named_hashes(spec, path.parent, known))
+        )
+    found = known[here]
+    if found is None:
         raise OSError(errno.ELOOP, "it is a component of itself", str(path))
-    return names.sha256(
-        source.dump(spec) + "".join(_named_hashes(spec, path.parent, (*above, here)))
-    )
+    return found
 
 
-def _named_hashes(spec: Data, folder: Path, above: tuple[Path, ...]) -> Iterable[str]:
+def _named_hashes(spec: Data, folder: Path, known: dict[Path, str | None]) -> Iterable[str]:
     """The hashes of the local code and components that a component or its steps name."""
     jobs = pointer.get(spec, ("jobs",))
     for one in (spec, *(jobs.values() if isinstance(jobs, dict) else ())):
@@ -218,12 +227,12 @@ def _named_hashes(spec: Data, folder: Path, above: tuple[Path, ...]) -> Iterable
         if isinstance(code, str) and is_local(code):
             yield hashing.code_hash(_existing(folder / code))
         if isinstance(component, str) and is_local(component):
-            yield _component_hash(_existing(folder / component), above)
+            yield _component_hash(_existing(folder / component), known)
 
 
 def _yaml(path: Path) -> Data:
     try:
-        return source.plain(path.read_text(encoding="utf-8"))
+        return source.plain(files.read(path, source.MAX_BYTES).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise OSError(errno.EILSEQ, "it is not UTF-8 text", str(path)) from error
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from mlctl import pointer, schema, source
+from mlctl import files, pointer, schema, source
 from mlctl.assets.local_files import resolve_local_files
-from mlctl.config import graph, rules
+from mlctl.config import graph, named_files, rules
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
@@ -44,7 +44,9 @@ OTHER_KIND = Rule(
     "Use the command of the document's kind, or `mlctl apply -f`, which takes any.",
     "Use low priority VMs for batch deployments",
 )
-LOAD_RULES = (UNKNOWN_KIND, OTHER_KIND)
+LOAD_RULES = (UNKNOWN_KIND, OTHER_KIND, named_files.SECOND_DOCUMENT)
+
+_MAX_SCRIPT = 1 << 20  # bytes; to parse one takes 70 times its size in memory
 
 DocumentEdit = Callable[[Document, Kind], Document]
 
@@ -83,12 +85,12 @@ class Loader:
 
     def load(self, paths: Sequence[str]) -> LoadedConfig:
         """Load and check what files, folders, globs and `-` name; findings go to the report."""
-        files = source.discover(paths, self.report)
-        documents = [(found, document) for found in files for document in self._read(found)]
-        return self.check(documents, tuple(found.path for found in files))
+        found_files = source.discover(paths, self.report)
+        documents = [(one, document) for one in found_files for document in self._read(one)]
+        return self.check(documents, tuple(one.path for one in found_files))
 
     def check(
-        self, documents: Sequence[tuple[SourceFile, Document]], files: tuple[str, ...] = ()
+        self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()
     ) -> LoadedConfig:
         """Check documents and build their graph."""
         resources = [
@@ -98,10 +100,11 @@ class Loader:
         script = _script if self.scripts else lambda _path: None
         context = rules.RuleContext(self.today, os.path.exists, self.planning, script)
         self.report.extend(rules.check(built, context))
+        named_files.check(built, self.report)
         if self.planning and self.scope is not None and not self.report.failed:
             built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
-        files = tuple(file for file in files if file not in self.others)
-        return LoadedConfig(built, tuple(resources), self.report, files, tuple(self.notes))
+        paths = tuple(path for path in paths if path not in self.others)
+        return LoadedConfig(built, tuple(resources), self.report, paths, tuple(self.notes))
 
     def _read(self, found: SourceFile) -> list[Document]:
         if found.path == "-":
@@ -204,8 +207,8 @@ def _has_kind(data: Mapping[str, Data]) -> bool:
 
 def _script(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8-sig") if path.is_file() else None
-    except (OSError, UnicodeDecodeError):
+        return files.read(path, _MAX_SCRIPT).decode("utf-8-sig")
+    except (OSError, ValueError):
         return None  # Python takes other encodings too, where the script says so
 
 

@@ -108,7 +108,10 @@ def load(name: str, raw: bytes | str, report: Report, *, explicit: bool = True) 
 
 def plain(text: str) -> Data:
     """The value of `text` as YAML (of its first document); the text itself if it is not YAML."""
-    builder = Builder(SourceText("", text), Report())
+    readable = decode("", text, Report())
+    if readable is None:
+        return text
+    builder = Builder(readable, Report())
     part = next(_parts(builder), None)
     return text if part is None else builder.value(part.root)
 

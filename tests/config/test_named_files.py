@@ -1,0 +1,92 @@
+"""Conda and component files: what is wrong with their text is found where it stands."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from mlctl.config.loader import Loader
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Scope
+
+SCOPE = Scope("00000000-0000-0000-0000-000000000000", "group", "workspace")
+ENVIRONMENT = """\
+$schema: https://azuremlschemas.azureedge.net/latest/environment.schema.json
+name: scoring
+version: 1
+image: mcr.microsoft.com/azureml/openmpi4.1.0-ubuntu22.04:latest
+conda_file: conda.yml
+"""
+DEPLOYMENT = """\
+$schema: https://azuremlschemas.azureedge.net/latest/pipelineComponentBatchDeployment.schema.json
+name: nightly
+endpoint_name: scoring-batch
+type: pipeline
+component: ./a.yml
+"""
+GOOD = "name: scoring\ndependencies:\n  - python=3.11\n"
+
+
+def found(folder: Path, text: str, *, planning: bool = False) -> list[str]:
+    """`CODE file:line:column` of each finding about `main.yml` and what it names."""
+    (folder / "main.yml").write_text(text)
+    report = Report()
+    loader = Loader(report, date(2026, 11, 20), scope=SCOPE, planning=planning)
+    loader.load([str(folder / "main.yml")])
+    places = []
+    for one in report:
+        assert one.primary is not None
+        span = one.primary.span
+        at = f"{Path(span.source.name).name}:{span.line + 1}:{span.column + 1}"
+        places.append(f"{one.rule.code} {at}")
+    return places
+
+
+@pytest.mark.parametrize("planning", [False, True])
+@pytest.mark.parametrize(
+    ("conda", "finding"),
+    [
+        (f"{GOOD}---\nchannels: [conda-forge]\n", "MLC205 conda.yml:5:1"),
+        (f"{GOOD}name: again\n", "MLC002 conda.yml:4:1"),
+        ("name: !secret x\n", "MLC007 conda.yml:1:7"),
+        ("dependencies: [\n", "MLC001 conda.yml:1:15"),
+        ("name: a\x1bb\n", "MLC001 conda.yml:1:8"),
+        ("- a list\n", "MLC010 conda.yml:1:1"),
+        ("", "MLC009 conda.yml:1:1"),
+    ],
+)
+def test_what_is_wrong_with_a_conda_file_is_found_in_it(
+    tmp_path: Path, conda: str, finding: str, planning: bool
+) -> None:
+    (tmp_path / "conda.yml").write_text(conda)
+    assert found(tmp_path, ENVIRONMENT, planning=planning) == [finding]
+
+
+def test_a_conda_file_that_is_right_is_not_spoken_of(tmp_path: Path) -> None:
+    (tmp_path / "conda.yml").write_text(GOOD)
+    assert found(tmp_path, ENVIRONMENT) == []
+
+
+def test_components_that_components_name_are_read_too(tmp_path: Path) -> None:
+    step = "type: pipeline\njobs:\n  next:\n    component: ./{}.yml\n"
+    (tmp_path / "a.yml").write_text(step.format("b"))
+    (tmp_path / "b.yml").write_text("type: command\ntype: pipeline\n")
+    assert found(tmp_path, DEPLOYMENT) == ["MLC002 b.yml:2:1"]
+
+
+def test_components_in_a_circle_end_and_are_named(tmp_path: Path) -> None:
+    step = "type: pipeline\njobs:\n  next:\n    component: ./{}.yml\n"
+    (tmp_path / "a.yml").write_text(step.format("b"))
+    (tmp_path / "b.yml").write_text(step.format("a"))
+    assert found(tmp_path, DEPLOYMENT) == []
+    assert found(tmp_path, DEPLOYMENT, planning=True) == ["MLC401 main.yml:5:12"]
+
+
+def test_components_that_name_each_other_many_times_are_read_once_each(tmp_path: Path) -> None:
+    for level in range(30):
+        steps = "".join(f"  s{n}:\n    component: ./{level + 1}.yml\n" for n in range(10))
+        (tmp_path / f"{level or 'a'}.yml").write_text(f"type: pipeline\njobs:\n{steps}")
+    (tmp_path / "30.yml").write_text("type: command\n")
+    assert found(tmp_path, DEPLOYMENT, planning=True) == []
