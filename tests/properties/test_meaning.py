@@ -28,11 +28,14 @@ def test_a_rewrite_that_keeps_the_meaning_plans_nothing(
 
 
 @given(CHANGED)
-def test_a_single_change_of_meaning_plans_exactly_that_field(change: Changed) -> None:
+def test_a_single_change_of_meaning_plans_that_field_and_what_stands_on_it(change: Changed) -> None:
     backend = workspace()
     applied(backend, *resources(change.before))
     made = planned(backend, *resources(change.after)).plan
     event(f"{change.kind} {'.'.join(map(str, change.field.at))}")
+    for other in (one for one in made.pending if one.address.name != change.name):
+        assert other.address.kind == "batch-deployment", actions(made)
+        assert other.because is not None or {one.note for one in other.fields} == {"@latest"}
     found = {one.address: one for one in made.pending if one.address.name == change.name}
     assert len(found) == 1, fields(made)
     (only,) = found.values()
@@ -47,13 +50,3 @@ def test_a_single_change_of_meaning_plans_exactly_that_field(change: Changed) ->
     in_place = change.field.mutability is Mutability.IN_PLACE
     assert only.action.name == ("UPDATE" if in_place else "REPLACE")
     assert all(one.forces_replacement is not in_place for one in only.fields)
-
-
-@given(CHANGED)
-def test_a_change_touches_nothing_else_but_what_stands_on_it(change: Changed) -> None:
-    backend = workspace()
-    applied(backend, *resources(change.before))
-    made = planned(backend, *resources(change.after)).plan
-    for other in (one for one in made.pending if one.address.name != change.name):
-        assert other.address.kind == "batch-deployment", actions(made)
-        assert other.because is not None or {one.note for one in other.fields} == {"@latest"}

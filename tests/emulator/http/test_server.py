@@ -10,6 +10,7 @@ import socket
 import ssl
 import stat
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,40 +23,37 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 from tests.builders.emulator import CLUSTER, MODEL, VERSION
 from tests.builders.served import COMMAND, Served, serving, surroundings
+from tests.builders.shell import Done, finish, inside, start
 
 CLIENTS = 64
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def env(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, "env"],
-        cwd=folder,
-        env=surroundings(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+Emulator = Callable[..., Done]
 
 
-def exported(folder: Path) -> dict[str, str]:
-    lines = env(folder).stdout.splitlines()
-    pairs = (line.removeprefix("export ").partition("=") for line in lines)
+@pytest.fixture
+def emulator(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Emulator:
+    """Run `mlctl emulator ...` in a folder, inside this process."""
+
+    def go(folder: Path, *words: str) -> Done:
+        return inside(folder, monkeypatch, capsys)("emulator", *words)
+
+    return go
+
+
+def exported(done: Done) -> dict[str, str]:
+    """The variables of `mlctl emulator env`."""
+    assert done.code == 0, done.err
+    pairs = (line.removeprefix("export ").partition("=") for line in done.out.splitlines())
     return {name: value.strip("'") for name, _, value in pairs}
 
 
-def refused(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    """A start that is expected to fail."""
+def refused(folder: Path, *flags: str) -> Done:
+    """A start that is expected to fail, in a process of its own."""
     pytest.importorskip("uvicorn", reason="the emulator extra is not installed")
-    return subprocess.run(
-        [*COMMAND, "start", *flags],
-        cwd=folder,
-        env=surroundings(),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    process = start(folder, "emulator", "start", *flags)
+    return finish(process)
 
 
 def test_it_says_where_it_is_in_one_line(served: Served) -> None:
@@ -81,8 +79,8 @@ def test_private_files_are_readable_by_their_owner_only(served: Served) -> None:
         assert stat.S_IMODE(mode) == 0o600
 
 
-def test_the_exports_lead_to_the_emulator(served: Served) -> None:
-    found = exported(served.folder)
+def test_the_exports_lead_to_the_emulator(served: Served, emulator: Emulator) -> None:
+    found = exported(emulator(served.folder, "env"))
     url = served.told["url"]
     assert found["ARM_CLOUD_METADATA_URL"].startswith(f"{url}/metadata/endpoints?")
     assert found["IDENTITY_ENDPOINT"].startswith(f"{url}/")
@@ -91,26 +89,34 @@ def test_the_exports_lead_to_the_emulator(served: Served) -> None:
     assert Path(found["REQUESTS_CA_BUNDLE"]).read_text().startswith(ours)
 
 
-def test_where_nothing_runs_there_is_nothing_to_export(tmp_path: Path) -> None:
-    assert env(tmp_path).returncode != 0
+def test_where_nothing_runs_there_is_nothing_to_export(tmp_path: Path, emulator: Emulator) -> None:
+    assert emulator(tmp_path, "env").code != 0
 
 
 @pytest.mark.parametrize("pid", ["7", -1, 0, 10**30, None, 2**22 + 1])
-def test_a_note_of_no_emulator_leads_nowhere(tmp_path: Path, pid: object) -> None:
+def test_a_note_of_no_emulator_leads_nowhere(
+    tmp_path: Path, pid: object, emulator: Emulator
+) -> None:
     names = ("ca_file", "bundle", "subscription", "resource_group", "workspace", "token")
     note = {**dict.fromkeys(names, ""), "url": "https://127.0.0.1:9", "pid": pid}
     (tmp_path / ".mlctl").mkdir()
     (tmp_path / ".mlctl" / "emulator.json").write_text(json.dumps(note))
-    ended = env(tmp_path)
-    assert (ended.returncode, "no emulator runs" in ended.stderr) == (1, True)
+    ended = emulator(tmp_path, "env")
+    assert (ended.code, "no emulator runs" in ended.err) == (1, True)
 
 
-def test_the_last_one_started_is_the_one_to_talk_to_as_long_as_it_runs(tmp_path: Path) -> None:
+def test_the_last_one_started_is_the_one_to_talk_to_as_long_as_it_runs(
+    tmp_path: Path, emulator: Emulator
+) -> None:
     with serving(tmp_path, "--http") as first:
         with serving(tmp_path, "--http") as second:
-            assert exported(tmp_path)["IDENTITY_ENDPOINT"].startswith(second.told["url"])
+            assert exported(emulator(tmp_path, "env"))["IDENTITY_ENDPOINT"].startswith(
+                second.told["url"]
+            )
             second.stop()
-        assert exported(tmp_path)["IDENTITY_ENDPOINT"].startswith(first.told["url"])
+        assert exported(emulator(tmp_path, "env"))["IDENTITY_ENDPOINT"].startswith(
+            first.told["url"]
+        )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -315,19 +321,19 @@ def test_everything_is_recorded_but_secrets(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_plain_http_needs_no_certificate(tmp_path: Path) -> None:
+def test_plain_http_needs_no_certificate(tmp_path: Path, emulator: Emulator) -> None:
     with serving(tmp_path, "--http") as found:
         assert found.told["ca_file"] is None
         assert found.ask("GET", found.workspace)[0] == 200
-        assert "REQUESTS_CA_BUNDLE" not in exported(tmp_path)
+        assert "REQUESTS_CA_BUNDLE" not in exported(emulator(tmp_path, "env"))
 
 
-def test_a_token_is_asked_for_and_exported(tmp_path: Path) -> None:
+def test_a_token_is_asked_for_and_exported(tmp_path: Path, emulator: Emulator) -> None:
     with serving(tmp_path, "--token", "s3cret") as found:
         bearer = {"authorization": "Bearer s3cret"}
         assert found.ask("GET", found.workspace)[0] == 401
         assert found.ask("GET", found.workspace, headers=bearer)[0] == 200
-        assert exported(tmp_path)["IDENTITY_HEADER"] == "s3cret"
+        assert exported(emulator(tmp_path, "env"))["IDENTITY_HEADER"] == "s3cret"
 
 
 def test_the_style_comes_from_the_environment(tmp_path: Path) -> None:
@@ -337,31 +343,36 @@ def test_the_style_comes_from_the_environment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
-def test_the_world_is_not_let_in_without_a_token(tmp_path: Path, host: str) -> None:
-    ended = refused(tmp_path, "--host", host)
-    assert ended.returncode != 0
-    assert "--token" in ended.stderr
+def test_the_world_is_not_let_in_without_a_token(
+    tmp_path: Path, host: str, emulator: Emulator
+) -> None:
+    pytest.importorskip("uvicorn", reason="the emulator extra is not installed")
+    ended = emulator(tmp_path, "start", "--host", host)
+    assert ended.code != 0
+    assert "--token" in ended.err
 
 
 def test_an_address_that_is_taken_is_said_to_be(served: Served, tmp_path: Path) -> None:
     port = str(served.told["url"]).rpartition(":")[2]
     ended = refused(tmp_path, "--port", port)
-    assert ended.returncode != 0
-    assert "--port 0" in ended.stderr
+    assert ended.code != 0
+    assert "--port 0" in ended.err
 
 
 @pytest.mark.parametrize("pace", ["x0", "fast", "x-1", "xnan", "5", ""])
-def test_a_pace_that_is_none_is_refused(tmp_path: Path, pace: str) -> None:
-    ended = refused(tmp_path, "--time", pace)
-    assert ended.returncode == 2
-    assert "xN" in ended.stderr
+def test_a_pace_that_is_none_is_refused(tmp_path: Path, pace: str, emulator: Emulator) -> None:
+    pytest.importorskip("uvicorn", reason="the emulator extra is not installed")
+    ended = emulator(tmp_path, "start", "--time", pace)
+    assert ended.code == 2
+    assert "xN" in ended.err
 
 
-def test_a_state_that_is_none_of_ours_is_refused(tmp_path: Path) -> None:
+def test_a_state_that_is_none_of_ours_is_refused(tmp_path: Path, emulator: Emulator) -> None:
     (tmp_path / "other.db").write_text("hello, world, this is no database at all" * 20)
-    ended = refused(tmp_path, "--db", "other.db")
-    assert ended.returncode != 0
-    assert "other.db" in ended.stderr
+    pytest.importorskip("uvicorn", reason="the emulator extra is not installed")
+    ended = emulator(tmp_path, "start", "--db", "other.db")
+    assert ended.code != 0
+    assert "other.db" in ended.err
 
 
 def memory(served: Served) -> int:
