@@ -18,14 +18,8 @@ from mlctl.planfile import PlanFileError
 from mlctl.planning.model import Action
 from mlctl.planning.steps import Step, Work
 from mlctl.pointer import Data
-from tests.builders.plans import (
-    CLUSTER,
-    ENDPOINT,
-    Planned,
-    carried_out,
-    plan,
-    workspace,
-)
+from tests.builders.plans import Planned, plan, succeeded, workspace
+from tests.builders.resources import CLUSTER, ENDPOINT
 
 PASSWORD = "Correct-Horse-1"
 SSH = CLUSTER + f"ssh_settings: {{admin_username: kim, admin_password: {PASSWORD}}}\n"
@@ -87,7 +81,7 @@ def test_a_saved_plan_can_be_shown_and_says_what_it_does(tmp_path: Path) -> None
 def test_a_saved_plan_can_be_carried_out(tmp_path: Path) -> None:
     backend = workspace()
     made = plan(CLUSTER, ENDPOINT, backend=backend)
-    carried_out(Planned(made.plan, saved(made, tmp_path).work), backend)
+    succeeded(saved(made, tmp_path).work, backend)
     assert plan(CLUSTER, ENDPOINT, backend=backend).plan.empty
 
 

@@ -20,21 +20,9 @@ from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.state.settings import CloudSettings, ImmutablePolicy
-from tests.builders.workspace import (
-    SCOPE,
-    Watched,
-    applied,
-    bodies,
-    carried_out,
-    cloud,
-    compute,
-    deployment,
-    endpoint,
-    model,
-    outcomes,
-    planned,
-    writes,
-)
+from tests.builders.plans import applied, carried_out, outcomes, planned, writes
+from tests.builders.resources import compute, deployment, endpoint, model
+from tests.builders.workspace import SCOPE, Watched, bodies, cloud
 
 HEART = (compute(), model(), endpoint(default="blue"), deployment())
 CLUSTER = {"properties": {"computeType": "AmlCompute"}}

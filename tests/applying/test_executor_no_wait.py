@@ -9,7 +9,8 @@ from mlctl.applying.executor import apply
 from mlctl.backends.ports.backend import Backend
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import state
-from tests.builders.plans import CLUSTER, plan, workspace
+from tests.builders.plans import plan, workspace
+from tests.builders.resources import CLUSTER
 
 SIZE = "size: Standard_D4ds_v5\n"
 

@@ -10,7 +10,8 @@ from mlctl.assets.local_files import is_local, resolve_local_files
 from mlctl.diagnostics import Report
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
-from tests.builders.workspace import SCOPE, declared, deployment
+from tests.builders.resources import declared, deployment
+from tests.builders.workspace import SCOPE
 
 CONDA = {
     "name": "e",

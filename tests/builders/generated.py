@@ -18,7 +18,8 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.field import Field, Form, Mutability
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
-from tests.builders.workspace import REGIONS, SCOPE, cloud, declared
+from tests.builders.resources import declared
+from tests.builders.workspace import REGIONS, SCOPE, cloud
 
 # A declared thing: its kind and its document.
 Declared: TypeAlias = tuple[str, dict[str, Data]]

@@ -1,41 +1,43 @@
-"""Texts to plans and to what is done about them, on a local workspace in memory."""
+"""Builders: declarations to plans, plans to events."""
 
 from __future__ import annotations
 
 import threading
-import weakref
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
-from mlctl import source
-from mlctl.applying.events import StepEvent, StepState
-from mlctl.applying.executor import apply
-from mlctl.assets import local_files
+from mlctl.applying import executor
+from mlctl.applying.events import RetryOptions, StepEvent
+from mlctl.assets.local_files import resolve_local_files
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
 from mlctl.config import graph
+from mlctl.config.graph import Graph
 from mlctl.diagnostics import Report
-from mlctl.kinds import Kind, kind_of_schema
-from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.resource import build
-from mlctl.planning import planner as planning
-from mlctl.planning import steps
+from mlctl.kinds.address import Address
+from mlctl.kinds.resource import Resource
+from mlctl.planning import planner, steps
 from mlctl.planning.model import Plan
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import Work
 from mlctl.render import plan as render
-from mlctl.simulator.control_plane.state.store import Store
-
-SCOPE = Scope("00000000-0000-0000-0000-000000000001", "rg", "ws")
-CLUSTER = "$schema: https://x/amlCompute.schema.json\nname: cpu-cluster\ntype: amlcompute\n"
-ENDPOINT = "$schema: https://x/batchEndpoint.schema.json\nname: scores\n"
+from tests.builders.resources import parsed
+from tests.builders.workspace import SCOPE, cloud
 
 
-class Planned(NamedTuple):
-    """A plan and the work that carries it out."""
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan, and what it was made from."""
 
     plan: Plan
-    work: Work
+    graph: Graph
+
+    @cached_property
+    def work(self) -> Work:
+        """The writes that carry it out."""
+        return steps.work(self.plan, self.graph)
 
     def step(self, address: str, role: steps.StepRole | None = None) -> steps.Step:
         """The step of a target; of those that do something, where there are several."""
@@ -45,38 +47,91 @@ class Planned(NamedTuple):
         )
 
 
-def workspace(*texts: str) -> Backend:
-    """A workspace in which `texts` are applied; it closes when nobody has it."""
-    store = Store(":memory:")
-    backend = LocalBackend(store, SCOPE)
-    weakref.finalize(backend, store.close)
-    if texts:
-        carried_out(plan(*texts, backend=backend), backend)
-    return backend
+def planned(
+    backend: Backend,
+    *resources: Resource,
+    destroying: bool = False,
+    targets: Collection[Address] = (),
+) -> Planned:
+    """The plan that makes the workspace as declared."""
+    report = Report()
+    built = graph.build(resolve_local_files(resources, SCOPE, report), SCOPE)
+    assert not report.failed
+    world = refresh(built, backend, destroying=destroying)
+    made = planner.plan(built, world, backend="local", destroying=destroying, targets=targets)
+    return Planned(made, built)
 
 
 def plan(
     *texts: str, backend: Backend | None = None, name: str = "main.yml", destroying: bool = False
 ) -> Planned:
     """The plan of the documents of one file, against an empty workspace or a given one."""
-    report, backend = Report(), backend or workspace()
-    resources = []
-    for document in source.load(name, "---\n".join(texts), report):
-        kind = kind_of_schema(str(document.data.get("$schema")))
-        assert isinstance(kind, Kind)
-        resources.append(build(document, kind))
-    found = (one for one in resources if one is not None)
-    built = graph.build(local_files.resolve_local_files(found, SCOPE, report), SCOPE)
-    world = refresh(built, backend, destroying=destroying)
-    made = planning.plan(built, world, backend="local", destroying=destroying)
-    return Planned(made, steps.work(made, built))
+    resources = parsed(*texts, name=name)
+    return planned(backend or workspace(), *resources, destroying=destroying)
 
 
-def carried_out(planned: Planned, backend: Backend) -> list[StepEvent]:
-    """Every event of applying the plan; all must end well."""
-    events = list(apply(planned.work, backend, parallelism=1, stop=threading.Event()))
-    assert not [one for one in events if one.state is StepState.FAILED], events
+def workspace(*texts: str) -> LocalBackend:
+    """A workspace with the quotas of a new subscription, in which `texts` are applied."""
+    backend = cloud(limited=True)
+    applied(backend, *parsed(*texts))
+    return backend
+
+
+def carried_out(
+    work: Work,
+    backend: Backend,
+    *,
+    parallelism: int = 4,
+    stop: threading.Event | None = None,
+    retry: RetryOptions | None = None,
+) -> list[StepEvent]:
+    """Everything that happened when the work was done."""
+    stop = stop or threading.Event()
+    return list(executor.apply(work, backend, parallelism=parallelism, stop=stop, retry=retry))
+
+
+def succeeded(work: Work, backend: Backend) -> list[StepEvent]:
+    """Everything that happened when the work was done, one step at a time; all must end well."""
+    events = carried_out(work, backend, parallelism=1)
+    assert [str(event.error) for event in events if event.error] == []
     return events
+
+
+def applied(backend: Backend, *resources: Resource) -> list[StepEvent]:
+    """What happened when the workspace was made as declared; nothing may go wrong."""
+    made = planned(backend, *resources)
+    assert [found.message for found in made.plan.rejections] == []
+    events = carried_out(made.work, backend)
+    assert [str(event.error) for event in events if event.error] == []
+    return events
+
+
+def actions(plan: Plan) -> dict[str, str]:
+    """What would be done, by address; what stays as it is is left out."""
+    return {str(change.address): change.action.name.lower() for change in plan.pending}
+
+
+def fields(plan: Plan) -> dict[str, list[str]]:
+    """The fields that would change, by address."""
+    return {
+        str(change.address): [".".join(map(str, one.at)) for one in change.fields]
+        for change in plan.pending
+    }
+
+
+def codes(plan: Plan) -> list[str]:
+    """The codes of the predicted rejections."""
+    return [found.rule.code for found in plan.rejections]
+
+
+def writes(events: list[StepEvent]) -> list[str]:
+    """What was really written, in the order in which it was done."""
+    return [f"{one.step.role.value} {one.step.target}" for one in events if one.wrote]
+
+
+def outcomes(events: list[StepEvent]) -> dict[str, str]:
+    """The last state of each step, by what it does."""
+    return {f"{one.step.role.value} {one.step.target}": one.state.value for one in events}
 
 
 def plan_case(folder: Path) -> str:
@@ -84,7 +139,7 @@ def plan_case(folder: Path) -> str:
     before, after, gone = (folder / f"{name}.yml" for name in ("before", "after", "destroy"))
     backend = workspace()
     if before.exists():
-        carried_out(_of(before, backend), backend)
+        succeeded(_of(before, backend).work, backend)
     planned = _of(gone, backend, destroying=True) if gone.exists() else _of(after, backend)
     text = render.human(planned.plan, width=80, verbose=folder.name.startswith("verbose"))
     return text.replace(f"{folder}/", "")

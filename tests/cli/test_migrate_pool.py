@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from mlctl import source
 from mlctl.cli.migrate_pool import convert, names
 from tests.builders.findings import check, codes
-from tests.builders.workspace import actions, applied, cloud, declared, planned, pool
+from tests.builders.plans import actions, applied, planned
+from tests.builders.resources import declared, pool
+from tests.builders.workspace import cloud
 
 
 def cluster(name: str = "scoring-pool", **values: Any) -> dict[str, Any]:

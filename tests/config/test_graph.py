@@ -5,7 +5,8 @@ from __future__ import annotations
 from mlctl.config import graph
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
-from tests.builders.workspace import SCOPE, compute, declared, deployment, endpoint, model
+from tests.builders.resources import compute, declared, deployment, endpoint, model
+from tests.builders.workspace import SCOPE
 
 
 def needs(*resources: Resource, scope: Scope | None = SCOPE) -> dict[str, str]:

@@ -26,15 +26,8 @@ from mlctl.kinds.values import (
 )
 from mlctl.planning.diff import differences
 from mlctl.pointer import Data
-from tests.builders.workspace import (
-    SCOPE,
-    compute,
-    declared,
-    deployment,
-    endpoint,
-    environment,
-    model,
-)
+from tests.builders.resources import compute, declared, deployment, endpoint, environment, model
+from tests.builders.workspace import SCOPE
 
 WS = SCOPE.id
 # `az ml compute update`: "The 'tags', 'max_instances', 'min_instances',

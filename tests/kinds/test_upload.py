@@ -14,15 +14,9 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.planning.steps import Step
 from mlctl.pointer import Data
-from tests.builders.plans import (
-    CLUSTER,
-    ENDPOINT,
-    SCOPE,
-    Planned,
-    carried_out,
-    plan,
-    workspace,
-)
+from tests.builders.plans import Planned, plan, succeeded, workspace
+from tests.builders.resources import CLUSTER, ENDPOINT
+from tests.builders.workspace import SCOPE
 
 MODEL = "$schema: https://x/model.schema.json\nname: heart\nversion: 1\npath: ./model\n"
 DEPLOYMENT = (
@@ -85,7 +79,7 @@ def test_code_goes_up_as_an_asset_that_no_file_declares(tmp_path: Path) -> None:
 
 def test_what_is_there_already_does_not_go_up_again(tmp_path: Path) -> None:
     backend = LocalBackend(":memory:", SCOPE)
-    carried_out(planned(tmp_path, MODEL, on=backend), backend)
+    succeeded(planned(tmp_path, MODEL, on=backend).work, backend)
     assert uploads(planned(tmp_path, MODEL + "description: new\n", on=backend)) == {}
 
 
@@ -102,7 +96,7 @@ def test_code_that_somebody_uploaded_under_another_name_is_used(tmp_path: Path) 
 
 def test_a_backend_that_wants_files_says_where_they_are(tmp_path: Path) -> None:
     backend = Shelves(":memory:", SCOPE)
-    carried_out(planned(tmp_path, MODEL, on=backend), backend)
+    succeeded(planned(tmp_path, MODEL, on=backend).work, backend)
     (live,) = backend.list("model")
     assert live.body["properties"]["modelUri"].startswith("https://store/box/LocalUpload/")
     assert [address for address, _ in given] == ["model/heart:1"]

@@ -18,22 +18,9 @@ from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
-from tests.builders.workspace import (
-    SCOPE,
-    actions,
-    applied,
-    carried_out,
-    cloud,
-    codes,
-    compute,
-    declared,
-    deployment,
-    endpoint,
-    environment,
-    fields,
-    model,
-    planned,
-)
+from tests.builders.plans import actions, applied, carried_out, codes, fields, planned
+from tests.builders.resources import compute, declared, deployment, endpoint, environment, model
+from tests.builders.workspace import SCOPE, cloud
 
 HEART = (compute(), model(), endpoint(), deployment())
 PIPELINE = "azureml://registries/azureml/components/words/versions/1"

@@ -9,17 +9,9 @@ from mlctl.config import graph
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning.refresh import LiveState, find_users, named_by, refresh, region
-from tests.builders.workspace import (
-    SCOPE,
-    Watched,
-    applied,
-    cloud,
-    compute,
-    deployment,
-    endpoint,
-    environment,
-    model,
-)
+from tests.builders.plans import applied
+from tests.builders.resources import compute, deployment, endpoint, environment, model
+from tests.builders.workspace import SCOPE, Watched, cloud
 
 HEART = (compute(), model(), endpoint(), deployment())
 

@@ -10,20 +10,9 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Plan
 from mlctl.planning.steps import Step, StepRole, Work, work
-from tests.builders.workspace import (
-    SCOPE,
-    Planned,
-    applied,
-    carried_out,
-    cloud,
-    compute,
-    declared,
-    deployment,
-    endpoint,
-    model,
-    planned,
-    writes,
-)
+from tests.builders.plans import Planned, applied, carried_out, planned, writes
+from tests.builders.resources import compute, declared, deployment, endpoint, model
+from tests.builders.workspace import SCOPE, cloud
 
 CODE = {"code": "azureml:c0de:1", "scoring_script": "score.py"}
 OTHER_SCRIPT = {**CODE, "scoring_script": "other.py"}

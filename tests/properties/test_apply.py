@@ -17,7 +17,8 @@ from mlctl.kinds.address import Address
 from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
-from tests.builders.workspace import SCOPE, Watched, bodies, carried_out, cloud
+from tests.builders.plans import carried_out
+from tests.builders.workspace import SCOPE, Watched, bodies, cloud
 
 FINAL = {StepState.DONE, StepState.FAILED, StepState.SKIPPED, StepState.CANCELLED}
 TROUBLES = (FaultKind.FAIL, FaultKind.THROTTLE, FaultKind.DROP, FaultKind.FAIL_OPERATION)

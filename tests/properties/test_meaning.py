@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from mlctl import schema
 from mlctl.kinds.field import Mutability
 from tests.builders.generated import Declared, resources, workspace, worlds
+from tests.builders.plans import actions, applied, codes, fields, planned
 from tests.builders.rewritten import Changed, changed, respelt
-from tests.builders.workspace import actions, applied, codes, fields, planned
 
 RESPELT = worlds().flatmap(lambda world: st.tuples(st.just(world), respelt(world)))
 CHANGED = worlds().flatmap(changed)

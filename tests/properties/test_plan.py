@@ -13,17 +13,9 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.values import decode
 from mlctl.planning.diff import differences
 from tests.builders.generated import Declared, resources, workspace, worlds
+from tests.builders.plans import actions, applied, carried_out, fields, planned
 from tests.builders.simulated import finish_operations
-from tests.builders.workspace import (
-    SCOPE,
-    Watched,
-    actions,
-    applied,
-    bodies,
-    carried_out,
-    fields,
-    planned,
-)
+from tests.builders.workspace import SCOPE, Watched, bodies
 
 # For laws whose examples are applied twice; `test_kill` cuts short at every single write.
 fewer = settings(max_examples=settings().max_examples // 2)

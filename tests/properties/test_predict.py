@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from mlctl.applying.events import StepState
 from mlctl.kinds.resource import Resource
-from tests.builders.workspace import applied, carried_out, cloud, compute, planned
+from tests.builders.plans import applied, carried_out, planned
+from tests.builders.resources import compute
+from tests.builders.workspace import cloud
 
 LIMITS = st.sampled_from([0, 4, 8, 16, 1000])
 COUNTS = st.sampled_from([1, 2, 3, 100])

@@ -13,7 +13,9 @@ from mlctl.planning.preflight.quota import claimed
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state import quota_usage
-from tests.builders.workspace import SCOPE, carried_out, cloud, compute, planned, pool
+from tests.builders.plans import carried_out, planned
+from tests.builders.resources import compute, pool
+from tests.builders.workspace import SCOPE, cloud
 
 LISTED = sorted(
     size.name for size in catalog.sizes().values() if catalog.retirement(size.name) is None

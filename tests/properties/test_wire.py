@@ -21,7 +21,8 @@ from mlctl.kinds.values import applies, complete, decode, encode, fingerprint, f
 from mlctl.planning.diff import differences
 from mlctl.pointer import Data, Pointer
 from tests.builders.generated import FORMS, Declared, documents, resources, worlds
-from tests.builders.workspace import SCOPE, declared
+from tests.builders.resources import declared
+from tests.builders.workspace import SCOPE
 
 NAMES = {"name", "endpoint_name", "version"}
 

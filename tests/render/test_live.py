@@ -8,7 +8,8 @@ from rich.console import Console
 
 from mlctl.applying.events import StepEvent, StepState
 from mlctl.render.live import View
-from tests.builders.plans import CLUSTER, Planned, plan
+from tests.builders.plans import Planned, plan
+from tests.builders.resources import CLUSTER
 
 THREE = plan(*(CLUSTER.replace("cpu", name) for name in ("one", "two", "three")))
 

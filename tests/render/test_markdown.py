@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from mlctl.planning.model import FieldChange
 from mlctl.render import markdown
-from tests.builders.plans import CLUSTER, ENDPOINT, plan, workspace
+from tests.builders.plans import plan, workspace
+from tests.builders.resources import CLUSTER, ENDPOINT
 
 
 def comment(*texts: str, before: tuple[str, ...] = (), destroying: bool = False) -> str:

@@ -19,7 +19,9 @@ from mlctl.pointer import Data
 from mlctl.render.plan import human
 from mlctl.render.style import Styler
 from mlctl.render.tree import DiffBranch, DiffLeaf, lines, scalar
-from tests.builders.plans import CLUSTER, SCOPE, plan, workspace
+from tests.builders.plans import plan, workspace
+from tests.builders.resources import CLUSTER
+from tests.builders.workspace import SCOPE
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 DATA = st.recursive(

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from mlctl.render import plan_json
-from tests.builders.plans import CLUSTER, ENDPOINT, plan, workspace
+from tests.builders.plans import plan, workspace
+from tests.builders.resources import CLUSTER, ENDPOINT
 
 SSH = CLUSTER + "ssh_settings: {admin_username: kim, admin_password: Correct-Horse-1}\n"
 FLAT = (

@@ -15,14 +15,8 @@ from mlctl.planning.steps import Step, StepRole
 from mlctl.render import json_lines, outcome, progress, step_text
 from mlctl.render.outcome import Outcome, summary
 from mlctl.service_errors import Permanent, ServiceError, Transient
-from tests.builders.plans import (
-    CLUSTER,
-    ENDPOINT,
-    Planned,
-    carried_out,
-    plan,
-    workspace,
-)
+from tests.builders.plans import Planned, plan, succeeded, workspace
+from tests.builders.resources import CLUSTER, ENDPOINT
 
 CPU = "compute/cpu-cluster"
 FIRST = "batch-deployment/scores/first"
@@ -64,7 +58,7 @@ def messages(planned: Planned, events: Iterable[StepEvent]) -> list[dict[str, An
 
 def ran(planned: Planned, *texts: str) -> list[StepEvent]:
     """The events of an apply over a workspace with `texts`, all well."""
-    return carried_out(planned, workspace(*texts))
+    return succeeded(planned.work, workspace(*texts))
 
 
 def fine(planned: Planned) -> Iterator[StepEvent]:

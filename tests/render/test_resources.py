@@ -15,14 +15,9 @@ from mlctl.kinds import KINDS, kind_of, kind_of_schema
 from mlctl.kinds.address import Address
 from mlctl.render.resources import output, resource
 from tests.builders.paths import SAMPLES
-from tests.builders.plans import (
-    CLUSTER,
-    ENDPOINT,
-    SCOPE,
-    carried_out,
-    plan,
-    workspace,
-)
+from tests.builders.plans import plan, succeeded, workspace
+from tests.builders.resources import CLUSTER, ENDPOINT
+from tests.builders.workspace import SCOPE
 
 
 def declares(file: Path) -> bool:
@@ -44,7 +39,7 @@ def all_of(folder: Path) -> list[tuple[Address, dict[str, Any]]]:
     texts = [file.read_text(encoding="utf-8") for file in FILES if file.parent == folder]
     backend = workspace()
     made = plan(*texts, name=str(folder / "all.yml"), backend=backend)
-    carried_out(made, backend)
+    succeeded(made.work, backend)
     own = (one.address for one in made.plan.changes if one.resource and not one.resource.owner)
     live = backend.read(list(own))
     return [(one.address, resource(one, SCOPE)) for one in live.values()]

@@ -19,7 +19,9 @@ from mlctl.kinds.values import complete, encode
 from tests.builders.azure import azure, emulated
 from tests.builders.findings import TODAY
 from tests.builders.paths import SHARED
-from tests.builders.workspace import SCOPE, actions, applied, cloud, declared, planned
+from tests.builders.plans import actions, applied, planned
+from tests.builders.resources import declared
+from tests.builders.workspace import SCOPE, cloud
 
 DATA = KINDS["data"]
 CORPUS = SHARED / "corpus-kinds"

@@ -11,20 +11,9 @@ from mlctl.kinds.resource import Resource
 from mlctl.planning.planner import removal
 from mlctl.planning.preflight import checks, quota
 from mlctl.planning.refresh import find_users, refresh
-from tests.builders.workspace import (
-    SCOPE,
-    applied,
-    carried_out,
-    cloud,
-    codes,
-    compute,
-    declared,
-    deployment,
-    endpoint,
-    environment,
-    model,
-    planned,
-)
+from tests.builders.plans import applied, carried_out, codes, planned
+from tests.builders.resources import compute, declared, deployment, endpoint, environment, model
+from tests.builders.workspace import SCOPE, cloud
 
 HEART = (compute(), model(), endpoint(), deployment())
 

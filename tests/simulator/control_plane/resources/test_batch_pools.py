@@ -12,7 +12,9 @@ from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.render import resources
 from mlctl.service_errors import Permanent
-from tests.builders.workspace import SCOPE, actions, applied, cloud, codes, fields, planned, pool
+from tests.builders.plans import actions, applied, codes, fields, planned
+from tests.builders.resources import pool
+from tests.builders.workspace import SCOPE, cloud
 
 HERE = Address("batch-pool", "scoring-pool")
 URL = "https://host/subscriptions/ws/services/census/swagger.json"
