@@ -29,6 +29,7 @@ from mlctl.source.document import STDIN
 ReadDocument = Callable[[str, int], Mapping[str, Data] | None]
 
 FORMAT_VERSION = "2.0"  # of plan files; the major number changes with what `load` can read
+_MAX_BYTES = 1 << 30
 _AGAIN = "make a new one: mlctl plan PATH... --out FILE"
 
 
@@ -230,7 +231,7 @@ def _read_secret(data: Mapping[str, Data]) -> Secret:
 
 def _document(path: str | Path) -> dict[str, Data]:
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(files.read(Path(path), _MAX_BYTES, pipes=True))
     except OSError as error:
         raise PlanFileError(f"cannot read the plan `{path}`: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:

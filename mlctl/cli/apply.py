@@ -102,8 +102,11 @@ def _is_plan(path: Path) -> bool:
     """Whether a path names a saved plan, which is JSON: by its name, or by its first character."""
     if path.suffix in (".yml", ".yaml") or not path.is_file():
         return False
-    with path.open("rb") as file:
-        return path.suffix == ".json" or file.read(1) == b"{"
+    try:
+        with path.open("rb") as file:
+            return path.suffix == ".json" or file.read(1) == b"{"
+    except OSError:
+        return False  # reading it as a document says why
 
 
 def _carry_out(

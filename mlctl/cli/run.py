@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from mlctl import files
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
@@ -26,6 +27,7 @@ _PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift")
 # Flags with a value that may stand before the verb.
 _BEFORE = ("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w")
 _COMPLETION = "_MLCTL_COMPLETE"  # typer's variable
+_MAX_ARGUMENTS = 8 << 20  # bytes of an `@FILE`
 _ISSUES = "https://github.com/mlctl/mlctl/issues"
 
 
@@ -81,7 +83,9 @@ def _help(command: tree.CommandNode) -> None:
 
 
 def _read(path: str) -> str:
-    return sys.stdin.read() if path == "-" else Path(path).expanduser().read_text(encoding="utf-8")
+    if path == "-":
+        return sys.stdin.read(_MAX_ARGUMENTS)
+    return files.read(Path(path).expanduser(), _MAX_ARGUMENTS, pipes=True).decode()
 
 
 def _explain(error: Exception, args: Sequence[str]) -> Exit:

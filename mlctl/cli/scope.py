@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mlctl import source
+from mlctl import files, source
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
@@ -188,10 +188,13 @@ def _az_folder(environment: Mapping[str, str]) -> Path:
     return Path(folder).expanduser()
 
 
+_MAX_PROFILE = 16 << 20  # bytes
+
+
 def _account(path: Path) -> str | None:
     """The subscription that az works in; az writes the file with a byte order mark."""
     try:
-        profile = json.loads(path.read_text(encoding="utf-8-sig"))
+        profile = json.loads(files.read(path, _MAX_PROFILE).decode("utf-8-sig"))
         return next(str(one["id"]) for one in profile["subscriptions"] if one.get("isDefault"))
     except (OSError, ValueError, KeyError, TypeError, StopIteration, AttributeError):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -48,7 +49,7 @@ def path(label: Label) -> str:
 def uri(name: str) -> str:
     """A path as a URI reference: relative ones stay so, absolute ones become `file:`."""
     pure = PurePath(name)
-    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
+    return pure.as_uri() if pure.is_absolute() else quote(os.fsencode(pure.as_posix()))
 
 
 def _starts(text: str) -> Iterator[int]:

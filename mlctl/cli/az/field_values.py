@@ -106,7 +106,7 @@ def _types(schema: Schema) -> Iterator[str]:
 
 
 def _number(text: str, types: set[str]) -> Data:
-    if {"integer", "number"} & types and re.fullmatch(r"[+-]?\d+", text):
+    if {"integer", "number"} & types and re.fullmatch(r"[+-]?\d{1,20}", text):
         return int(text)
     if "number" in types and re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
         return float(text)

@@ -20,6 +20,7 @@ from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, several
 from mlctl.diagnostics import Report
 from mlctl.durations import format_iso
+from mlctl.files import read as read_file
 from mlctl.pointer import Data
 from mlctl.schema import Schema
 from mlctl.schema.text import nearest
@@ -200,7 +201,7 @@ def _read(file: Path) -> dict[str, Data]:
     """
     report = Report()
     try:
-        raw = file.expanduser().read_bytes()
+        raw = read_file(file.expanduser(), source.MAX_BYTES, pipes=True)
     except OSError as error:
         raise Permanent("CannotRead", f"cannot read `{file}`: {error.strerror}") from None
     documents = source.load(str(file), raw, report)

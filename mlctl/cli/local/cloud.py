@@ -95,7 +95,10 @@ def advance(
     """Let virtual time pass; nothing sleeps."""
     length = duration(time)
     with opened(session) as local:
-        local.wait(length)
+        try:
+            local.wait(length)
+        except ValueError as error:
+            raise InvalidValue(f"argument DURATION: {error}") from None
         moment = control.status(local.handle).moment
         session.note(f"it is {moment} now")
         print_data(session, {"time": moment}, output, query)

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from mlctl import files
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.service_errors import Permanent
 
 _T = TypeVar("_T")
+_MAX_BYTES = 64 << 20  # a year of a trace by the minute is 20 MB
 
 
 def read_text(file: Path) -> str:
@@ -19,7 +21,7 @@ def read_text(file: Path) -> str:
         Permanent: it cannot be read.
     """
     try:
-        return file.expanduser().read_text(encoding="utf-8")
+        return files.read(file.expanduser(), _MAX_BYTES, pipes=True).decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise Permanent("CannotRead", f"cannot read `{file}`: {why}") from None

@@ -1,0 +1,76 @@
+"""Arguments and files that no command expects: each ends in a sentence, never as a bug."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.builders.shell import cluster, environment
+
+DIGITS = "9" * 5000
+LINES = [
+    f"compute create -n cluster --type amlcompute --size Standard_DS3_v2 --max-instances {DIGITS}",
+    f"compute create -f a.yml --set max_instances={DIGITS}",
+    f"compute create -f a.yml --set tags.a={DIGITS}",
+    f"local quota set --low-priority-cores {DIGITS}",
+    f"local delays set --allocation {DIGITS}",
+    "local advance 1000000000000",
+    f"local advance {DIGITS}",
+    "local preemption set --trace /dev/zero",
+    "batch-endpoint invoke -n endpoint --file /dev/zero",
+    "compute create -f a.yml --query @/dev/zero",
+    "validate /proc/self/mem",
+    "plan /dev/zero",
+    "apply /proc/self/mem --yes",
+    "apply /dev/zero --yes",
+    f"validate {'d/' * 3000}a.yml",
+    f"plan a.yml --parallelism {DIGITS}",
+]
+SECONDS, BYTES = 30, 3 << 29
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+
+def run(folder: Path, *arguments: str | bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "mlctl", *arguments],
+        cwd=folder,
+        env=environment(folder),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        preexec_fn=limited,
+    )
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line[:60])
+def test_what_nobody_would_write_is_refused_in_a_sentence(line: str, tmp_path: Path) -> None:
+    cluster(tmp_path / "a.yml")
+    done = run(tmp_path, *line.split())
+    assert done.returncode in (0, 1, 2, 3)
+    assert b"bug in mlctl" not in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", [b"a\xff.yml", b"a\nb.yml", "ü\u202e.yml".encode()])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("validate .", "validate . -o json", "validate . -o sarif", "validate . -o github"),
+        *("plan .", "plan . -o json", "plan . -o markdown", "plan . --out saved.plan"),
+        "apply . --yes",
+    ],
+)
+def test_a_file_may_have_any_name(tmp_path: Path, name: bytes, line: str) -> None:
+    cluster(tmp_path / "cluster.yml")
+    os.rename(tmp_path / "cluster.yml", os.path.join(os.fsencode(tmp_path), name))  # noqa: PTH104, PTH118
+    done = run(tmp_path, *line.split())
+    assert done.returncode == 0, done.stderr
