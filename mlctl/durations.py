@@ -10,6 +10,7 @@ _ISO = re.compile(
     re.IGNORECASE,
 )
 _ISO_UNITS = (31_536_000, 2_592_000, 604_800, 86_400, 3_600, 60, 1)  # a year is 365 days
+_LONGEST = 2**63 / 10**7  # seconds of .NET's TimeSpan, in which the service keeps durations
 _SHORT_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
@@ -19,14 +20,17 @@ def parse_iso(text: str) -> float:
     A year counts as 365 days, a month as 30.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is none, or longer than .NET's longest (29 000 years).
     """
     match = _ISO.fullmatch(text)
     if not match or text[-1] in "PTpt":
         raise ValueError(f"`{text}` is no ISO 8601 duration")
-    return sum(
+    seconds = sum(
         float(part) * unit for part, unit in zip(match.groups(), _ISO_UNITS, strict=True) if part
     )
+    if seconds > _LONGEST:
+        raise ValueError(f"`{text}` is longer than a duration can be")
+    return seconds
 
 
 def format_iso(seconds: float) -> str:

@@ -74,3 +74,9 @@ def test_the_service_writes_seconds_alone() -> None:
         "PT90.5S",
         "PT0S",
     ]
+
+
+@pytest.mark.parametrize("text", ["P99999999999999999999D", f"P{'9' * 400}D", f"PT{'9' * 9000}S"])
+def test_a_duration_that_the_service_cannot_keep_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="longer than a duration can be"):
+        durations.parse_iso(text)

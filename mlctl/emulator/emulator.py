@@ -16,11 +16,13 @@ from mlctl.emulator.routes import Needs
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
-from mlctl.simulator.control_plane.state.store import LocalStateError, Store
+from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.store import LocalStateBusyError, LocalStateError, Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
 LARGEST_BODY = 16 * 2**20
 _OWN, _MFE = "/mlctl/", "/mferp/managementfrontend/"
+_BUSY_RETRY = 1.0  # seconds after which to ask again while another process holds the state file
 _TICK = 0.02  # seconds of the wall clock between two advances of the virtual one
 
 
@@ -49,6 +51,9 @@ class Emulator:
         struck: list[HttpFault] = []  # known as soon as the request has been counted
         try:
             response = self._answer(_plain(request), struck)
+        except LocalStateBusyError as error:
+            busy = Transient("ServerBusy", error.message, retry_after=_BUSY_RETRY)
+            response = error_response(busy, number)
         except LocalStateError as error:
             response = error_response(_internal(error.message), number)
         except ServiceError as error:
@@ -86,10 +91,11 @@ class Emulator:
         with self._ticking:
             now = self._settings.now()
             passed = now - self._ticked
-            if passed < _TICK:
+            if 0 <= passed < _TICK:
                 return
             self._ticked = now
-        control.advance(self._home, passed * pace)
+        if passed > 0:  # the system's clock may be set back
+            self._advance(passed * pace)
 
     def _passed(self, error: ServiceError) -> ServiceError:
         """The error to answer with; in virtual time a transient conflict ends with this answer."""
@@ -98,8 +104,13 @@ class Emulator:
             return error
         if error.retry_after is None:
             return error
-        control.advance(self._home, error.retry_after)
+        self._advance(error.retry_after)
         return Transient(error.code, error.message, status=error.status, retry_after=_TICK)
+
+    def _advance(self, seconds: float) -> None:
+        """Advance the virtual clock, at most to its end."""
+        left = clock.END - control.now(self._home)
+        control.advance(self._home, max(0.0, min(seconds, left)))
 
     @property
     def _home(self) -> WorkspaceHandle:

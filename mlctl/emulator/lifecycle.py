@@ -19,6 +19,8 @@ from mlctl.emulator.instance_file import FILE, EmulatorInstance, find_running
 from mlctl.emulator.requests.settings import EmulatorSettings
 from mlctl.simulator.control_plane.state.store import LocalStateError, Store
 
+_PATIENCE = 2.0  # seconds that a request waits for another process that holds the state file
+
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
@@ -69,7 +71,7 @@ def run(
 @contextmanager
 def _store(path: Path) -> Iterator[Store]:
     try:
-        store = Store(path)
+        store = Store(path, _PATIENCE)
     except LocalStateError as error:
         raise StartError(error.message) from error
     try:

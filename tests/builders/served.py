@@ -116,4 +116,5 @@ def surroundings(**more: str) -> dict[str, str]:
         for key, held in os.environ.items()
         if not key.startswith(("AZURE", "MLCTL", "ARM_"))
     }
-    return {**kept, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", **more}
+    ours = {"HOME": os.devnull, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+    return {**kept, **ours, **more}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+
 import pytest
 
 from mlctl.emulator import Emulator, EmulatorSettings, Request
+from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.emulator import (
     BASE,
@@ -12,6 +16,8 @@ from tests.builders.emulator import (
     VERSION,
     WS,
     Answer,
+    Wall,
+    World,
     deployment,
     with_deployment,
     world,
@@ -170,3 +176,50 @@ def test_a_state_that_cannot_be_used_is_an_error_that_says_so() -> None:
     here.store.close()
     answer = here.get(WS)
     assert (answer.status, "it was closed" in answer.data["error"]["message"]) == (500, True)
+
+
+def virtual_now(here: World) -> float:
+    with here.store.read() as db:
+        return float(db.execute("SELECT now FROM world").fetchone()[0])
+
+
+def paced(pace: float) -> tuple[World, Wall]:
+    wall = Wall()
+    return world(pace=pace, now=wall), wall
+
+
+def test_the_virtual_clock_goes_on_when_the_systems_clock_is_set_back() -> None:
+    here, wall = paced(60.0)
+    started = virtual_now(here)
+    wall.time -= 3600.0
+    here.get(WS)
+    wall.time += 1.0
+    here.get(WS)
+    assert virtual_now(here) - started == pytest.approx(60.0)
+
+
+def test_the_virtual_clock_stops_at_its_end() -> None:
+    here, wall = paced(1e9)
+    wall.time += 3600.0
+    assert here.get(WS).status == 200
+    assert virtual_now(here) == clock.END
+
+
+def test_a_file_that_another_process_holds_is_busy_and_soon_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "local.db"
+    store = Store(path, patience=0.01)
+    here = World(Emulator(store), store)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answer = here.put(f"{WS}/computes/cpu", CLUSTER)
+    other.close()
+    assert (answer.status, answer.code, answer.header("retry-after")) == (503, "ServerBusy", "1")
+    assert here.put(f"{WS}/computes/cpu", CLUSTER).status == 201
+    store.close()
+
+
+@pytest.mark.parametrize("idle", ["P99999999999999999999D", f"P{'9' * 400}D", f"PT{'9' * 5000}S"])
+def test_a_duration_that_no_clock_can_hold_is_refused(idle: str) -> None:
+    scale = {"maxNodeCount": 1, "nodeIdleTimeBeforeScaleDown": idle}
+    properties = {"computeType": "AmlCompute", "properties": {"scaleSettings": scale}}
+    assert world().put(f"{WS}/computes/cpu", {"properties": properties}).status == 400

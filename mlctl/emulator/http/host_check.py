@@ -1,7 +1,8 @@
-"""A check of the Host header, against DNS rebinding.
+"""A check of the Host and Origin headers, against web pages.
 
 A web page can let its own host name resolve to 127.0.0.1, and then reaches the emulator as its own
-origin. The browser still sends the page's name as the Host.
+origin (DNS rebinding). The browser still sends the page's name as the Host. Any page can also send
+a form to the emulator; then the browser names the page as the Origin.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ _LOOPBACK = "localhost"
 def with_host_check(
     answer: Callable[[Request], Response], bound: str, more: Collection[str]
 ) -> Callable[[Request], Response]:
-    """A handler that refuses (421) requests for other hosts.
+    """A handler that refuses requests for other hosts (421) and those of web pages (403).
 
-    Allowed are the address it is `bound` to (every address, where that is all interfaces),
+    Allowed hosts are the address it is `bound` to (every address, where that is all interfaces),
     loopback, and the names in `more`.
     """
     known = {each.casefold().strip("[]") for each in (bound, *more)}
 
     def admitted(request: Request) -> Response:
         host = _name(request.header("host"))
+        if _is_cross_origin(request):
+            text = "This request was sent by a web page of another origin."
+            return error_response(Permanent("CrossOriginRequest", text, status=403), "")
         if host in known or _is_ours(host, anywhere=bound in ALL_INTERFACES):
             return answer(request)
         text = (
@@ -38,6 +42,17 @@ def with_host_check(
         return error_response(Permanent("MisdirectedRequest", text, status=421), "")
 
     return admitted
+
+
+def _is_cross_origin(request: Request) -> bool:
+    """Whether a browser says that a page of another origin sends the request.
+
+    Other programs send neither header.
+    """
+    if request.header("sec-fetch-site").casefold() in ("cross-site", "same-site"):
+        return True
+    origin = request.header("origin").casefold()
+    return origin not in ("", request.base.casefold())
 
 
 def _name(header: str) -> str:

@@ -184,8 +184,11 @@ def _valid(given: str, settings: EmulatorSettings) -> bool:
     signed, _, signature = given.rpartition(".")
     if not _equal(signature, _signature(signed, settings)):
         return False
-    claims = json.loads(base64.urlsafe_b64decode(signed.partition(".")[2] + "=="))
-    return bool(claims["exp"] > settings.now())
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(signed.partition(".")[2] + "=="))
+        return bool(claims["exp"] > settings.now())
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
 
 
 def _equal(one: str, other: str) -> bool:

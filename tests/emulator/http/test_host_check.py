@@ -64,3 +64,24 @@ def test_the_address_that_it_is_bound_to_and_names_that_were_given_are_its_own()
 @pytest.mark.parametrize("bound", ["0.0.0.0", "::"])
 def test_on_all_interfaces_every_address_is_its_own_and_no_name(bound: str) -> None:
     assert [status(each, bound=bound) for each in ("10.0.0.6", "evil.example")] == [200, 421]
+
+
+@pytest.mark.parametrize(
+    ("headers", "wanted"),
+    [
+        ({}, 200),
+        ({"origin": "http://127.0.0.1:8080"}, 200),
+        ({"origin": "http://127.0.0.1:8080", "sec-fetch-site": "same-origin"}, 200),
+        ({"sec-fetch-site": "none"}, 200),
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "http://127.0.0.1:3000"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+    ],
+)
+def test_a_web_page_of_another_origin_is_refused(headers: dict[str, str], wanted: int) -> None:
+    answer = with_host_check(lambda _: Response(200), "127.0.0.1", ())
+    base = "http://127.0.0.1:8080"
+    told = {"host": "127.0.0.1:8080", "content-type": "text/plain", **headers}
+    assert answer(Request("POST", "/mlctl/faults", headers=told, base=base)).status == wanted

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import json
 
 import pytest
@@ -94,4 +96,15 @@ def test_a_managed_identity_with_another_secret_gets_no_token() -> None:
 def test_tokens_of_two_emulators_do_not_open_each_others_doors() -> None:
     given = token(world(token="s3cret"))["access_token"]
     answer = world(token="other").get(WS, headers={"authorization": f"Bearer {given}"})
+    assert answer.status == 401
+
+
+@pytest.mark.parametrize(
+    "claims", [b"", b"[]", b"1", b"{}", b'{"exp": "later"}', b"\xff", b"[" * 9000]
+)
+def test_a_token_of_odd_claims_is_refused_although_its_signature_is_right(claims: bytes) -> None:
+    signed = f"e30.{base64.urlsafe_b64encode(claims).decode().rstrip('=')}"
+    digest = hmac.new(b"s3cret", signed.encode(), hashlib.sha256).digest()
+    given = f"{signed}.{base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
+    answer = world(token="s3cret").get(WS, headers={"authorization": f"Bearer {given}"})
     assert answer.status == 401

@@ -13,9 +13,10 @@ from threading import RLock
 from mlctl.service_errors import Permanent
 
 VERSION = 4
+START_ANEW = "move it away to start anew, or name another file"
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 MEMORY = ":memory:"
-_BUSY_SECONDS = 30.0
+BUSY_SECONDS = 30.0
 
 _SCHEMA = """
 CREATE TABLE world (
@@ -90,24 +91,31 @@ class LocalStateError(Permanent):
         super().__init__("LocalState", message, status=500)
 
 
+class LocalStateBusyError(LocalStateError):
+    """Another process has held the file for too long."""
+
+
 class Store:
     """A connection to the file. Threads may share it; other processes may use the file too."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, patience: float = BUSY_SECONDS) -> None:
         """Open the file at `path`, creating it if needed; `:memory:` is a new database in memory.
+
+        `patience` is how many seconds to wait for another process that holds the file.
 
         Raises:
             LocalStateError: it cannot be read, or is of another program or version.
         """
         self.path = str(path)
         self.engine_cache: object = None  # of `replay`, valid for this connection
+        self._patience = patience
         self._lock = RLock()
         if self.path != MEMORY:
             _make_folder(Path(self.path))
         try:
-            self._connection = _connected(self.path)
+            self._connection = _connected(self.path, patience)
         except sqlite3.Error as error:
-            raise _explained(self.path, error) from error
+            raise self._explained(error) from error
         weakref.finalize(self, self._connection.close)  # Python 3.13 warns of open connections
 
     @contextmanager
@@ -128,7 +136,7 @@ class Store:
                         self._connection.execute("ROLLBACK")
                     raise
             except sqlite3.Error as error:
-                raise _explained(self.path, error) from error
+                raise self._explained(error) from error
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -141,12 +149,26 @@ class Store:
             try:
                 yield self._connection
             except sqlite3.Error as error:
-                raise _explained(self.path, error) from error
+                raise self._explained(error) from error
 
     def close(self) -> None:
         """Close the connection; closing twice is fine."""
         with self._lock:
             self._connection.close()
+
+    def _explained(self, error: sqlite3.Error) -> LocalStateError:
+        text = str(error)
+        kind = LocalStateError
+        if "locked" in text or "busy" in text:
+            advice = f"another process has held it for {self._patience:g} s: try again"
+            kind = LocalStateBusyError
+        elif "not a database" in text or "malformed" in text:
+            advice = f"it is no mlctl state, or damaged: {START_ANEW}"
+        elif "closed database" in text:
+            advice = "it was closed"
+        else:
+            advice = "check that you may read and write this file, and that the disk is not full"
+        return kind(f"cannot use the local state `{self.path}` ({text}): {advice}.")
 
 
 def _make_folder(path: Path) -> None:
@@ -162,23 +184,23 @@ def _make_folder(path: Path) -> None:
         raise LocalStateError(text) from error
 
 
-def _connected(path: str) -> sqlite3.Connection:
+def _connected(path: str, patience: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        path, timeout=patience, isolation_level=None, check_same_thread=False
     )
     try:
-        _prepare(connection, path)
+        _prepare(connection, path, patience)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, path: str) -> None:
+def _prepare(connection: sqlite3.Connection, path: str, patience: float) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     is_new = _check_format(connection, path)
     if path != MEMORY:
-        _use_wal(connection)
+        _use_wal(connection, patience)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(
         "PRAGMA wal_autocheckpoint = 4000"
@@ -217,14 +239,14 @@ def _check_format(connection: sqlite3.Connection, path: str) -> bool:
     return False
 
 
-def _use_wal(connection: sqlite3.Connection) -> None:
+def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
     """Switch to write-ahead logging, waiting for other processes that do so.
 
     SQLite's own busy wait does not apply here.
     """
     if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
         return
-    until = time.monotonic() + _BUSY_SECONDS
+    until = time.monotonic() + patience
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -255,18 +277,3 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(text):
             yield text
             text = ""
-
-
-def _explained(path: str, error: sqlite3.Error) -> LocalStateError:
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        advice = f"another process has held it for {_BUSY_SECONDS:.0f} s: try again"
-    elif "not a database" in text or "malformed" in text:
-        advice = (
-            "it is no mlctl state, or damaged: move it away to start anew, or name another file"
-        )
-    elif "closed database" in text:
-        advice = "it was closed"
-    else:
-        advice = "check that you may read and write this file, and that the disk is not full"
-    return LocalStateError(f"cannot use the local state `{path}` ({text}): {advice}.")
