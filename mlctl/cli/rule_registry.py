@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlctl.assets.local_files import UNREADABLE
+from mlctl.assets.private import PRIVATE
 from mlctl.config.loader import LOAD_RULES
 from mlctl.config.rules import RULES
 from mlctl.diagnostics import Rule
@@ -12,7 +13,7 @@ from mlctl.source import SOURCE_RULES
 
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted(
-        (*SOURCE_RULES, *SCHEMA_RULES, *LOAD_RULES, *RULES, UNREADABLE, *PLAN_RULES),
+        (*SOURCE_RULES, *SCHEMA_RULES, *LOAD_RULES, *RULES, UNREADABLE, PRIVATE, *PLAN_RULES),
         key=lambda rule: rule.code,
     )
 )

@@ -1,0 +1,57 @@
+"""Files in an upload that were hardly meant to leave the machine: secrets, history, what links to.
+
+`az` and the SDK upload them all the same, and so does mlctl, with a finding that names them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mlctl.assets import ignore
+from mlctl.assets.folders import walk
+from mlctl.diagnostics import Rule, Severity
+
+PRIVATE = Rule(
+    "MLC411",
+    "private-file-uploaded",
+    Severity.WARNING,
+    "a file in a folder that is uploaded and was hardly meant to be",
+    "Everything in a folder of code or of a model goes into the workspace's storage, for all who"
+    " may read the workspace: `.env` files, keys, the history in `.git`, and what a link leads to"
+    " outside the folder. `az ml` uploads them too.",
+    "Name them in a file `.amlignore` in that folder, or move them out of it.",
+    "learn.microsoft.com/azure/machine-learning/how-to-train-model, section on `.amlignore`",
+)
+
+_PRIVATE = re.compile(
+    r"\.env(?:\..*)?|\.git|\.netrc|\.npmrc|\.pypirc|\.azure|\.aws|\.ssh|\.kube"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:pem|pfx|p12|key|kdbx|publishsettings)",
+    re.IGNORECASE,
+)
+_HARMLESS = re.compile(r"\.env\.(?:example|sample|template|dist)", re.IGNORECASE)
+
+
+def private_files(root: Path) -> Iterator[str]:
+    """What of a folder's upload is private, by its path in the folder: a folder once, as a whole.
+
+    Raises:
+        OSError: the folder or its ignore file cannot be read.
+    """
+    top, named = root.resolve(), ""
+    for entry in walk(root, ignore.read(root), prune=False):
+        if entry.is_folder or (named and f"{entry.relative}/".startswith(named)):
+            continue
+        path = root
+        for part in Path(entry.relative).parts:
+            path /= part
+            relative = path.relative_to(root).as_posix()
+            if _PRIVATE.fullmatch(part) and not _HARMLESS.fullmatch(part):
+                named = f"{relative}/"
+                yield relative if relative == entry.relative else named
+                break
+            if path.is_symlink() and not path.resolve().is_relative_to(top):
+                named = f"{relative}/"
+                yield f"{relative} (a link out of it)"
+                break
