@@ -22,6 +22,7 @@ from mlctl.applying.events import RetryOptions, StepEvent
 from mlctl.applying.executor import apply as run_steps
 from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
+from mlctl.cli import console
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_plan
@@ -286,8 +287,7 @@ def _ask(session: Session, output: ApplyFormat, *, destroying: bool) -> Exit:
     )
     prompt = f"\n{question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: "
     with suppress(KeyboardInterrupt):  # means no, like any answer but yes
-        sys.stderr.write(prompt)
-        sys.stderr.flush()
+        console.ask(prompt)
         if sys.stdin.readline().strip() == "yes":
             return Exit.OK
     session.say("\nCancelled: nothing was changed.")

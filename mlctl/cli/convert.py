@@ -86,7 +86,7 @@ def _valid(session: Session, text: str) -> bool:
 
 def _written(session: Session, text: str, out: Path | None) -> Exit:
     if out is None:
-        session.out(text)
+        session.out_data(text)
         return Exit.OK
     try:
         files.write(out, text.encode())

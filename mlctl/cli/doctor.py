@@ -56,7 +56,7 @@ def doctor(
             session.out(health.line(check, color=session.color(sys.stdout)))
             sys.stdout.flush()  # the next one may take a while
     if output is DoctorFormat.JSON:
-        session.out(health.document(found))
+        session.out_data(health.document(found))
     else:
         session.out("\n" + health.summary(found))
     return Exit.ERROR if any(one.status is HealthStatus.FAILED for one in found) else Exit.OK

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import sys
 import time
 import traceback
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlctl import inert
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
@@ -133,13 +133,20 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
     eval "$(mlctl emulator env)"."""
     from mlctl.emulator import instance_file
 
+    why = instance_file.distrust(instance_file.FILE)
+    if why is not None:
+        raise Permanent(
+            "UntrustedInstance",
+            f"`{instance_file.FILE}` is not believed: {why}; remove it, and start an emulator in"
+            " this folder: `mlctl emulator start`",
+        )
     running = instance_file.find_running(instance_file.FILE)
     if running is None:
         why = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
         raise Permanent("NoEmulator", why)
     pairs = instance_file.environment_variables(running, session.environment)
     if output is OutputFormat.NONE and query is None:
-        session.out(instance_file.export_lines(pairs))
+        session.out_data(instance_file.export_lines(pairs))
     else:
         print_data(session, dict(pairs), output, query)
     return Exit.OK
@@ -221,7 +228,7 @@ def _pace(text: str) -> float | None:
 def _report_bug(session: Session, error: Exception) -> None:
     """Print an internal error, which was answered with status 500."""
     if session.flags.debug:
-        traceback.print_exception(error)
+        session.say("".join(traceback.format_exception(error)))
     session.say(f"ERROR: this is a bug in mlctl: {type(error).__name__}: {error}")
 
 
@@ -229,7 +236,10 @@ def _print_instance(session: Session, running: EmulatorInstance, *, as_json: boo
     """Print where the running emulator is."""
     keys = ("url", "ca_file", "subscription", "resource_group", "workspace", "pid")
     data = {key: value for key, value in asdict(running).items() if key in keys}
-    session.out(json.dumps(data) if as_json else _instance_text(running))
+    if as_json:
+        session.out_data(inert.as_json(data))
+    else:
+        session.out(_instance_text(running))
     sys.stdout.flush()
 
 

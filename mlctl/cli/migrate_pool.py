@@ -55,7 +55,10 @@ def convert(pool: Resource, name: str, size: str = SIZE) -> str:
         [
             _comment(head),
             f"$schema: {_SCHEMA}\n",
-            *(_comment(remarks.get(key, "")) + source.dump({key: fields[key]}) for key in fields),
+            *(
+                _comment(remarks.get(key, "")) + source.dump_inert({key: fields[key]})
+                for key in fields
+            ),
             "\n# What differs:\n",
             *(_comment(one, "# - ", "#   ") for one in _differences(name)),
         ]

@@ -87,7 +87,11 @@ def print_data(
         data = compile_query(query).search(data)
     elif columns is not None and chosen is OutputFormat.TABLE:
         data = tables.rows(data, columns)
-    session.out(resources.output(data, chosen.value, color=session.color(sys.stdout)))
+    text = resources.output(data, chosen.value, color=session.color(sys.stdout))
+    if chosen is OutputFormat.TABLE:
+        session.out(text)
+    else:
+        session.out_data(text)
 
 
 def print_plan(session: Session, plan: Plan, output: OutputFormat | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,11 +21,13 @@ from mlctl.cli.validate import Ignore, Paths, Select, Strict, new_report
 from mlctl.config.graph import Graph
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
+from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Plan
 from mlctl.planning.planner import plan as make_plan
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import Work, work
+from mlctl.render.terminal import clean
 
 Target = Annotated[
     list[str] | None,
@@ -78,7 +79,7 @@ def load_and_plan(
     """The plan for the files; None when the files have errors, which are printed."""
     loaded = Loader(report, session.today, scope=backend.scope, planning=not destroying).load(paths)
     for note in loaded.notes:
-        session.note(f"note: {note}")
+        session.note(clean(f"note: {note}"))
     if len(report) and (report.failed or not session.quiet):
         session.show(report)
     if report.failed:
@@ -93,26 +94,23 @@ def load_and_plan(
 
 def show_plan(session: Session, plan: Plan, output: ApplyFormat | PlanFormat) -> None:
     """The plan on stdout."""
-    session.out(_rendered(session, plan, PlanFormat(output)))
+    if PlanFormat(output) is PlanFormat.JSON:
+        from mlctl.render import plan_json
+
+        session.out_data(as_json(plan_json.document(plan), indent=2))
+    else:
+        session.out(_rendered(session, plan, PlanFormat(output)))
 
 
 def _rendered(session: Session, plan: Plan, output: PlanFormat) -> str:
-    match output:
-        case PlanFormat.JSON:
-            from mlctl.render import plan_json
+    if output is PlanFormat.MARKDOWN:
+        from mlctl.render import markdown
 
-            return json.dumps(plan_json.document(plan), indent=2)
-        case PlanFormat.MARKDOWN:
-            from mlctl.render import markdown
+        return markdown.plan(plan)
+    from mlctl.render import plan as render
 
-            return markdown.plan(plan)
-        case PlanFormat.HUMAN:
-            from mlctl.render import plan as render
-
-            color = session.color(sys.stdout)
-            return render.human(
-                plan, color=color, width=session.width, verbose=session.flags.verbose
-            )
+    color = session.color(sys.stdout)
+    return render.human(plan, color=color, width=session.width, verbose=session.flags.verbose)
 
 
 def register(app: typer.Typer, verb: str) -> None:

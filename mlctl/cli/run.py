@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from mlctl import files
+from mlctl.cli import console
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
@@ -105,7 +106,7 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
             message, code = str(error), Exit.ERROR
         case _:
             if "--debug" in args:
-                traceback.print_exception(error)
+                console.say("".join(traceback.format_exception(error)))
             message, code = f"this is a bug in mlctl: {type(error).__name__}: {error}", Exit.BUG
             message += f"\nRun it again with --debug for the traceback, and report it: {_ISSUES}"
     return _fail(message, code)
@@ -138,5 +139,5 @@ def _is_plan_family(args: Sequence[str]) -> bool:
 
 
 def _fail(message: str, code: Exit) -> Exit:
-    sys.stderr.write(f"ERROR: {message}\n")
+    console.say(f"ERROR: {message}")
     return code

@@ -17,10 +17,12 @@ import typer
 
 from mlctl.backends import open_backend
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
+from mlctl.cli import console
 from mlctl.cli.scope import OPTIONS, Configuration
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.planning.model import Plan
+from mlctl.render.terminal import clean, clean_lines
 
 
 def _flag(*names: str, help: str, metavar: str | None = None, min: int | None = None) -> Any:  # noqa: A002
@@ -154,7 +156,7 @@ class Session:
         name = self.backend_name
         backend, where = open_backend(name, scope, self.environment, self.options)
         workspace = f"{scope.resource_group}/{scope.workspace}"
-        self.note(f"{name} backend{where}, workspace {workspace}")
+        self.note(clean(f"{name} backend{where}, workspace {workspace}"))
         try:
             yield backend
         finally:
@@ -167,10 +169,14 @@ class Session:
 
     def say(self, text: str) -> None:
         """Print a line on stderr."""
-        sys.stderr.write(text.rstrip("\n") + "\n")
+        console.say(text, color=self.color(sys.stderr))
 
     def out(self, text: str) -> None:
-        """Print data on stdout."""
+        """Print text for people on stdout."""
+        self.out_data(clean_lines(text, color=self.color(sys.stdout)))
+
+    def out_data(self, text: str) -> None:
+        """Print data for programs on stdout, as it is: its format has made it inert."""
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
@@ -179,8 +185,7 @@ class Session:
         if not sys.stdin.isatty():
             self.say("ERROR: Unable to prompt for confirmation as no tty available. Use --yes.")
             return False
-        sys.stderr.write(f"{question} (y/n): ")
-        sys.stderr.flush()
+        console.ask(f"{question} (y/n): ")
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def color(self, stream: TextIO) -> bool:

@@ -14,6 +14,7 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
+from mlctl.render.terminal import clean
 
 Paths = Annotated[
     list[str],
@@ -98,24 +99,31 @@ def validate(
     report = new_report(ignore, select, strict=strict)
     loaded = Loader(report, session.today).load(paths)
     for note in loaded.notes:
-        session.note(f"note: {note}")
-    session.out(_render(session, report, output, len(loaded.files)))
+        session.note(clean(f"note: {note}"))
+    if output is FindingsFormat.HUMAN:
+        session.out(_for_people(session, report, len(loaded.files)))
+    else:
+        session.out_data(_for_programs(report, output))
     return Exit.ERROR if report.failed else Exit.OK
 
 
-def _render(session: Session, report: Report, output: FindingsFormat, files: int) -> str:
-    from mlctl.render import diagnostics, machine, sarif
+def _for_people(session: Session, report: Report, files: int) -> str:
+    from mlctl.render import diagnostics
+
+    color = session.color(sys.stdout)
+    text = diagnostics.report(report, color=color, width=session.width)
+    return text + ("\n" if text else "") + diagnostics.summary(report, files, color=color)
+
+
+def _for_programs(report: Report, output: FindingsFormat) -> str:
+    from mlctl.render import machine, sarif
 
     match output:
-        case FindingsFormat.HUMAN:
-            color = session.color(sys.stdout)
-            text = diagnostics.report(report, color=color, width=session.width)
-            return text + ("\n" if text else "") + diagnostics.summary(report, files, color=color)
-        case FindingsFormat.JSON:
-            return machine.as_json(report)
         case FindingsFormat.SARIF:
             return sarif.report(report)
         case FindingsFormat.GITHUB:
             return machine.github(report)
         case FindingsFormat.AZURE:
             return machine.azure_pipelines(report)
+        case _:
+            return machine.as_json(report)

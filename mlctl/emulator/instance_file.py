@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import socket
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,7 +26,10 @@ _ANY_SECRET = "emulator"  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class EmulatorInstance:
-    """A running emulator: URL, CA certificate (None: plain HTTP), CA bundle, home, token, pid."""
+    """A running emulator: URL, CA certificate (None: plain HTTP), CA bundle, home, token, pid.
+
+    `folder` is where its instance file is.
+    """
 
     url: str
     ca_file: str | None
@@ -35,6 +39,7 @@ class EmulatorInstance:
     workspace: str
     token: str | None
     pid: int
+    folder: str
 
     @property
     def scope(self) -> Scope:
@@ -79,9 +84,48 @@ class EmulatorInstance:
         return True
 
 
-def find_running(file: Path) -> EmulatorInstance | None:
-    """The emulator of an instance file, if it runs."""
+def distrust(file: Path) -> str | None:
+    """Why an instance file is not believed; None where it is, or is not there.
+
+    What it says becomes the addresses and certificates that the user's programs trust, and a
+    repository can bring a file of that name. That of an emulator is a private file of the user, in
+    the folder that it was written to, and names an address of this machine.
+    """
+    try:
+        found, folder = file.lstat(), file.parent.lstat()
+    except OSError:
+        return None
     running = _read(file)
+    reasons = {
+        "it, or its folder, is a link": not (
+            stat.S_ISREG(found.st_mode) and stat.S_ISDIR(folder.st_mode)
+        ),
+        "it, or its folder, belongs to another user": {found.st_uid, folder.st_uid}
+        != {os.geteuid()},
+        "others can read it, and that of an emulator is private": bool(found.st_mode & 0o077),
+        "it was not written here": running is not None
+        and running.folder != str(file.parent.resolve()),
+    }
+    if running is not None and not any(reasons.values()):
+        reasons["it names an address that is not this machine's"] = not _is_here(running.url)
+    return next((why for why, holds in reasons.items() if holds), None)
+
+
+def _is_here(url: str) -> bool:
+    """Whether a URL leads to this machine: only its own addresses can be listened on."""
+    host = urlsplit(url).hostname or ""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as listener:
+            listener.bind((host, 0))
+    except OSError:
+        return False
+    return True
+
+
+def find_running(file: Path) -> EmulatorInstance | None:
+    """The emulator of an instance file, if that is believed and it runs."""
+    running = None if distrust(file) else _read(file)
     return running if running is not None and running.is_running else None
 
 

@@ -114,9 +114,10 @@ def _instance_and_tls(
     at = "127.0.0.1" if config.host in host_check.ALL_INTERFACES else config.host
     where = f"{f'[{at}]' if ':' in at else at}:{listener.getsockname()[1]}"
     home = settings.home
-    named = (home.subscription, home.resource_group, home.workspace, settings.token, os.getpid())
+    named = (home.subscription, home.resource_group, home.workspace, settings.token)
+    process = (os.getpid(), str(FILE.parent.resolve()))
     if config.certificates is None:
-        return EmulatorInstance(f"http://{where}", None, None, *named), None
+        return EmulatorInstance(f"http://{where}", None, None, *named, *process), None
     from mlctl.emulator.http import certificates  # noqa: PLC0415 - plain HTTP does without cryptography
 
     try:
@@ -127,7 +128,7 @@ def _instance_and_tls(
         told = f"cannot make a certificate in `{config.certificates}`: {error.strerror}"
         raise StartError(f"{told}; name another --cert-dir") from error
     trusted, bundle = (str(each.absolute()) for each in (files.authority, files.bundle))
-    return EmulatorInstance(f"https://{where}", trusted, bundle, *named), (
+    return EmulatorInstance(f"https://{where}", trusted, bundle, *named, *process), (
         files.certificate,
         files.key,
     )

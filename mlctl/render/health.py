@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
+from mlctl.inert import as_json
 from mlctl.render.advice import advice
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
@@ -53,7 +53,7 @@ def document(checks: Sequence[HealthCheck]) -> str:
     ]
     healthy = all(one.status is not HealthStatus.FAILED for one in checks)
     told = {"format_version": FORMAT_VERSION, "healthy": healthy, "checks": found}
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    return as_json(told, indent=2, ascii_only=False)
 
 
 def what_to_do(check: HealthCheck) -> str | None:

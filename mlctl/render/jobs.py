@@ -12,6 +12,7 @@ from mlctl.kinds.kind import Columns
 from mlctl.kinds.values import decode
 from mlctl.pointer import Data
 from mlctl.render.step_text import elapsed
+from mlctl.render.terminal import clean
 
 LIST: Columns = {
     "Name": ("name",),
@@ -65,7 +66,7 @@ def line(event: JobEvent) -> str:
     """One event of a job's own story: when, what, and the facts besides the job."""
     said = {key: value for key, value in event.facts.items() if key != "job" and value != ""}
     facts = " ".join(f"{key}={_plain(value)}" for key, value in said.items())
-    return f"{clock(event.at)}  {event.event:<15} {facts}".rstrip()
+    return clean(f"{clock(event.at)}  {event.event:<15} {facts}".rstrip())
 
 
 def done(run: Mapping[str, Data]) -> str:
@@ -83,12 +84,12 @@ def summary(job: Job) -> Iterator[str]:
     """How a job ended, as text."""
     run = job.body["properties"].get("run", {})
     took = f" after {elapsed(run['makespan_s'])}" if run.get("makespan_s") is not None else ""
-    yield f"job {job.name}: {job.status}{took}" + (f", {done(run)}" if done(run) else "")
+    yield clean(f"job {job.name}: {job.status}{took}{f', {done(run)}' if done(run) else ''}")
     if run.get("warning"):
         lost = run["preempted_nodes"]
-        yield f"{run['warning']} ({lost} {'node' if lost == 1 else 'nodes'})"
+        yield clean(f"{run['warning']} ({lost} {'node' if lost == 1 else 'nodes'})")
     if run.get("reason"):
-        yield f"reason: {run['reason']}"
+        yield clean(f"reason: {run['reason']}")
 
 
 def clock(seconds: float) -> str:

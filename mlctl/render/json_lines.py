@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlctl import __version__
 from mlctl.applying.events import StepEvent, StepState
 from mlctl.diagnostics import Report
+from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
 from mlctl.planning.steps import Step, StepRole, Work
@@ -41,7 +41,7 @@ class MessageStream:
         """Write one message."""
         head = {"@level": level, "@message": message, "@module": "mlctl.ui"}
         message_fields = {**head, "@timestamp": self.now(), **rest, "type": kind}
-        self.write(json.dumps(message_fields) + "\n")
+        self.write(as_json(message_fields) + "\n")
 
     def seconds(self, step: Step) -> int:
         """Whole seconds since the first message about the step."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from mlctl import inert
 from mlctl.diagnostics import Diagnostic, Report, Span
 from mlctl.pointer import Data
 from mlctl.render import positions
@@ -18,7 +17,7 @@ def as_json(report: Report) -> str:
 
     Lines and columns count from 1, in code points; `byte` and the offsets of a snippet from 0.
     """
-    return json.dumps(document(report), indent=2) + "\n"
+    return inert.as_json(document(report), indent=2) + "\n"
 
 
 def document(report: Report) -> dict[str, Data]:

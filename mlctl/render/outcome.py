@@ -162,13 +162,13 @@ def error_lines(error: ServiceError) -> Iterator[str]:
         for one in error.mismatches:
             found = "nothing" if one.before is None else scalar(one.before)
             planned = "nothing" if one.after is None else scalar(one.after)
-            yield f"`{pointer.dotted(one.at)}`: promised {planned}, found {found}"
+            yield f"`{clean(pointer.dotted(one.at))}`: promised {planned}, found {found}"
     yield from (clean(detail) for detail in error.details)
     if error.request_id:
         yield f"request: {clean(error.request_id)}"
     hint = _advice(error)
     if hint:
-        yield f"hint: {hint}"
+        yield f"hint: {clean(hint)}"
 
 
 def _advice(error: ServiceError) -> str | None:

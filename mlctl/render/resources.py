@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 
-from mlctl import pointer
+from mlctl import inert, pointer
 from mlctl.backends.ports.backend import Live
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Scope
@@ -15,7 +14,7 @@ from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data, Pointer
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
-from mlctl.source import dump
+from mlctl.source import dump_inert
 
 # knack.output: what an automatic table leaves out.
 _NOT_IN_TABLES = ("id", "type", "etag")
@@ -53,10 +52,10 @@ def output(
         return ""
     match fmt:
         case "json" | "jsonc":
-            text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+            text = inert.as_json(data, indent=2, ascii_only=False) + "\n"
             return _highlighted(text, _JSON) if color and fmt == "jsonc" else text
         case "yaml" | "yamlc":
-            text = dump(data)
+            text = dump_inert(data)
             return _highlighted(text, _YAML) if color and fmt == "yamlc" else text
         case "table":
             return _table(data, columns, color=color)
@@ -151,7 +150,7 @@ def _row(item: Data) -> str:
 def _tsv(value: Data) -> str:
     if isinstance(value, list):
         return str(len(value))
-    return "" if isinstance(value, dict) else str(value)
+    return "" if isinstance(value, dict) else inert.tsv_cell(str(value))
 
 
 _JSON = re.compile(

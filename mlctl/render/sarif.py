@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from mlctl import __version__
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
+from mlctl.inert import as_json
 from mlctl.pointer import Data
 from mlctl.render import positions
 
@@ -24,7 +23,7 @@ def report(found: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, found, numbers[one.rule.code]) for one in found],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return as_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
 def _driver(fired: list[Rule]) -> dict[str, Data]:

@@ -38,24 +38,24 @@ STEP_TEXTS = {
 
 def failed(step: Step) -> str:
     """`compute/c: Creation failed`."""
-    return f"{step.target}: {STEP_TEXTS[step.role].failed}"
+    return clean(f"{step.target}: {STEP_TEXTS[step.role].failed}")
 
 
 def running(step: Step) -> str:
     """`compute/c: Creating...`."""
-    return f"{step.target}: {STEP_TEXTS[step.role].running}..."
+    return clean(f"{step.target}: {STEP_TEXTS[step.role].running}...")
 
 
 def still_running(step: Step, seconds: float) -> str:
     """`compute/c: Still creating... [20s elapsed]`."""
-    return f"{step.target}: Still {_in_sentence(step)}... [{elapsed(seconds)} elapsed]"
+    return clean(f"{step.target}: Still {_in_sentence(step)}... [{elapsed(seconds)} elapsed]")
 
 
 def named(step: Step) -> str:
     """`compute/c`; with the words for the step if it is not the resource's own write."""
     if step.role in (StepRole.CREATE, StepRole.UPDATE, StepRole.DELETE):
-        return str(step.target)
-    return f"{step.target} ({_in_sentence(step)})"
+        return clean(str(step.target))
+    return clean(f"{step.target} ({_in_sentence(step)})")
 
 
 def line(event: StepEvent, seconds: float | None = None) -> str | None:
@@ -69,9 +69,9 @@ def line(event: StepEvent, seconds: float | None = None) -> str | None:
         case StepState.STARTED:
             return running(step)
         case StepState.RETRYING:
-            return f"{step.target}: Retrying in {event.delay or 0:g}s: {clean(str(event.error))}"
+            return clean(f"{step.target}: Retrying in {event.delay or 0:g}s: {event.error}")
         case StepState.DONE:
-            return f"{step.target}: {_done(event, after)}"
+            return clean(f"{step.target}: {_done(event, after)}")
         case StepState.FAILED:
             return failed(step) + after
         case StepState.SKIPPED | StepState.CANCELLED:

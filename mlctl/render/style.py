@@ -31,3 +31,7 @@ class Styler:
     def apply(self, text: str, style: Style) -> str:
         """`text` in a style; empty text stays empty."""
         return f"\x1b[{style.value}m{text}\x1b[0m" if self.color and text else text
+
+
+# Every sequence that a styler writes.
+SEQUENCES = frozenset({"\x1b[0m", *(f"\x1b[{style.value}m" for style in Style)})

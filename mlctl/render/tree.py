@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import TypeAlias
 
+from mlctl.inert import has_agent_command
 from mlctl.pointer import Data, Pointer
 from mlctl.render.style import Style, Styler
-from mlctl.render.terminal import clean, has_agent_command
+from mlctl.render.terminal import clean
 
 # What YAML 1.1 reads as text without quotes: a word or a path at first, no `: `, no ` #`.
 _PLAIN = re.compile(r"[^\W\d_][^\n]*|\.{0,2}/[^\n]*")

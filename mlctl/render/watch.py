@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bars
 from rich.text import Text
 
 from mlctl.backends.ports.jobs import JobProgress
 from mlctl.render.jobs import clock, done
+from mlctl.render.terminal import clean
 
 
 def watch(
@@ -42,8 +44,8 @@ def _show(bars: Bars, task: TaskID, progress: JobProgress) -> None:
         task,
         completed=ended,
         total=total,
-        description=f"{clock(progress.at)} {progress.job.status:<9}",
-        text=text,
+        description=escape(clean(f"{clock(progress.at)} {progress.job.status:<9}")),
+        text=escape(clean(text)),
     )
 
 

@@ -1,7 +1,7 @@
 """Reads YAML documents: plain data, and the position of every key and value."""
 
 from mlctl.source.decode import MAX_BYTES
-from mlctl.source.document import Document, dump, load, plain
+from mlctl.source.document import Document, dump, dump_inert, load, plain
 from mlctl.source.files import SourceFile, discover, read
 from mlctl.source.rules import SOURCE_RULES, UNREADABLE_RULES
 
@@ -13,6 +13,7 @@ __all__ = [
     "SourceFile",
     "discover",
     "dump",
+    "dump_inert",
     "load",
     "plain",
     "read",

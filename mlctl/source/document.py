@@ -11,6 +11,7 @@ import yaml
 from yaml.events import ScalarEvent
 
 from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
+from mlctl.inert import in_yaml, needs_quotes
 from mlctl.pointer import Data, Pointer
 from mlctl.source import rules
 from mlctl.source.compose import StreamPart, YamlNode, compose, resolved
@@ -121,7 +122,34 @@ def dump(data: Data) -> str:
     return yaml.dump(data, Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
 
 
+def dump_inert(data: Data) -> str:
+    """As `dump`, to be printed: no terminal and no build agent obeys the text."""
+    try:
+        text = yaml.dump(data, Dumper=_InertDumper, sort_keys=False, allow_unicode=True)
+    except UnicodeEncodeError:  # half of a surrogate pair, which libyaml does not take
+        text = yaml.dump(data, Dumper=_SlowInertDumper, sort_keys=False)
+    return in_yaml(text)
+
+
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _InertDumper(_DUMPER):  # type: ignore[misc,valid-type]  # which of the two is not known
+    """Writes what would be obeyed in double quotes, the style that has escapes."""
+
+
+class _SlowInertDumper(yaml.SafeDumper):
+    """The same by PyYAML's own emitter."""
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style='"' if needs_quotes(text) else None
+    )
+
+
+_InertDumper.add_representer(str, _represent_text)
+_SlowInertDumper.add_representer(str, _represent_text)
 
 
 def _parts(builder: Builder) -> Iterator[StreamPart | None]:

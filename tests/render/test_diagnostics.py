@@ -167,7 +167,7 @@ def test_a_fault_longer_than_the_screen_is_underlined_as_far_as_it_is_seen() -> 
         ("a ##vso[task.setvariable variable=x]b", r"a #\x23vso[task.setvariable variable=x]b"),
         ("###VSO[build.addbuildtag]x", r"##\x23VSO[build.addbuildtag]x"),
         ("##[set-env name=x]y", r"#\x23[set-env name=x]y"),
-        ("  ::set-env name=x::y", r"\x3a:set-env name=x::y"),
+        ("  ::set-env name=x::y", r"  \x3a:set-env name=x::y"),
         ("## a heading [1]", "## a heading [1]"),
         ("a::b", "a::b"),
     ],

@@ -40,6 +40,7 @@ _UNAUTHORIZED = 401
 # resource manager's and the machine learning service's documentation, unverified.
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
 _LONGEST = 2000
+_TITLE = re.compile(r"(?i)<title>([^<]*)")
 _FIRST_NO = 300  # redirects are not followed: a token must not go to another host
 CONNECTION_ERRORS = (ServiceRequestError, ServiceResponseError, IncompleteReadError, DecodeError)
 
@@ -62,7 +63,7 @@ def error_of(response: Any) -> ServiceError:
     told = _error_object(response)
     status = int(response.status_code)
     code = told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}"
-    message = told.get("message") or _text(response).strip() or response.reason or "no reason"
+    message = told.get("message") or _page(_text(response)) or response.reason or "no reason"
     details, request_id = tuple(_details(told)), _request_id(response.headers)
     target = str(told["target"]) if told.get("target") else None
     wait = retry_after(response.headers)
@@ -218,6 +219,14 @@ def _json(response: Any) -> Data:
         if response.status_code < _FIRST_NO:
             raise malformed_response(str(error)) from None
         return None  # an HTML page of a proxy: the status is enough
+
+
+def _page(text: str) -> str:
+    """A body that is no JSON, on one line: of a proxy's HTML page the title."""
+    if text.lstrip()[:1] == "<":
+        title = _TITLE.search(text)
+        text = f"an HTML page: {title[1]}" if title else "an HTML page"
+    return " ".join(text.split())
 
 
 def _text(response: Any) -> str:

@@ -60,5 +60,5 @@ def az_shim(session: Session) -> Exit:
     ]
     lines = [f"      {line}" for line in lines]
     lines[-1] = lines[-1].removesuffix(" | \\") + ")"
-    session.out(_SHIM.format(cases="\n".join(lines)))
+    session.out_data(_SHIM.format(cases="\n".join(lines)))
     return Exit.OK

@@ -98,9 +98,12 @@ def test_a_note_of_no_emulator_leads_nowhere(
     tmp_path: Path, pid: object, emulator: Emulator
 ) -> None:
     names = ("ca_file", "bundle", "subscription", "resource_group", "workspace", "token")
-    note = {**dict.fromkeys(names, ""), "url": "https://127.0.0.1:9", "pid": pid}
-    (tmp_path / ".mlctl").mkdir()
-    (tmp_path / ".mlctl" / "emulator.json").write_text(json.dumps(note))
+    folder = tmp_path / ".mlctl"
+    where = {"url": "https://127.0.0.1:9", "folder": str(folder)}
+    folder.mkdir()
+    note = {**dict.fromkeys(names, ""), **where, "pid": pid}
+    (folder / "emulator.json").write_text(json.dumps(note))
+    (folder / "emulator.json").chmod(0o600)
     ended = emulator(tmp_path, "env")
     assert (ended.code, "no emulator runs" in ended.err) == (1, True)
 

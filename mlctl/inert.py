@@ -1,0 +1,121 @@
+"""Text that a terminal or a build agent would obey, spelt out, and data that holds it in escapes.
+
+A terminal obeys control characters, and reorders text by bidirectional overrides. Azure Pipelines
+looks for `##vso[` and GitHub's runner for `##[` anywhere in a line of any program's output, and for
+`::` at the begin of one (actions/runner, ActionCommand.cs).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+
+from mlctl.pointer import Data
+
+_JOINERS = "\u200c\u200d"  # parts of emoji and of scripts; harmless
+_CONTROLLING = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, format (bidi), surrogates, separators
+_BYTE, _BMP = 0xFF, 0xFFFF
+
+# The second `#` of `##vso[` or `##[`, and the first `:` of `::error file=x::`.
+_COMMAND = re.compile(r"(?<=#)#(?=(?:vso)?\[)|:(?=:[a-z][\w-]*(?: [^:\n]*)?::)", re.IGNORECASE)
+_LINE_COMMAND = re.compile(r"(?m)^((?:[^\S\n]|\x1b\[[\d;]*m)*)::")
+_SUSPECT = re.compile(r"[^\x20-\x7e]")
+_SUSPECT_IN_LINES = re.compile(r"\x1b\[[\d;]*m|[^\n\x20-\x7e]")
+_HASH = re.compile(r"#(?=#(?:vso)?\[)", re.IGNORECASE)
+_YAML_SUSPECT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|##|(?:^|\s)::|[^\x00-\x7f]")
+
+
+def line(text: str) -> str:
+    """`text` on one line, with escapes for what could control a terminal or an agent: `\\x1b`."""
+    if not (text.isascii() and text.isprintable()):
+        text = _SUSPECT.sub(lambda found: visible(found[0]), text)
+    return _without_commands(text)
+
+
+def lines(text: str, styles: frozenset[str] = frozenset()) -> str:
+    """`text` of several lines, each as by `line`; the escape sequences in `styles` are kept."""
+
+    def spelt(found: re.Match[str]) -> str:
+        return found[0] if found[0] in styles else "".join(map(visible, found[0]))
+
+    return _without_commands(_SUSPECT_IN_LINES.sub(spelt, text))
+
+
+def visible(character: str) -> str:
+    """A character, or the escape that stands for one that cannot be seen: `\\x1b`, `\\u202e`."""
+    if not controls(character):
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code <= _BYTE else f"\\u{code:04x}"
+
+
+def controls(character: str) -> bool:
+    """Whether a character could control a terminal."""
+    if character.isprintable() or character in _JOINERS:
+        return False
+    return unicodedata.category(character) in _CONTROLLING
+
+
+def command_positions(text: str) -> dict[int, str]:
+    """The characters of a line that must not stand as they are, lest an agent takes what follows
+    for a command: their positions and escapes."""
+    if "##" not in text and "::" not in text:
+        return {}
+    return {found.start(): f"\\x{ord(found[0]):02x}" for found in _COMMAND.finditer(text)}
+
+
+def has_agent_command(text: str) -> bool:
+    """Whether Azure Pipelines would take a part of `text` for a command."""
+    return "##" in text and _HASH.search(text) is not None
+
+
+def as_json(data: Data, *, indent: int | None = None, ascii_only: bool = True) -> str:
+    """`data` as JSON that nothing obeys, and that reads as `data` all the same."""
+    text = json.dumps(data, indent=indent, ensure_ascii=ascii_only)
+    return _escaped(text, _json_escape)
+
+
+def in_yaml(text: str) -> str:
+    """YAML text whose suspect strings (`needs_quotes`) are in double quotes, with escapes there."""
+    text = _escaped(text, _yaml_escape)
+    return _LINE_COMMAND.sub(r"\1\\x3a:", text) if "::" in text else text
+
+
+def needs_quotes(text: str) -> bool:
+    """Whether YAML has to write a string in double quotes, the style that has escapes."""
+    suspects = (found[0] for found in _YAML_SUSPECT.finditer(text))
+    return any(len(one) > 1 or one.isascii() or controls(one) for one in suspects)
+
+
+def tsv_cell(text: str) -> str:
+    """A value of a line of tab-separated values: tabs, line ends and the like are escapes."""
+    text = text.replace("\t", "\\t").replace("\r", "\\r").replace("\n", "\\n")
+    return line(text)
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    """JSON or YAML text in which what is obeyed can stand within quotes only."""
+    text = re.sub(
+        r"[\x7f-\U0010ffff]",
+        lambda found: escape(found[0]) if controls(found[0]) else found[0],
+        text,
+    )
+    return _HASH.sub(escape("#").replace("\\", "\\\\"), text) if "##" in text else text
+
+
+def _json_escape(character: str) -> str:
+    return json.dumps(character)[1:-1] if character > "\x7f" else f"\\u{ord(character):04x}"
+
+
+def _yaml_escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= _BMP else f"\\U{code:08x}"
+
+
+def _without_commands(text: str) -> str:
+    if "##" in text or "::" in text:
+        text = _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+        text = _LINE_COMMAND.sub(r"\1\\x3a:", text)
+    return text

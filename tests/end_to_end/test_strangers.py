@@ -1,0 +1,92 @@
+"""What documents, file names, arguments and the service say is shown, and never obeyed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlctl.backends.ports.jobs import Job
+from mlctl.cli.az import jobs
+from mlctl.cli.session import GlobalArgs, Session
+from mlctl.pointer import Data
+from tests.builders.shell import CLUSTER, Done, Run, cluster
+from tests.properties.test_inert import assert_inert
+
+EVIL = "x\n::error::owned\n##vso[task.complete]\n##[error]z\x1b[2J\x9b2J\u202ey"
+ON_A_LINE = EVIL.replace("\n", " ")
+
+
+def assert_told(done: Done, code: int) -> None:
+    """The command has said what the stranger says, and nothing obeys it."""
+    assert done.code == code
+    assert "owned" in done.out + done.err
+    assert_inert(done.out)
+    assert_inert(done.err)
+
+
+def test_the_names_of_files_in_notes_are_not_obeyed(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    cluster(tmp_path / "in" / "cpu.yml")
+    (tmp_path / "in" / f"{EVIL.replace('/', '')}.yml").write_text("name: x\non: [push]\njobs: {}\n")
+    for command in ("validate", "plan"):
+        assert_told(mlctl(command, "in"), 0)
+
+
+def test_the_workspace_of_a_project_file_is_not_obeyed(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "mlctl.yml").write_text(
+        'workspace: "a\\n::error::owned\\n##vso[task.complete]\\e[2J"\n'
+    )
+    cluster(tmp_path / "cpu.yml")
+    assert_told(mlctl("plan", "cpu.yml"), 0)
+
+
+@pytest.mark.parametrize(
+    "where", [("compute", "show", "-n", "cpu"), ("plan", "cpu.yml")], ids=" ".join
+)
+def test_the_errors_of_the_service_are_not_obeyed(
+    mlctl: Run, tmp_path: Path, where: tuple[str, ...]
+) -> None:
+    cluster(tmp_path / "cpu.yml")
+    said = ("--message", EVIL, "--code", EVIL, "--times", "0", "--status", "400")
+    assert mlctl("local", "fault", "add", "fail", *said).code == 0
+    assert_told(mlctl(*where), 1)
+
+
+def test_the_errors_of_the_service_are_not_obeyed_by_debug(mlctl: Run) -> None:
+    session_of = ("compute", "show", "-n", "cpu", "--debug", "--query", EVIL)
+    assert_told(mlctl(*session_of), 2)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(EVIL,), ("compute", EVIL), ("compute", "show", f"--{EVIL}"), ("compute", "list", EVIL)],
+)
+def test_the_arguments_in_usage_errors_are_not_obeyed(
+    mlctl: Run, arguments: tuple[str, ...]
+) -> None:
+    assert_told(mlctl(*arguments), 2)
+
+
+def test_the_keys_of_tags_that_are_not_effective_are_not_obeyed(mlctl: Run, tmp_path: Path) -> None:
+    head = CLUSTER.format(name="cpu", size="Standard_D4ds_v5", most=2)
+    (tmp_path / "cpu.yml").write_text(head)
+    assert mlctl("apply", "cpu.yml", "--yes").code == 0
+    tag = '"::error::owned\\n##vso[task.complete]\\e[2J"'
+    (tmp_path / "cpu.yml").write_text(f"{head}tags:\n  {tag}: b\n")
+    assert_told(mlctl("plan", "cpu.yml"), 0)
+    assert_told(mlctl("plan", "cpu.yml", "-o", "markdown"), 0)
+    assert_told(mlctl("plan", "cpu.yml", "-o", "json"), 0)
+    assert mlctl("apply", "cpu.yml", "--yes").code == 0
+    for form in ("json", "yaml", "table"):
+        done = mlctl("compute", "show", "-n", "cpu", "-o", form)
+        assert_inert(done.out)
+    assert_told(mlctl("compute", "show", "-n", "cpu", "-o", "tsv", "--query", "keys(tags)"), 0)
+
+
+def test_the_status_of_a_job_is_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    held: dict[str, Data] = {"status": EVIL, "run": {"reason": EVIL}}
+    jobs.ended(Session(GlobalArgs(), {"HOME": "/nowhere"}), Job(EVIL, {"properties": held}))
+    said = capsys.readouterr()
+    assert_inert(said.err)
+    assert "owned" in said.err
