@@ -9,7 +9,7 @@ EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help setup check lint types contracts test test-az fix docs coverage bench demo clean
+.PHONY: help audit setup check lint types contracts test test-az fix docs coverage bench demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -21,6 +21,7 @@ help:
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
 	@echo "make bench     time mlctl beside its peers, one table; fails where a target is missed"
 	@echo "make demo      validate, plan and apply samples/low-priority-batch to the local workspace"
+	@echo "make audit     known vulnerabilities and licences of what is installed; asks the package index"
 	@echo "make clean     remove .venv and every cache"
 
 setup: $(READY)
@@ -83,6 +84,10 @@ coverage: $(READY)
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine
 	$(BIN)/coverage report
+
+audit: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[audit]'
+	@.ci/audit $(BIN)/python
 
 # Without a package index the table names the peers that are absent.
 bench: $(READY)
