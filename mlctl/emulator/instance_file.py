@@ -8,7 +8,7 @@ import shlex
 import socket
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +19,8 @@ from mlctl.kinds.address import Scope
 
 FILE = Path(".mlctl", "emulator.json")
 _SOON = 2.0  # seconds to wait for a running emulator to accept a connection
-_MOST = 2**31  # of process ids
+_MOST_PID = 2**31
+_LARGEST = 2**16  # bytes of an instance file
 # App Service's protocol needs a secret; where no token is set, any will do.
 _ANY_SECRET = "emulator"  # noqa: S105
 
@@ -79,7 +80,7 @@ class EmulatorInstance:
         where = urlsplit(self.url)
         try:
             socket.create_connection((where.hostname or "", where.port or 0), _SOON).close()
-        except OSError:
+        except (OSError, UnicodeError):  # the second one: no host name
             return False
         return True
 
@@ -118,7 +119,7 @@ def _is_here(url: str) -> bool:
     try:
         with socket.socket(family, socket.SOCK_STREAM) as listener:
             listener.bind((host, 0))
-    except OSError:
+    except (OSError, UnicodeError):
         return False
     return True
 
@@ -160,8 +161,24 @@ def export_lines(pairs: Iterator[tuple[str, str]]) -> str:
 def _read(file: Path) -> EmulatorInstance | None:
     """The content of an instance file; None where it is missing or malformed."""
     try:
-        found = EmulatorInstance(**json.loads(file.read_text(encoding="utf-8")))
-        sound = type(found.pid) is int and 0 < found.pid < _MOST and urlsplit(found.url).port
-    except (OSError, ValueError, TypeError, AttributeError):
+        found = EmulatorInstance(**json.loads(files.read(file, _LARGEST)))
+        return found if _is_sound(found) else None
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
-    return found if sound else None
+
+
+def _is_sound(found: EmulatorInstance) -> bool:
+    """Whether every value is of its type, and the URL one with a port.
+
+    Raises:
+        ValueError: the URL is none.
+    """
+    texts = [getattr(found, one.name) for one in fields(found) if one.type == "str"]
+    optional = (found.ca_file, found.bundle, found.token)
+    texts += [one for one in optional if one is not None]
+    if not all(isinstance(one, str) and one.isprintable() for one in texts):
+        return False
+    if type(found.pid) is not int or not 0 < found.pid < _MOST_PID:
+        return False
+    where = urlsplit(found.url)
+    return where.scheme in ("http", "https") and bool(where.hostname and where.port)

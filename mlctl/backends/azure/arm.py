@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
-from urllib.parse import quote, urlencode, urljoin, urlsplit
+from urllib.parse import quote, urlencode
 
 import requests
 from azure.core.pipeline import Pipeline
@@ -17,15 +17,15 @@ from azure.mgmt.core.polling.arm_polling import ARMPolling
 
 from mlctl import __version__
 from mlctl.backends.azure import errors
+from mlctl.backends.azure.links import SameHostPolicy, next_link, uses_tls
 from mlctl.backends.azure.retry import Clock, RetryPolicy
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import NotFound
 
 VERSION = "2024-04-01"  # of the machine learning provider; stable, and it has all that we need
 WORKERS = 16  # reads at once
 _CONNECTIONS = 64  # kept open: apply may work on as many resources
 _POLL = 5.0  # seconds between two looks at an operation, where the service does not say
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class ArmClient:
@@ -51,12 +51,12 @@ class ArmClient:
             RequestIdPolicy(),
             UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"),
             RetryPolicy(self.clock),
-            _SameHostPolicy(self.base),
+            SameHostPolicy(self.base),
             ARMChallengeAuthenticationPolicy(credential, audience or f"{self.base}/.default"),
         ]
         self._pipeline: Any = Pipeline(cast("Any", self.transport), policies)  # quacks like one
         self._client: Any = ARMPipelineClient(self.base, policies=policies, pipeline=self._pipeline)
-        self._options: dict[str, Any] = {} if _uses_tls(self.base) else {"enforce_https": False}
+        self._options: dict[str, Any] = {} if uses_tls(self.base) else {"enforce_https": False}
 
     def at_host(self, base: str, audience: str) -> ArmClient:
         """A client with the same credential for another host, whose tokens are for `audience`."""
@@ -85,14 +85,19 @@ class ArmClient:
 
         Raises:
             NotFound: there is no such list.
+            ServiceError: a page is none, or leads back to one before it.
         """
         body = self.get(path, version, **query)
+        read: set[str] = set()
         while True:
-            yield from body.get("value") or ()
-            link = body.get("nextLink")
-            if not link:
+            yield from errors.objects(body.get("value"), path)
+            link = next_link(self.base, body)
+            if link is None:
                 return
-            body = self.get(urljoin(self.base + "/", str(link)), "")
+            if link in read:
+                raise errors.malformed_response(f"the pages of {path} go in a circle")
+            read.add(link)
+            body = self.get(link, "")
 
     def post(self, path: str, body: Data, version: str = VERSION) -> dict[str, Data]:
         """The answer to a POST that only reads, and so may be retried."""
@@ -202,7 +207,7 @@ def fetch(url: str) -> Data:
     Raises:
         ServiceError: it cannot be read.
     """
-    _uses_tls(url)
+    uses_tls(url)
     transport = _pooled_transport()
     policies: Any = [RetryPolicy(Clock())]
     pipeline: Any = Pipeline(transport, policies)
@@ -219,38 +224,8 @@ def path_of(*parts: str) -> str:
     return "".join("/" + quote(part, safe="") for part in parts)
 
 
-class _SameHostPolicy:
-    """A policy that sends tokens only to the resource manager's own host and its subdomains."""
-
-    next: Any
-
-    def __init__(self, base: str) -> None:
-        self._scheme, self._host = urlsplit(base)[:2]
-
-    def send(self, request: Any) -> Any:
-        scheme, host = urlsplit(request.http_request.url)[:2]
-        if scheme != self._scheme or not f".{host}".endswith(f".{self._host}"):
-            message = f"an answer leads to another host ({host}), which gets no token from here"
-            raise Permanent("ForeignLink", message)
-        return self.next.send(request)
-
-
 def _identity(answer: Any) -> Any:
     return answer
-
-
-def _uses_tls(base: str) -> bool:
-    """Whether a URL is https; plain http is allowed on loopback only.
-
-    Raises:
-        Permanent: tokens would go over the network in clear.
-    """
-    parts = urlsplit(base)
-    if parts.scheme == "https":
-        return True
-    if parts.hostname in _LOOPBACK:
-        return False
-    raise Permanent("InsecureEndpoint", f"{base} is not https: a token sent there could be read")
 
 
 def _pooled_transport() -> Any:

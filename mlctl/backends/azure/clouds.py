@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
-from mlctl.pointer import Data
+from mlctl.backends.azure import links
+from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent, ServiceError
 
 METADATA_URL_VARIABLE = "ARM_CLOUD_METADATA_URL"  # the variable that az and azure-ai-ml read too
@@ -81,9 +81,9 @@ def _fetched(url: str, fetch: Callable[[str], Data]) -> Data:
 
 def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
     """Of several clouds the one whose resource manager served the metadata."""
-    host = urlsplit(url).netloc
+    host = links.split(url).netloc
     for one in described:
-        if urlsplit(one.manager).netloc == host or len(described) == 1:
+        if links.split(one.manager).netloc == host or len(described) == 1:
             return one
     names = ", ".join(one.name for one in described)
     raise Permanent(
@@ -94,9 +94,12 @@ def _own_cloud(described: Sequence[Cloud], url: str) -> Cloud:
 
 def _described(data: Data, url: str) -> tuple[Cloud, ...]:
     """An object since version 2022-09-01, before that an array of them."""
-    found = tuple(
-        _cloud(one) for one in (data if isinstance(data, list) else [data]) if _is_cloud(one)
-    )
+    clouds = data if isinstance(data, list) else [data]
+    try:
+        found = tuple(_cloud(one) for one in clouds if _is_cloud(one))
+    except Permanent as error:
+        told = f"{url} ({METADATA_URL_VARIABLE}) gives a resourceManager that is none: {error}"
+        raise Permanent(error.code, told) from None
     if not found:
         raise Permanent("UnknownCloud", f"{url} ({METADATA_URL_VARIABLE}) describes no cloud")
     return found
@@ -107,10 +110,11 @@ def _is_cloud(one: Any) -> bool:
 
 
 def _cloud(one: Mapping[str, Data]) -> Cloud:
-    login, suffixes = one.get("authentication") or {}, one.get("suffixes") or {}
+    manager = str(one["resourceManager"]).rstrip("/")
+    links.split(manager)
     return Cloud(
         str(one.get("name")),
-        str(one["resourceManager"]).rstrip("/"),
-        str(login.get("loginEndpoint") or "").rstrip("/"),
-        str(suffixes.get("storage") or "core.windows.net"),
+        manager,
+        str(get(one, ("authentication", "loginEndpoint")) or "").rstrip("/"),
+        str(get(one, ("suffixes", "storage")) or "core.windows.net"),
     )

@@ -103,6 +103,18 @@ def malformed_response(why: str) -> Transient:
     return Transient("GarbledAnswer", f"the service's answer cannot be read: {why}", ambiguous=True)
 
 
+def objects(value: Data, path: str) -> list[dict[str, Data]]:
+    """The objects of a list (None: an empty one).
+
+    Raises:
+        Transient: it is no list, or one of other things.
+    """
+    items = [] if value is None else value
+    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+        raise malformed_response(f"the list of {path} is none of objects")
+    return items
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, as a response says: in seconds, milliseconds or as a date."""
     for name in ("retry-after-ms", "x-ms-retry-after-ms"):

@@ -13,9 +13,8 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from mlctl.backends.azure import errors, sdk
+from mlctl.backends.azure import errors, links, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reads import resource_path, workspace_path
@@ -213,7 +212,7 @@ class AzureJobs:
         Raises:
             Permanent: the URL is of another host.
         """
-        parts, own = urlsplit(url), urlsplit(self.arm.base)
+        parts, own = links.split(url), links.split(self.arm.base)
         if (parts.scheme, parts.netloc) == (own.scheme, own.netloc):
             return self.arm
         domains = _DATA_PLANES.get(self.cloud.name.casefold())

@@ -10,6 +10,7 @@ import pytest
 from mlctl import __version__
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import DROPPED
+from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from tests.builders.azure import (
     BASE,
@@ -179,3 +180,42 @@ def test_a_broken_connection_is_told_in_words_and_its_cause_beneath() -> None:
     error = refusal(behind(*[(COMPUTE, says(200, cut=DROPPED))] * 4))
     assert error.message.endswith("it broke before the whole answer was there")
     assert "the connection was lost" in "".join(error.details)
+
+
+@pytest.mark.parametrize(
+    "link", [1, [1], {"a": 1}, "http://[", "https://azure.test:x/", "file:///"]
+)
+def test_a_next_link_that_is_no_url_is_told(link: Data) -> None:
+    client = behind(("GET */computes", says(200, {"value": [], "nextLink": link})))
+    with pytest.raises(ServiceError, match="nextLink is no URL"):
+        client.backend.list("compute")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://evil.test\\.azure.test/more",
+        "https://azure.test@evil.test/more",
+        "https://evilazure.test/more",
+        "//evil.test/more",
+    ],
+)
+def test_a_next_link_to_another_host_gets_no_token(link: str) -> None:
+    client = behind(("GET */computes", says(200, {"value": [], "nextLink": link})))
+    with pytest.raises(ServiceError):
+        client.backend.list("compute")
+    assert all(one.base == BASE for one in client.transport.seen)
+
+
+def test_pages_in_a_circle_end() -> None:
+    page = says(200, {"value": [], "nextLink": f"{BASE}/subscriptions/again"})
+    client = behind(("GET */computes", page), *[("GET */again", page)] * 3)
+    with pytest.raises(ServiceError, match="go in a circle"):
+        client.backend.list("compute")
+
+
+@pytest.mark.parametrize("value", [1, "text", {"a": 1}, [1], [None]])
+def test_a_list_of_anything_but_objects_is_told(value: Data) -> None:
+    client = behind(("GET */computes", says(200, {"value": value})))
+    with pytest.raises(ServiceError, match="is none of objects"):
+        client.backend.list("compute")

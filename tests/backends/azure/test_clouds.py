@@ -78,3 +78,36 @@ def test_of_several_clouds_it_is_the_one_that_was_asked() -> None:
 def test_metadata_that_say_nothing_are_refused(data: Data) -> None:
     with pytest.raises(Permanent, match="describes no cloud"):
         chosen(None, METADATA, data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        1,
+        [],
+        [1],
+        {"resourceManager": 1},
+        cloud("Stack", "x"),
+        cloud("Stack", "http://["),
+        cloud("Stack", "https://stack.test:port"),
+        cloud("Stack", "https://evil.test\\.azure.test"),
+    ],
+)
+def test_metadata_of_another_shape_are_refused_by_the_name_of_their_variable(data: Data) -> None:
+    with pytest.raises(Permanent, match=METADATA_URL):
+        chosen(None, METADATA, data)
+
+
+def test_a_cloud_without_a_login_or_suffixes_of_the_right_shape_is_one() -> None:
+    odd = {**cloud("Stack"), "authentication": [1], "suffixes": "x"}
+    found = choose_cloud(None, METADATA, lambda _: odd)
+    assert (found.authority, found.storage) == ("", "core.windows.net")
+
+
+@pytest.mark.parametrize("url", ["x", "http://[", "https://", "https://a:b", "file:///etc/passwd"])
+def test_a_metadata_url_that_is_none_is_said_to_be(url: str) -> None:
+    from mlctl.backends.azure.arm import fetch
+
+    with pytest.raises(Permanent, match=f"{METADATA_URL}.*no URL"):
+        choose_cloud(None, {METADATA_URL: url}, fetch)
