@@ -16,7 +16,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from mlctl.backends import open_backend
-from mlctl.backends.ports.backend import Backend, ConnectionOptions
+from mlctl.backends.ports.backend import Backend, ConnectionOptions, SupportsStateCheck
 from mlctl.cli import console
 from mlctl.cli.scope import OPTIONS, Configuration
 from mlctl.diagnostics import Report
@@ -101,6 +101,7 @@ class Session:
 
     flags: GlobalArgs
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    _has_opened: bool = False  # a backend
 
     @cached_property
     def settings(self) -> Configuration:
@@ -155,10 +156,26 @@ class Session:
         scope = self.scope
         name = self.backend_name
         backend, where = open_backend(name, scope, self.environment, self.options)
+        self._has_opened = True
         workspace = f"{scope.resource_group}/{scope.workspace}"
         self.note(clean(f"{name} backend{where}, workspace {workspace}"))
         try:
             yield backend
+        finally:
+            backend.close()
+
+    def check_state(self) -> None:
+        """Check that the state of the backend that was used can be read, where it keeps one.
+
+        Raises:
+            ServiceError: it is damaged.
+        """
+        if not self._has_opened:
+            return
+        backend, _ = open_backend(self.backend_name, self.scope, self.environment, self.options)
+        try:
+            if isinstance(backend, SupportsStateCheck):
+                backend.check_state()
         finally:
             backend.close()
 

@@ -14,7 +14,7 @@ from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.emulator.routes import Needs
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
-from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane import control, integrity
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.store import LocalStateBusyError, LocalStateError, Store
@@ -59,9 +59,7 @@ class Emulator:
         except ServiceError as error:
             response = error_response(self._passed(error), number)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server
-            self._settings.bug(error)
-            told = f"The emulator has a bug ({type(error).__name__}); it says more on its console."
-            response = error_response(_internal(told), number)
+            response = error_response(_internal(self._explained(error)), number)
         return faults.apply_to(response, struck).with_headers(_always(request, number))
 
     def _answer(self, request: Request, struck: list[HttpFault]) -> Response:
@@ -106,6 +104,15 @@ class Emulator:
             return error
         self._advance(error.retry_after)
         return Transient(error.code, error.message, status=error.status, retry_after=_TICK)
+
+    def _explained(self, error: Exception) -> str:
+        """What was unforeseen: damage of the state file, or a bug of the emulator's own."""
+        try:
+            integrity.check(self._store)
+        except LocalStateError as damage:
+            return damage.message
+        self._settings.bug(error)
+        return f"The emulator has a bug ({type(error).__name__}); it says more on its console."
 
     def _advance(self, seconds: float) -> None:
         """Advance the virtual clock, at most to its end."""

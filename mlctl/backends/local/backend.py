@@ -119,6 +119,16 @@ class LocalBackend:
         """
         return LocalOperation(self.handle, service.delete(self.handle, address))
 
+    def check_state(self) -> None:
+        """Check that the state can be read.
+
+        Raises:
+            LocalStateError: the file is damaged.
+        """
+        from mlctl.simulator.control_plane import integrity
+
+        integrity.check(self.handle.store)
+
     def wait(self, seconds: float) -> None:
         """Advance the virtual clock."""
         control.advance(self.handle, seconds)

@@ -105,6 +105,18 @@ class SupportsVirtualTime(Protocol):
         """The time at which a write will have ended; None when it has already."""
 
 
+@runtime_checkable
+class SupportsStateCheck(Protocol):
+    """Keeps a state that may be damaged, which is looked into when something unforeseen happens."""
+
+    def check_state(self) -> None:
+        """Check that the state can be read.
+
+        Raises:
+            ServiceError: it is damaged.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Cores in use and allowed in one region (`limit` None: unlimited or unknown).

@@ -97,7 +97,7 @@ def advance(
     with opened(session) as local:
         try:
             local.wait(length)
-        except ValueError as error:
+        except control.ClockError as error:
             raise InvalidValue(f"argument DURATION: {error}") from None
         moment = control.status(local.handle).moment
         session.note(f"it is {moment} now")

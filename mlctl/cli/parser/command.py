@@ -46,7 +46,13 @@ def add(
     def run(**values: Any) -> Exit:
         global_args = fill(GlobalArgs, values)
         own_values = {one: value for one, value in values.items() if one not in _GLOBAL_NAMES}
-        return body(Session(global_args), **own_values) or Exit.OK
+        session = Session(global_args)
+        try:
+            return body(session, **own_values) or Exit.OK
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] != "mlctl":
+                session.check_state()  # of what nobody foresaw, a damaged state may be the cause
+            raise
 
     _sign(run, (*own, *_GLOBAL))
     app.command(name, help=text)(run)

@@ -54,6 +54,10 @@ class QuotaStatus:
     is_set: bool
 
 
+class ClockError(ValueError):
+    """The clock cannot be moved so far."""
+
+
 def status(workspace: WorkspaceHandle) -> CloudStatus:
     """The state of the cloud that the workspace is in."""
     with workspace.store.read() as db:
@@ -77,14 +81,14 @@ def advance(workspace: WorkspaceHandle, seconds: float) -> float:
     """Advance the clock and end the operations that are due; the new time.
 
     Raises:
-        ValueError: `seconds` is negative, or leads beyond the year 9999.
+        ClockError: `seconds` is negative, or leads beyond the year 9999.
     """
     if not seconds >= 0:
-        raise ValueError("time does not go back: give a duration that is not negative")
+        raise ClockError("time does not go back: give a duration that is not negative")
     with workspace.store.write() as db:
         to = rows.workspace_state(db, workspace.scope, workspace.location).now + seconds
         if to > clock.END:
-            raise ValueError("the clock ends with the year 9999: give a shorter duration")
+            raise ClockError("the clock ends with the year 9999: give a shorter duration")
         operations.advance(db, to)
         return to
 

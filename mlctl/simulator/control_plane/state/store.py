@@ -15,6 +15,7 @@ from mlctl.service_errors import Permanent
 VERSION = 4
 START_ANEW = "move it away to start anew, or name another file"
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
+_DAMAGED = ("not a database", "malformed", "no such", "decode")  # words of SQLite's errors
 MEMORY = ":memory:"
 BUSY_SECONDS = 30.0
 
@@ -162,7 +163,7 @@ class Store:
         if "locked" in text or "busy" in text:
             advice = f"another process has held it for {self._patience:g} s: try again"
             kind = LocalStateBusyError
-        elif "not a database" in text or "malformed" in text:
+        elif any(one in text for one in _DAMAGED):
             advice = f"it is no mlctl state, or damaged: {START_ANEW}"
         elif "closed database" in text:
             advice = "it was closed"
