@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.tree import GLOBAL
+from mlctl.cli.query import compiled
 from mlctl.cli.session import Session
 from mlctl.kinds.kind import Columns
 from mlctl.planning.model import Plan
@@ -78,13 +78,13 @@ def print_data(
     `columns` are those of a table, unless a query made something else of the data.
 
     Raises:
-        InvalidValue: the query is not valid JMESPath.
+        InvalidValue: the query is not valid JMESPath, or not for this data.
     """
     from mlctl.render import resources, tables
 
     chosen = output or configured_format(session)
     if query is not None:
-        data = compile_query(query).search(data)
+        data = compiled(query).search(data)
     elif columns is not None and chosen is OutputFormat.TABLE:
         data = tables.rows(data, columns)
     text = resources.output(data, chosen.value, color=session.color(sys.stdout))
@@ -112,28 +112,3 @@ def configured_format(session: Session) -> OutputFormat:
         return OutputFormat(session.settings.core("output") or "json")
     except ValueError:
         return OutputFormat.JSON
-
-
-def check_query(query: str | None) -> None:
-    """Check a query before anything is done.
-
-    Raises:
-        InvalidValue: it is not valid JMESPath.
-    """
-    if query is not None:
-        compile_query(query)
-
-
-def compile_query(query: str, flag: str = "--query") -> Any:
-    """The compiled query; called before anything is written, so that errors come first.
-
-    Raises:
-        InvalidValue: it is not valid JMESPath.
-    """
-    import jmespath
-    from jmespath.exceptions import JMESPathError
-
-    try:
-        return jmespath.compile(query)
-    except JMESPathError as error:
-        raise InvalidValue(f"{error}", flag=flag) from None

@@ -18,6 +18,7 @@ from mlctl.cli.az.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
+from mlctl.cli.query import compiled
 from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import GlobalArgs, Session
 from mlctl.cli.streams import OutputError
@@ -61,8 +62,11 @@ def _run(args: Sequence[str]) -> int:
     if line.wants_help or command.run is None:
         _help(command)
         return Exit.OK if line.wants_help or not command.path else Exit.USAGE
+    values = bind(line)
     try:
-        return command.run(**bind(line))
+        if values.get("query") is not None:
+            compiled(values["query"])  # before anything is written
+        return command.run(**values)
     except arguments.InvalidValue as error:
         raise arguments.usage_error(str(error), command) from None
 

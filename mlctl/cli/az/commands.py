@@ -13,7 +13,7 @@ from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import field_flags, kind_flags, read, wait
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArgs
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import OutputArgs, check_query
+from mlctl.cli.output import OutputArgs
 from mlctl.cli.parser.command import add, fill, option
 from mlctl.cli.session import Session
 from mlctl.kinds import KINDS, Kind
@@ -58,7 +58,6 @@ def _body(command: KindCommand[_Args], kind: Kind) -> Callable[..., Exit]:
         if command.fields:
             values["fields"] = {one.parameter: values[one.parameter] for one in command.fields}
         args = fill(command.args, values)
-        check_query(args.query)
         return command.body(session, kind, args)
 
     return body

@@ -14,7 +14,7 @@ from mlctl.cli.az.invocation import BatchJobArgs
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
-from mlctl.cli.output import OutputArgs, check_query
+from mlctl.cli.output import OutputArgs
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.kinds import Kind
@@ -56,7 +56,6 @@ def invoke(
     Prints the job; `mlctl job stream` shows how it goes. On the simulated cloud the files of a
     local folder are counted, and what they take is said by flags or by a workload.
     """
-    check_query(printing.query)
     asked = workload_flags.workload_of(work)
     data = invocation.document(job)
     counted = invocation.files(data)
@@ -101,7 +100,6 @@ def of_deployment(
 
 
 def _list(session: Session, endpoint: str, deployment: str | None, printing: OutputArgs) -> Exit:
-    check_query(printing.query)
     with jobs.opened(session) as runs:
         found = runs.list(endpoint, deployment)
         jobs.print_jobs(session, found, printing.output, printing.query)

@@ -21,7 +21,7 @@ from mlctl.backends.ports.jobs import (
 )
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, check_query, print_data
+from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.cli.session import Session
 from mlctl.service_errors import NotFound, Permanent
 
@@ -74,7 +74,6 @@ def show(session: Session, name: Name, output: Output = None, query: Query = Non
 
     Exits with 3 when there is none.
     """
-    check_query(query)
     with opened(session) as jobs:
         print_job(session, jobs.show(name), output, query)
     return Exit.OK
@@ -90,7 +89,6 @@ def list_(
     query: Query = None,
 ) -> Exit:
     """List the jobs of the workspace, the newest first."""
-    check_query(query)
     with opened(session) as jobs:
         found = jobs.list()
         print_jobs(session, found if all_results else found[:max_results], output, query)
@@ -108,7 +106,6 @@ def wait(
 
     On the simulated cloud the clock advances; nothing sleeps.
     """
-    check_query(query)
     length = duration(limit)
     with opened(session) as jobs:
         job = _last(jobs.follow(name, length, detail=False)).job
@@ -164,7 +161,6 @@ def metrics(
     """
     from mlctl.render import charts
 
-    check_query(query)
     with opened(session) as jobs:
         points = jobs.metrics(name)
     if output is ChartOutputFormat.CHART:
@@ -178,7 +174,6 @@ def metrics(
 
 def cancel(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
     """Cancel a job. One that has ended cannot be cancelled."""
-    check_query(query)
     with opened(session) as jobs:
         print_job(session, jobs.cancel(name), output, query)
     return Exit.OK

@@ -10,7 +10,7 @@ import typer
 from mlctl.backends.ports.metrics import DEFAULT_METRICS, SupportsMetrics
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, check_query, print_data
+from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, several
 from mlctl.cli.session import Session
@@ -58,7 +58,6 @@ def metrics(
     """
     from mlctl.render import metrics as render
 
-    check_query(query)
     named = cluster or name
     if named is None or (cluster and name):
         raise UsageError("name the cluster, once: mlctl compute metrics CLUSTER")

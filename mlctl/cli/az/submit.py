@@ -21,7 +21,7 @@ from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
-from mlctl.cli.output import OutputArgs, Query, check_query
+from mlctl.cli.output import OutputArgs, Query
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
@@ -70,7 +70,6 @@ def create(
     On the simulated cloud the command is not run: the job is a number of equal steps, with
     checkpoints in `outputs`. Preempted, it is started again from the last complete one.
     """
-    check_query(printing.query)
     asked = workload_flags.workload_of(work)
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
@@ -114,7 +113,6 @@ def submit(
     It starts at once where the pool has a free VM, and waits its turn otherwise. Without a pool it
     goes to the queue that all share.
     """
-    check_query(query)
     length = duration(time)
     with session.backend() as backend:
         if not isinstance(backend, LocalBackend):

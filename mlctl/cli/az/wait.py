@@ -12,9 +12,9 @@ from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import WaitArgs
 from mlctl.cli.az.read import address_of, not_found
 from mlctl.cli.exits import Exit
-from mlctl.cli.output import compile_query
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import option, switch
+from mlctl.cli.query import compiled
 from mlctl.cli.session import Session
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.kinds.values import state
@@ -61,7 +61,7 @@ def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
         raise UsageError(f"say what to wait for: {flags}")
     if args.interval < 1:
         raise UsageError("--interval takes at least 1 second.")
-    custom = compile_query(args.custom, "--custom") if args.custom else None
+    custom = compiled(args.custom, "--custom") if args.custom else None
     address, longest = address_of(kind, args), session.options.timeout or _TIMEOUT
     with session.backend() as backend:
         waited = 0.0

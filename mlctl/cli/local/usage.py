@@ -9,7 +9,7 @@ import typer
 from mlctl import catalog
 from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.output import Output, OutputFormat, Query, check_query, print_data
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
 
@@ -39,7 +39,6 @@ def usage(
     """
     from mlctl.simulator.control_plane import billing
 
-    check_query(query)
     with opened(session) as cloud:
         data: list[Data] = [
             {
