@@ -15,7 +15,7 @@ from tests.builders import shell
 from tests.builders.paths import LOW_PRIORITY
 from tests.builders.served import Served, serving
 from tests.builders.shell import Run
-from tests.builders.simulated import SCOPE
+from tests.builders.workspace import SCOPE
 
 # A law that fails elsewhere must fail here too: nothing is random, nothing is kept between runs.
 # Making a failing example small takes minutes; that is for those who look for its cause.

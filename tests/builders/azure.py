@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mlctl.backends.ports.backend import ConnectionOptions
-from mlctl.emulator import Emulator, EmulatorSettings, Request, Response
+from mlctl.emulator import Emulator, Request, Response
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.state.store import Store
+from tests.builders.emulator import world
 
 if TYPE_CHECKING:
     from mlctl.backends.azure import AzureBackend
@@ -129,12 +130,8 @@ def azure(
 
 
 def emulated(store: Store | None = None, **settings: Any) -> Emulator:
-    """An emulator of a cloud, a new one unless given; what is wrong with it itself is raised."""
-
-    def bug(error: Exception) -> None:
-        raise error
-
-    return Emulator(store or Store(":memory:"), EmulatorSettings(bug=bug, home=SCOPE, **settings))
+    """An emulator of a cloud, a new one unless given; a bug in it fails the test."""
+    return world(store, home=SCOPE, **settings).emulator
 
 
 def connected(served: Served, scope: Scope, patch: pytest.MonkeyPatch) -> AzureBackend:

@@ -96,13 +96,13 @@ class World:
         return answer
 
 
-def world(**settings: Any) -> World:
-    """An emulator over a new cloud in memory; a bug in it fails the test."""
+def world(store: Store | None = None, **settings: Any) -> World:
+    """An emulator over a cloud, a new one unless given; a bug in it fails the test."""
 
     def bug(error: Exception) -> None:
         raise AssertionError from error
 
-    store = Store(":memory:")
+    store = store or Store(":memory:")
     return World(Emulator(store, EmulatorSettings(bug=bug, **settings)), store)
 
 

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from mlctl.emulator import Emulator
+from tests.builders.azure import Credential
 from tests.builders.emulator import World, world
 
 SUBSCRIPTION, GROUP, WORKSPACE = "00000000-0000-0000-0000-0000000000aa", "rg", "ws"
 _numbers = itertools.count()
-
-
-class Credential:
-    """A token for whoever asks."""
-
-    def get_token(self, *_: str, **__: Any) -> Any:
-        from azure.core.credentials import AccessToken
-
-        return AccessToken("token", int(time.time()) + 3600)
 
 
 @dataclass(frozen=True)
@@ -61,7 +52,7 @@ def client(
 
     number = next(_numbers)  # the SDK keeps the first URL of a cloud's name
     base = f"https://emulator-{number}.test"
-    transport = _TRANSPORTS[base] = InProcess(emulator)
+    transport = TRANSPORTS[base] = InProcess(emulator)
     urls = ("azure_portal", "resource_manager", "active_directory", "aml_resource_id")
     metadata = dict.fromkeys(urls, base)
     metadata |= {
@@ -79,7 +70,7 @@ def client(
     return made, transport
 
 
-_TRANSPORTS: dict[str, Any] = {}
+TRANSPORTS: dict[str, Any] = {}  # by the URLs that `lead_here` leads to them
 
 
 def lead_here(patch: pytest.MonkeyPatch) -> None:
@@ -88,7 +79,7 @@ def lead_here(patch: pytest.MonkeyPatch) -> None:
     usual = requests.Session.get_adapter
 
     def get_adapter(session: Any, url: str) -> Any:
-        found = (held for base, held in _TRANSPORTS.items() if url.startswith(f"{base}/"))
+        found = (held for base, held in TRANSPORTS.items() if url.startswith(f"{base}/"))
         return next(found, None) or usual(session, url)
 
     patch.setattr(requests.Session, "get_adapter", get_adapter)

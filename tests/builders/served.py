@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import signal
 import ssl
 import subprocess
@@ -19,9 +18,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from mlctl.pointer import Data
+from tests.builders import shell
 from tests.builders.emulator import VERSION
-from tests.builders.paths import ROOT
 
+QUIET = {"PYTHONWARNINGS": "ignore"}
 COMMAND = [sys.executable, "-m", "mlctl", "emulator"]
 
 
@@ -94,7 +94,7 @@ def serving(folder: Path, *flags: str, **environment: str) -> Iterator[Served]:
     process = subprocess.Popen(
         [*COMMAND, "start", "--json", *flags],
         cwd=folder,
-        env=surroundings(**environment),
+        env=shell.environment(folder, **QUIET, **environment),
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -107,14 +107,3 @@ def serving(folder: Path, *flags: str, **environment: str) -> Iterator[Served]:
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-def surroundings(**more: str) -> dict[str, str]:
-    """An environment without anybody's Azure or mlctl settings."""
-    kept = {
-        key: held
-        for key, held in os.environ.items()
-        if not key.startswith(("AZURE", "MLCTL", "ARM_"))
-    }
-    ours = {"HOME": os.devnull, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
-    return {**kept, **ours, **more}

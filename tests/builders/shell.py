@@ -28,7 +28,8 @@ PLENTY = (
     *("local", "quota", "set", "--computes", "9999", "--dedicated-cores", "999999"),
     *("--family", "standardDDSv5Family=999999"),
 )
-_OURS = ("MLCTL", "AZURE", "PYTHON")
+# What of a person's own settings mlctl, az and the SDK would read.
+_SETTINGS = ("MLCTL", "AZURE", "ARM_", "IDENTITY_", "REQUESTS_CA_BUNDLE", "XDG_CONFIG")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,11 @@ def clusters(folder: Path, count: int, most: int = 1) -> Path:
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """The variables of a shell that knows nothing of mlctl, with its home in `folder`."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_OURS)}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith((*_SETTINGS, "PYTHON"))
+    }
     path = os.pathsep.join([str(folder), str(ROOT)])
     return kept | {"HOME": str(folder), "PYTHONPATH": path, "COLUMNS": "100"} | more
 
@@ -105,7 +110,7 @@ def inside(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
     """A function that runs a command in `folder` inside this process: quick, without a terminal."""
-    for key in [key for key in os.environ if key.startswith(_OURS[:2])]:
+    for key in [key for key in os.environ if key.startswith(_SETTINGS)]:
         monkeypatch.delenv(key)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("COLUMNS", "100")

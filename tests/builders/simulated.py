@@ -8,46 +8,12 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Live
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.address import Address
 from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.state import rows
-
-SCOPE = Scope("sub", "rg", "ws")
-CPU = Address("compute", "cpu-cluster")
-OTHER = Address("compute", "another")
-ENDPOINT = Address("batch-endpoint", "heart-batch")
-BLUE = Address("batch-deployment", "blue", "heart-batch")
-MODEL = Address("model", "heart", None, "1")
-SUBNET = {"id": "/subscriptions/s/resourcegroups/r/virtualNetworks/v/subnets/d"}
-
-
-def cluster(nodes: int = 2, tier: str = "Dedicated", least: int = 0, **more: Any) -> dict[str, Any]:
-    """The body of a cluster of nodes with 4 cores."""
-    scale = {"maxNodeCount": nodes, "minNodeCount": least}
-    inner = {"vmPriority": tier, "scaleSettings": scale, "vmSize": "Standard_DS3_v2", **more}
-    return {"properties": {"computeType": "AmlCompute", "properties": inner}}
-
-
-def endpoint(**properties: Any) -> dict[str, Any]:
-    return {"properties": properties}
-
-
-def deployment(**properties: Any) -> dict[str, Any]:
-    named = {"compute": CPU.id(SCOPE), "model": {"assetId": MODEL.id(SCOPE)}}
-    return {"properties": {**named, **properties}}
-
-
-def model(**properties: Any) -> dict[str, Any]:
-    return {"properties": {"modelUri": "azureml://m", **properties}}
-
-
-def stage(local: LocalBackend) -> None:
-    """A cluster, a model, an endpoint and its deployment."""
-    local.put(CPU, cluster()).wait()
-    local.put(MODEL, model()).wait()
-    local.put(ENDPOINT, endpoint()).wait()
-    local.put(BLUE, deployment()).wait()
+from tests.builders.bodies import CPU
+from tests.builders.workspace import SCOPE
 
 
 def live(local: LocalBackend, address: Address) -> Live:

@@ -10,50 +10,18 @@ import pytest
 from mlctl.backends.ports.backend import Backend, SupportsCode, SupportsNames, SupportsUsage
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, Permanent, ServiceError
-
-CPU = Address("compute", "cpu-cluster")
-ENDPOINT = Address("batch-endpoint", "heart-batch")
-BLUE = Address("batch-deployment", "blue", "heart-batch")
-MODEL = Address("model", "heart", None, "1")
-
-
-def cluster(**inner: Any) -> dict[str, Any]:
-    outer: dict[str, Any] = {
-        key: inner.pop(key) for key in ("tags", "location", "identity") if key in inner
-    }
-    scale = {"minNodeCount": 0, "maxNodeCount": 2, "nodeIdleTimeBeforeScaleDown": "PT2M"}
-    properties = {"vmSize": "Standard_DS3_v2", "scaleSettings": scale, **inner}
-    return {**outer, "properties": {"computeType": "AmlCompute", "properties": properties}}
-
-
-def model(**properties: Any) -> dict[str, Any]:
-    uri = "azureml://jobs/train/outputs/artifacts/paths/model/"
-    return {"properties": {"modelType": "mlflow_model", "modelUri": uri, **properties}}
-
-
-def endpoint(default: str | None = None, **properties: Any) -> dict[str, Any]:
-    defaults = {"defaults": {"deploymentName": default}} if default else {}
-    return {"properties": {"authMode": "aadToken", **defaults, **properties}}
-
-
-def deployment(backend: Backend, **properties: Any) -> dict[str, Any]:
-    asset = {"assetId": MODEL.id(backend.scope), "referenceType": "Id"}
-    compute = CPU.id(backend.scope)
-    return {"properties": {"model": asset, "compute": compute, **properties}}
-
-
-def put(backend: Backend, address: Address, body: dict[str, Any]) -> dict[str, Any]:
-    """Put, wait, and read back."""
-    backend.put(address, body).wait()
-    return dict(backend.read([address])[address].body)
-
-
-def stage(backend: Backend) -> None:
-    """A cluster, a model, an endpoint and its deployment."""
-    put(backend, CPU, cluster())
-    put(backend, MODEL, model())
-    put(backend, ENDPOINT, endpoint())
-    put(backend, BLUE, deployment(backend))
+from tests.builders.bodies import (
+    BLUE,
+    CPU,
+    ENDPOINT,
+    MODEL,
+    cluster,
+    deployment,
+    endpoint,
+    model,
+    put,
+    stage,
+)
 
 
 def test_what_was_put_is_read_back_and_has_succeeded(backend: Backend) -> None:
@@ -105,7 +73,7 @@ def test_a_list_without_a_parent_has_the_deployments_of_all(backend: Backend) ->
     put(backend, Address("batch-endpoint", "another"), endpoint())
     put(backend, Address("batch-endpoint", "empty"), endpoint())
     red = Address("batch-deployment", "red", "another")
-    put(backend, red, deployment(backend))
+    put(backend, red, deployment(backend.scope))
     assert [live.address for live in backend.list("batch-deployment")] == [red, BLUE]
 
 
@@ -188,7 +156,7 @@ def test_a_deployment_needs_its_endpoint(backend: Backend) -> None:
     put(backend, CPU, cluster())
     put(backend, MODEL, model())
     with pytest.raises(NotFound):
-        backend.put(BLUE, deployment(backend))
+        backend.put(BLUE, deployment(backend.scope))
 
 
 @pytest.mark.parametrize("missing", [CPU, MODEL], ids=str)
@@ -198,13 +166,13 @@ def test_a_deployment_needs_all_that_it_names(backend: Backend, missing: Address
         if address != missing:
             put(backend, address, body)
     with pytest.raises(NotFound, match=missing.name):
-        backend.put(BLUE, deployment(backend))
+        backend.put(BLUE, deployment(backend.scope))
 
 
 def test_a_registry_asset_is_taken_at_its_word(backend: Backend) -> None:
     stage(backend)
     uri = "azureml://registries/azureml/models/heart/versions/3"
-    body = deployment(backend, model={"assetId": uri, "referenceType": "Id"})
+    body = deployment(backend.scope, model={"assetId": uri, "referenceType": "Id"})
     assert put(backend, BLUE, body)["properties"]["model"]["assetId"] == uri
 
 
@@ -257,13 +225,13 @@ def test_defaults_are_filled_in(backend: Backend) -> None:
 
 def test_a_summary_has_no_output_file(backend: Backend) -> None:
     stage(backend)
-    body = deployment(backend, outputAction="summaryonly", outputFileName="predictions.csv")
+    body = deployment(backend.scope, outputAction="summaryonly", outputFileName="predictions.csv")
     assert "outputFileName" not in put(backend, BLUE, body)["properties"]
 
 
 def test_ids_are_spelt_in_the_one_way_that_clients_can_read(backend: Backend) -> None:
     stage(backend)
-    shouted = deployment(backend, compute=CPU.id(backend.scope).upper())
+    shouted = deployment(backend.scope, compute=CPU.id(backend.scope).upper())
     body = put(backend, BLUE, shouted)
     assert body["id"] == BLUE.id(backend.scope)
     assert body["properties"]["compute"] == CPU.id(backend.scope)

@@ -8,7 +8,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.jobs import Job, Jobs, SupportsJobs
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.workload import DEFAULT_NAME, Workload
-from tests.contract.test_contract import CPU, stage
+from tests.builders.bodies import CPU, stage
 
 INPUT = {"inputData": {"x": {"jobInputType": "UriFolder", "uri": "https://host/data"}}}
 

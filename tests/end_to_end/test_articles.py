@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders.paths import SHARED
-from tests.builders.served import COMMAND, Served, surroundings
+from tests.builders.served import COMMAND, QUIET, Served
+from tests.builders.shell import environment
 
 ARTICLES = Path(__file__).parent / "articles"
 SEEDS = SHARED / "seeds"
@@ -50,7 +51,7 @@ def printed(served: Served, *parts: str) -> str:
     ended = subprocess.run(
         ["bash", "-ec", f'eval "$({env})"; exec {sys.executable} -W ignore -c "$0"', program],
         cwd=served.folder,
-        env=surroundings(),
+        env=environment(served.folder, **QUIET),
         capture_output=True,
         text=True,
         timeout=120,

@@ -12,7 +12,8 @@ import pytest
 
 from mlctl.pointer import Data
 from tests.builders.emulator import CLUSTER
-from tests.builders.served import COMMAND, Served, surroundings
+from tests.builders.served import COMMAND, QUIET, Served
+from tests.builders.shell import environment
 
 AZ = shutil.which(os.environ.get("MLCTL_AZ", "az"))
 
@@ -29,7 +30,9 @@ def az(served: Served, home: Path, *arguments: str) -> Data:
     ended = subprocess.run(
         ["bash", "-ec", f'eval "$({env})"; exec "$@"', "az", str(AZ), *arguments, "-o", "json"],
         cwd=served.folder,
-        env=surroundings(AZURE_CONFIG_DIR=str(home), AZURE_CORE_COLLECT_TELEMETRY="0"),
+        env=environment(
+            home, **QUIET, AZURE_CONFIG_DIR=str(home), AZURE_CORE_COLLECT_TELEMETRY="0"
+        ),
         capture_output=True,
         text=True,
         timeout=120,

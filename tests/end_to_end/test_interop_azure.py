@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -27,7 +26,7 @@ from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
 from tests.builders.azure import Azure, azure
 from tests.builders.paths import SAMPLES
-from tests.builders.sdk import Sdk, lead_here
+from tests.builders.sdk import TRANSPORTS, Sdk, lead_here
 from tests.end_to_end.test_interop_emulator import (
     SCOPE,
     TODAY,
@@ -52,25 +51,14 @@ _numbers = count()
 @pytest.fixture(autouse=True)
 def _led(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every session of `requests` finds the emulators, also those that the SDK makes by itself."""
-    requests = pytest.importorskip("requests", reason="the azure extra is not installed")
     lead_here(monkeypatch)
-    usual = requests.Session.get_adapter
-
-    def get_adapter(session: Any, url: str) -> Any:
-        found = (held for base, held in _LEADS.items() if url.startswith(f"{base}/"))
-        return next(found, None) or usual(session, url)
-
-    monkeypatch.setattr(requests.Session, "get_adapter", get_adapter)
-
-
-_LEADS: dict[str, Any] = {}
 
 
 def ours(here: Sdk) -> Azure:
     """Our client of the SDK's workspace."""
     base = f"https://ours-{next(_numbers)}.test"
     client = azure(here.world.emulator, SCOPE, base=base)
-    _LEADS[base] = client.transport
+    TRANSPORTS[base] = client.transport
     return client
 
 

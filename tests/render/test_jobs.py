@@ -11,7 +11,7 @@ import pytest
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress
 from mlctl.backends.ports.metrics import MetricInterval, Series
 from mlctl.render import charts, jobs, metrics, watch
-from tests.builders.simulated import SCOPE
+from tests.builders.workspace import SCOPE
 
 
 def job(status: str = "Running", **run: Any) -> Job:

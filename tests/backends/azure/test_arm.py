@@ -23,7 +23,7 @@ from tests.builders.azure import (
     no,
     says,
 )
-from tests.contract.test_contract import CPU, ENDPOINT, cluster
+from tests.builders.bodies import CPU, ENDPOINT, cluster
 
 COMPUTE = "GET */computes/cpu-cluster"
 

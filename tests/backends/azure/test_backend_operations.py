@@ -26,7 +26,7 @@ from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, no, says
-from tests.contract.test_contract import BLUE, CPU, ENDPOINT, MODEL, cluster, put, stage
+from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, put, stage
 
 STATUS = "GET */computeOperationsStatus/*"
 ONE = "GET */computes/cpu-cluster"

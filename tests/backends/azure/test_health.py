@@ -21,7 +21,7 @@ from tests.builders.azure import (
     no,
     says,
 )
-from tests.contract.test_contract import CPU, cluster
+from tests.builders.bodies import CPU, cluster
 
 WORKSPACE = f"GET *workspaces/{SCOPE.workspace}"
 NOW = 1_000_000.0

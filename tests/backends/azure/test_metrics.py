@@ -13,8 +13,8 @@ from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.engine.processes import LossScript
 from mlctl.workload import Workload
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, says
-from tests.builders.simulated import cluster as body
-from tests.builders.simulated import deployment, endpoint, model
+from tests.builders.bodies import cluster as body
+from tests.builders.bodies import deployment, endpoint, model
 
 CPU = Address("compute", "cpu-cluster")
 MODEL = Address("model", "heart", None, "1")
@@ -28,8 +28,7 @@ def lossy() -> Azure:
     local.put(CPU, body(2, "LowPriority")).wait()
     local.put(MODEL, model()).wait()
     local.put(Address("batch-endpoint", "heart-batch"), endpoint()).wait()
-    named = {"compute": CPU.id(SCOPE), "model": {"assetId": MODEL.id(SCOPE)}}
-    local.put(Address("batch-deployment", "blue", "heart-batch"), deployment(**named)).wait()
+    local.put(Address("batch-deployment", "blue", "heart-batch"), deployment(SCOPE)).wait()
     disruptions.configure(local.handle, {"allocation_s": 0, "preparation_s": 0})
     disruptions.set_preemption(local.handle, (LossScript(((100.0, 0), (700.0, 1))),))
     long = {"retrySettings": {"timeout": "PT1H"}}

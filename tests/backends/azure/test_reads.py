@@ -11,8 +11,8 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, says
+from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, model, put, stage
 from tests.builders.simulated import finish_operations
-from tests.contract.test_contract import BLUE, CPU, ENDPOINT, MODEL, cluster, model, put, stage
 
 
 def clusters(count: int) -> list[Address]:

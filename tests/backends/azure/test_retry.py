@@ -18,7 +18,7 @@ from tests.builders.azure import (
     no,
     says,
 )
-from tests.contract.test_contract import CPU
+from tests.builders.bodies import CPU
 
 COMPUTE = "GET */computes/cpu-cluster"
 

@@ -11,18 +11,8 @@ from mlctl.kinds.address import Address
 from mlctl.service_errors import Permanent, Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
-from tests.builders.simulated import (
-    BLUE,
-    CPU,
-    ENDPOINT,
-    MODEL,
-    cluster,
-    endpoint,
-    live,
-    refused,
-    stage,
-    state,
-)
+from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, endpoint, stage
+from tests.builders.simulated import live, refused, state
 
 
 def test_the_nth_call_fails_and_nothing_is_done(local: LocalBackend) -> None:

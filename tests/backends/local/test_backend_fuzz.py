@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.service_errors import NotFound, ServiceError
-from tests.builders.simulated import (
-    BLUE,
-    CPU,
-    ENDPOINT,
-    MODEL,
-    SCOPE,
-    refused,
-    stage,
-)
+from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, stage
+from tests.builders.simulated import refused
+from tests.builders.workspace import SCOPE
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),

@@ -13,24 +13,21 @@ from mlctl.simulator.control_plane.state.settings import (
     ImmutablePolicy,
     InUsePolicy,
 )
-from tests.builders.simulated import (
+from tests.builders.bodies import (
     BLUE,
     CPU,
     ENDPOINT,
     MODEL,
     OTHER,
-    SCOPE,
     SUBNET,
     cluster,
     deployment,
     endpoint,
-    finish_operations,
-    inner,
-    live,
     model,
-    refused,
     stage,
 )
+from tests.builders.simulated import finish_operations, inner, live, refused
+from tests.builders.workspace import SCOPE
 
 
 def test_an_unspecified_port_is_settled_by_the_subnet(local: LocalBackend) -> None:
@@ -173,7 +170,7 @@ def test_a_negative_quota_is_an_error(local: LocalBackend) -> None:
 
 
 def test_names_are_unique_in_a_region_of_a_subscription(local: LocalBackend) -> None:
-    local.put(CPU, cluster()).wait()
+    local.within(Scope("sub", "rg", "ws")).put(CPU, cluster()).wait()
     beside = local.within(Scope("SUB", "rg", "other"))
     assert beside.taken(CPU, "eastus") == "workspace `rg/ws` has it"
     error = refused(beside.put, CPU, cluster())
@@ -193,7 +190,7 @@ def test_subscriptions_share_nothing(local: LocalBackend) -> None:
 def test_workspaces_of_one_subscription_share_its_quota(local: LocalBackend) -> None:
     local.set_quota(dedicated=12)
     local.put(CPU, cluster(2)).wait()
-    beside = local.within(Scope("sub", "rg", "other"))
+    beside = local.within(Scope(SCOPE.subscription, "rg", "other"))
     error = refused(beside.put, OTHER, cluster(2))
     assert error.code == "ClusterCoreQuotaReached"
 
@@ -283,7 +280,7 @@ def test_a_model_named_without_a_version_is_pinned_to_the_newest(local: LocalBac
 
 def test_an_asset_of_another_workspace_is_looked_for_there(local: LocalBackend) -> None:
     stage(local)
-    beside = Scope("sub", "rg", "beside")
+    beside = Scope(SCOPE.subscription, "rg", "beside")
     foreign = deployment(model={"assetId": MODEL.id(beside)})
     assert "beside" in str(refused(local.put, BLUE, foreign))
     local.within(beside).put(MODEL, model()).wait()

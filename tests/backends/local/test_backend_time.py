@@ -11,19 +11,9 @@ from mlctl.service_errors import Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.state.settings import CloudSettings, Delays, InUsePolicy
-from tests.builders.simulated import (
-    BLUE,
-    CPU,
-    ENDPOINT,
-    SCOPE,
-    cluster,
-    endpoint,
-    finish_operations,
-    live,
-    refused,
-    stage,
-    state,
-)
+from tests.builders.bodies import BLUE, CPU, ENDPOINT, cluster, endpoint, stage
+from tests.builders.simulated import finish_operations, live, refused, state
+from tests.builders.workspace import SCOPE
 
 
 def test_a_write_takes_its_time_and_reading_does_not_make_it_pass(local: LocalBackend) -> None:
@@ -126,11 +116,12 @@ def test_a_change_shows_when_it_was_made(local: LocalBackend) -> None:
 def test_a_workspace_is_made_by_its_first_write_and_keeps_its_spelling(
     local: LocalBackend,
 ) -> None:
+    scope = Scope("sub", "rg", "ws")
     local.list("compute")
     assert control.status(local.handle).workspaces == ()
-    local.put(CPU, cluster()).wait()
+    local.within(scope).put(CPU, cluster()).wait()
     shouted = local.within(Scope("SUB", "RG", "WS"), "westus")
-    assert (live(shouted, CPU).body["id"], shouted.location) == (CPU.id(SCOPE), "eastus")
+    assert (live(shouted, CPU).body["id"], shouted.location) == (CPU.id(scope), "eastus")
 
 
 def test_a_scope_that_no_id_can_hold_is_refused(local: LocalBackend) -> None:

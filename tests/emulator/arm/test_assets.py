@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.builders.emulator import BASE, CLUSTER, MODEL, WS, World, world
@@ -15,7 +17,7 @@ KINDS = {
 }
 
 
-def with_versions(*versions: str, **settings: object) -> World:
+def with_versions(*versions: str, **settings: Any) -> World:
     here = world(**settings)
     for version in versions:
         here.made(f"{WS}/models/m/versions/{version}", MODEL)

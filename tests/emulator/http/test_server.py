@@ -22,8 +22,8 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address, Scope
 from tests.builders.emulator import CLUSTER, MODEL, VERSION
-from tests.builders.served import COMMAND, Served, serving, surroundings
-from tests.builders.shell import Done, finish, inside, start
+from tests.builders.served import COMMAND, Served, serving
+from tests.builders.shell import Done, environment, finish, inside, start
 
 CLIENTS = 64
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -261,7 +261,11 @@ def test_a_name_that_it_was_given_is_its_own_and_in_its_certificate(tmp_path: Pa
 def test_faults_that_were_ordered_before_it_starts_strike_it(tmp_path: Path) -> None:
     order = ["local", "fault", "add", "refuse", "--status", "429", "--retry-after", "seconds"]
     done = subprocess.run(
-        [*COMMAND[:-1], *order], cwd=tmp_path, env=surroundings(), check=True, capture_output=True
+        [*COMMAND[:-1], *order],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        check=True,
+        capture_output=True,
     )
     assert done.stdout == b"1\n"
     with serving(tmp_path, "--http") as found:

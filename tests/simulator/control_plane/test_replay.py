@@ -26,20 +26,10 @@ from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.engine.commands import Preempt
 from mlctl.simulator.engine.processes import LossScript, Poisson
 from mlctl.workload import Workload
+from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, deployment, endpoint, model
 from tests.builders.paths import ROOT
-from tests.builders.simulated import (
-    BLUE,
-    CPU,
-    ENDPOINT,
-    MODEL,
-    SCOPE,
-    cluster,
-    deployment,
-    endpoint,
-    finish_operations,
-    inner,
-    model,
-)
+from tests.builders.simulated import finish_operations, inner
+from tests.builders.workspace import SCOPE
 
 AT_ONCE: dict[str, object] = {"allocation_s": 0, "preparation_s": 0, "replacement_s": 0}
 SMALL = {"miniBatchSize": 1, "compute": {"instanceCount": 2}}

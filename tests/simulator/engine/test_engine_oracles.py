@@ -22,7 +22,8 @@ from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import BatchWork, PoolSpec, SimulationSettings
 from mlctl.simulator.engine.processes import Poisson, Trace
 from mlctl.simulator.engine.usage import usage
-from tests.builders import simulated
+from tests.builders import bodies
+from tests.builders.bodies import CPU, OTHER
 from tests.builders.histories import (
     AT_ONCE,
     DAY,
@@ -40,7 +41,7 @@ from tests.builders.histories import (
     world,
     z,
 )
-from tests.builders.simulated import CPU, OTHER
+from tests.builders.simulated import refused
 
 SURE = 4.0  # standard errors; the seeds are fixed, so what fails is wrong and not unlucky
 
@@ -167,11 +168,11 @@ def test_the_first_failed_mini_batch_fails_a_job_without_tolerance(place: str, a
 def test_quota_counts_the_most_nodes_of_every_cluster_until_it_is_deleted(
     local: LocalBackend,
 ) -> None:
-    local.put(CPU, simulated.cluster(10, "LowPriority")).wait()
-    assert simulated.refused(local.put, OTHER, simulated.cluster(16, "LowPriority"))
-    local.put(OTHER, simulated.cluster(15, "LowPriority")).wait()  # 25 nodes of 4 cores are 100
+    local.put(CPU, bodies.cluster(10, "LowPriority")).wait()
+    assert refused(local.put, OTHER, bodies.cluster(16, "LowPriority"))
+    local.put(OTHER, bodies.cluster(15, "LowPriority")).wait()  # 25 nodes of 4 cores are 100
     local.delete(CPU).wait()
-    local.put(OTHER, simulated.cluster(16, "LowPriority")).wait()
+    local.put(OTHER, bodies.cluster(16, "LowPriority")).wait()
 
 
 def test_five_hours_of_work_on_two_vms_are_done_first_in_first_out() -> None:

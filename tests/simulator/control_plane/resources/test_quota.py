@@ -13,15 +13,8 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state.store import Store
-from tests.builders.simulated import (
-    CPU,
-    ENDPOINT,
-    cluster,
-    deployment,
-    endpoint,
-    refused,
-    stage,
-)
+from tests.builders.bodies import CPU, ENDPOINT, cluster, deployment, endpoint, stage
+from tests.builders.simulated import refused
 
 
 def put(backend: LocalBackend, kind: str, name: str, body: Mapping[str, Any]) -> None:
