@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mlctl import files, pointer, source
 from mlctl.assets import hashing, names
-from mlctl.assets.private import PRIVATE, private_files
+from mlctl.assets.private import private_findings
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope, own_address
@@ -51,7 +51,6 @@ JOB_DEFINITION = Rule(
     " `component: ./pipeline.yml`.",
 )
 
-_FEW = 3  # private files that a finding names
 _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 
 
@@ -85,40 +84,18 @@ def _resolve(resource: Resource, scope: Scope, report: Report) -> Iterable[Resou
         try:
             asset = _asset(resource, field, value, scope)
             if asset is not None:
-                _find_private(resource, field, asset.uploads, report)
+                report.extend(private_findings(resource, field, asset.uploads))
                 inner = list(_resolve(asset, scope, report))
                 asset = names.named(inner[-1], scope)
                 values[field.at] = f"azureml:{asset.address.name}:{asset.address.version}"
                 yield asset
             elif field.path and isinstance(value, str):
                 values[field.at], found = _content(resource, field, value, scope)
-                _find_private(resource, field, found, report)
+                report.extend(private_findings(resource, field, found))
                 uploads += found
         except OSError as error:
             report.add(_unreadable(resource, field, error))
     yield replace(resource, values=values, uploads=tuple(uploads))
-
-
-def _find_private(
-    resource: Resource, field: Field, uploads: Iterable[Upload], report: Report
-) -> None:
-    """Report what would leave the machine and was hardly meant to."""
-    for upload in uploads:
-        path = Path(upload.path)
-        names_found = list(private_files(path)) if path.is_dir() else []
-        if names_found:
-            more = len(names_found[_FEW:])
-            shown = ", ".join(f"`{name}`" for name in names_found[:_FEW])
-            report.add(
-                Diagnostic(
-                    PRIVATE,
-                    f"`{path.name}` is uploaded with {shown}"
-                    + (f" and {more} more" if more else ""),
-                    resource.label(field.at),
-                    hint=f"name what is not meant to be uploaded in `{path.name}/.amlignore`",
-                    address=str(resource.address),
-                )
-            )
 
 
 def _no_component(resource: Resource) -> Diagnostic:

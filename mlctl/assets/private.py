@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mlctl.assets import ignore
 from mlctl.assets.folders import walk
-from mlctl.diagnostics import Rule, Severity
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds.field import Field
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.upload import Upload
 
 PRIVATE = Rule(
     "MLC411",
@@ -25,12 +28,36 @@ PRIVATE = Rule(
     "learn.microsoft.com/azure/machine-learning/how-to-train-model, section on `.amlignore`",
 )
 
+_FEW = 3  # files that a finding names
 _PRIVATE = re.compile(
     r"\.env(?:\..*)?|\.git|\.netrc|\.npmrc|\.pypirc|\.azure|\.aws|\.ssh|\.kube"
     r"|id_(?:rsa|dsa|ecdsa|ed25519)|.*\.(?:pem|pfx|p12|key|kdbx|publishsettings)",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(r"\.env\.(?:example|sample|template|dist)", re.IGNORECASE)
+
+
+def private_findings(
+    resource: Resource, field: Field, uploads: Iterable[Upload]
+) -> Iterator[Diagnostic]:
+    """A finding for each folder among the uploads of a field that has private files in it.
+
+    Raises:
+        OSError: the folder or its ignore file cannot be read.
+    """
+    for upload in uploads:
+        path = Path(upload.path)
+        found = list(private_files(path)) if path.is_dir() else []
+        if found:
+            shown = ", ".join(f"`{name}`" for name in found[:_FEW])
+            more = f" and {len(found) - _FEW} more" if found[_FEW:] else ""
+            yield Diagnostic(
+                PRIVATE,
+                f"`{path.name}` is uploaded with {shown}{more}",
+                resource.label(field.at),
+                hint=f"name what is not meant to be uploaded in `{path.name}/.amlignore`",
+                address=str(resource.address),
+            )
 
 
 def private_files(root: Path) -> Iterator[str]:

@@ -19,6 +19,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
 from mlctl.cli.query import compiled
+from mlctl.cli.reading import reading_shown
 from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import GlobalArgs, Session
 from mlctl.cli.streams import OutputError
@@ -66,7 +67,8 @@ def _run(args: Sequence[str]) -> int:
     try:
         if values.get("query") is not None:
             compiled(values["query"])  # before anything is written
-        return command.run(**values)
+        with reading_shown(sys.stderr):
+            return command.run(**values)
     except arguments.InvalidValue as error:
         raise arguments.usage_error(str(error), command) from None
 
