@@ -28,8 +28,8 @@ from mlctl.source.document import STDIN
 # The document at an index (from 0) of a file; None: there is no such file or document.
 ReadDocument = Callable[[str, int], Mapping[str, Data] | None]
 
-FORMAT_VERSION = "2.0"  # of plan files; the major number changes with what `load` can read
 _MAX_BYTES = 1 << 30
+FORMAT_VERSION = "3.0"  # of plan files; the major number changes with what `load` can read
 _AGAIN = "make a new one: mlctl plan PATH... --out FILE"
 
 
@@ -162,18 +162,24 @@ def _unchanged(step: Step, upload: Upload) -> None:
         )
 
 
-def _written_step(step: Step) -> dict[str, Data]:
-    body = copy.deepcopy(dict(step.body))
+def _without_secrets(step: Step, body: Mapping[str, Data]) -> dict[str, Data]:
+    kept = copy.deepcopy(dict(body))
     for form in kind_of(step.target).forms:
         for field in form.fields:
             if field.secret:
-                pointer.drop(body, field.wire)
+                pointer.drop(kept, field.wire)
+    return kept
+
+
+def _written_step(step: Step) -> dict[str, Data]:
     return {
         "id": step.id,
         "change": str(step.change),
         "role": step.role.value,
         "target": str(step.target),
-        "body": body,
+        "body": _without_secrets(step, step.body),
+        "without": [pointer.text(at) for at in step.without],
+        "base": None if step.base is None else _without_secrets(step, step.base),
         "needs": list(step.needs),
         "secrets": [_written_secret(step, secret) for secret in step.secrets],
         "subsumed": step.subsumed,
@@ -215,7 +221,9 @@ def _read_step(data: Mapping[str, Data]) -> Step:
         tuple(data["needs"]),
         tuple(map(_read_secret, data["secrets"])),
         data["subsumed"],
-        tuple(map(_read_upload, data.get("uploads", ()))),
+        tuple(map(_read_upload, data["uploads"])),
+        tuple(map(pointer.parse, data["without"])),
+        data["base"],
     )
 
 

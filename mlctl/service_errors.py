@@ -6,7 +6,7 @@ them from ARM's answers, and everything above handles them in the same way.
 
 from __future__ import annotations
 
-BAD_REQUEST, NOT_FOUND, CONFLICT, THROTTLED = 400, 404, 409, 429
+BAD_REQUEST, NOT_FOUND, CONFLICT, PRECONDITION_FAILED, THROTTLED = 400, 404, 409, 412, 429
 # Statuses after which asking again may help.
 TRANSIENT_STATUSES = frozenset({408, THROTTLED, 500, 502, 503, 504})
 TIMED_OUT = "TimedOut"  # the code of what took longer than it may

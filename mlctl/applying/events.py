@@ -40,9 +40,11 @@ class NotEffective(Permanent):
 class StepEvent:
     """A change of state of a step.
 
-    `because` is the failed step for which this one was skipped; `delay` is in seconds. `wrote` says
-    whether the backend was written to. A step that is not `waited` for is done once the backend has
-    accepted it.
+    `because` is the failed step for which this one was skipped, or the one that ran out of attempts
+    before this one was started; `delay` is in seconds. `wrote` says whether the backend was written
+    to; of a creation, whether it was this one that made the resource. A step that is not `waited`
+    for is done once the backend has accepted it. One that is not `verified` is done, but could not
+    be read back (`error`).
     """
 
     step: Step
@@ -52,6 +54,7 @@ class StepEvent:
     delay: float | None = None
     wrote: bool = False
     waited: bool = True
+    verified: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.kinds import kind_of
@@ -11,6 +12,7 @@ from mlctl.kinds.values import decode, fingerprint, form_of_body, said, state
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import FieldChange
 from mlctl.planning.steps import Step, Work
+from mlctl.pointer import Data
 
 
 def stale_targets(work: Work, backend: Backend) -> list[Address]:
@@ -49,14 +51,16 @@ def as_planned(step: Step, live: Live | None, scope: Scope) -> bool:
     return live is not None and not mismatches_of(step, live, scope)
 
 
-def mismatches_of(step: Step, live: Live | None, scope: Scope) -> list[FieldChange]:
-    """Where the target differs from what the step would make it."""
+def mismatches_of(
+    step: Step, live: Live | None, scope: Scope, written: Mapping[str, Data] | None = None
+) -> list[FieldChange]:
+    """Where the target differs from what the step would make it, or from the body `written`."""
     if live is None or step.deletes:
         return []
-    kind = kind_of(step.target)
-    form = form_of_body(kind, step.body, scope)
+    kind, body = kind_of(step.target), step.body_over(live.body) if written is None else written
+    form = form_of_body(kind, body, scope)
     # A body without a default deployment unsets it; other fields left out are the service's.
     unset = {kind.default_child: ""} if kind.default_child else {}
-    planned = {**unset, **said(step.body, form, scope, own=False)}
+    planned = {**unset, **said(body, form, scope, own=False)}
     found = decode(live.body, form, scope, own=False)
     return [*differences(form.writable, planned, found, scope), *failed_operation(live)]

@@ -22,6 +22,7 @@ _SYSTEM: tuple[Pointer, ...] = (
     ("name",),
     ("type",),
     ("systemData",),
+    ("etag",),
     ("properties", "provisioningState"),
 )
 
@@ -114,10 +115,11 @@ def encode(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
         if not at or any(one[: len(at)] == at for one in values):
             for wire, value in constants.items():
                 pointer.put(body, wire, value)
-    return _onto(body, _encoded(values, form, scope))
+    return _onto(body, encode_fields(values, form, scope))
 
 
-def _encoded(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+def encode_fields(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
+    """As `encode`, but without constants: to be laid over a live body, which has them."""
     body: dict[str, Data] = {}
     for field in form.writable:
         if field.at in values:
@@ -153,41 +155,45 @@ def said(
     return values
 
 
-def overlay(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    """A body to put over a live one: the live body without the service's own, and `values` on top.
+def not_kept(values: Values, form: Form) -> tuple[Pointer, ...]:
+    """Where a live body loses what it has when `values` are laid over it.
 
-    A PUT replaces the whole resource, so what the file leaves to the service is sent back as it
-    came.
+    These are the service's own fields, and the fields that `values` say. All others are kept: a PUT
+    replaces the whole resource, so what the file leaves to the service is sent back as it came.
     """
-    return _onto(_kept(body, values, form), _encoded(values, form, scope))
+    return (
+        _SYSTEM
+        + tuple(
+            field.wire
+            for field in form.fields
+            if field.mutability is Mutability.READ_ONLY
+            or (field.at in values and not field.additive)
+            # a managed identity is said as a whole: its type and its ids belong together
+            or (field.codec == "identities" and (*field.at[:-1], "type") in values)
+            or not applies(field, values, form)
+        )
+    )
 
 
-def renewed(body: Mapping[str, Data], values: Values, form: Form, scope: Scope) -> dict[str, Data]:
-    """A body to make a resource anew with: as `overlay`, but for what only the old one knew.
+def not_renewed(values: Values, form: Form) -> tuple[Pointer, ...]:
+    """What a resource that is made anew does not keep either: what only the old one knew.
 
     An account whose password or key the file does not give cannot be made again.
     """
-    kept = _kept(body, values, form)
     secrets = [one for one in form.fields if one.secret]
-    if not any(one.at in values for one in secrets):
-        for one in secrets:
-            pointer.drop(kept, one.wire[:-1])
-    return _onto(kept, encode(values, form, scope))
+    if any(one.at in values for one in secrets):
+        return ()
+    return tuple(one.wire[:-1] for one in secrets)
 
 
-def _kept(body: Mapping[str, Data], values: Values, form: Form) -> dict[str, Data]:
-    """What a body keeps of the live one: neither the service's own fields nor what `values` say."""
+def overlay(
+    body: Mapping[str, Data], top: Mapping[str, Data], without: Iterable[Pointer]
+) -> dict[str, Data]:
+    """`top` laid over a body that has lost what is at the pointers `without`."""
     kept = copy.deepcopy(dict(body))
-    for at in _SYSTEM:
+    for at in without:
         pointer.drop(kept, at)
-    for field in form.fields:
-        own = field.mutability is Mutability.READ_ONLY
-        said = field.at in values and not field.additive
-        # a managed identity is said as a whole: its type and its ids belong together
-        beside = field.codec == "identities" and (*field.at[:-1], "type") in values
-        if own or said or beside or not applies(field, values, form):
-            pointer.drop(kept, field.wire)
-    return kept
+    return _onto(kept, copy.deepcopy(dict(top)))
 
 
 def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:

@@ -9,20 +9,24 @@ from enum import Enum
 from graphlib import TopologicalSorter
 from typing import TypeAlias
 
-from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.kinds import children, kind_of
 from mlctl.kinds.address import Address, Scope, version_key
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
-from mlctl.kinds.values import default_child, encode, form_of_body, moving, overlay, renewed
+from mlctl.kinds.values import (
+    default_child,
+    moving,
+    overlay,
+)
 from mlctl.planning.model import Action, Change, Plan
+from mlctl.planning.parts import Part, endpoint_part, renewed_base, said_part
 from mlctl.planning.refresh import named_by
 from mlctl.pointer import Data, Pointer
 
 
 class StepRole(Enum):
-    """What a step is for. All but `DELETE` write a body."""
+    """What a step is for. All but `DELETE` write."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -46,6 +50,12 @@ class Secret:
 class Step:
     """One write. `change` is the resource whose change it belongs to, mostly the `target` itself.
 
+    `body` is what the step says, and nothing else: it is laid over the body that is read just
+    before the write, which first loses what it has at the pointers `without`. What a file does not
+    say is therefore written as it is then, and not as it was when the plan was made. Of a resource
+    that is made anew, `base` is the body that the plan has read; the one that is read before the
+    delete takes precedence.
+
     `needs` are the ids of the steps that must be done before. `uploads` is local content that must
     be in the workspace before the body can refer to it. A `subsumed` delete is carried out by the
     delete of the parent; the step waits until it has taken effect.
@@ -60,11 +70,23 @@ class Step:
     secrets: tuple[Secret, ...] = ()
     subsumed: bool = False
     uploads: tuple[Upload, ...] = ()
+    without: tuple[Pointer, ...] = ()
+    base: Mapping[str, Data] | None = None
 
     @property
     def deletes(self) -> bool:
         """Whether the target is deleted; a body is written otherwise."""
         return self.role is StepRole.DELETE
+
+    @property
+    def creates(self) -> bool:
+        """Whether the target is made."""
+        return self.role is StepRole.CREATE
+
+    def body_over(self, live: Mapping[str, Data] | None) -> dict[str, Data]:
+        """The body to write where `live` is what is there (None: nothing)."""
+        under = (self.base or {}) if live is None else live
+        return overlay(under, self.body, self.without)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +143,8 @@ class _Builder:
         if kind_of(change.address).default_field is not None:
             self._put_endpoint(change)
         elif change.resource is not None and puts:
-            body = _body(change, change.resource, self._plan.scope)
-            self._put(change, body, _role(change), self._needs(change, change.resource))
+            part = said_part(change, change.resource, self._plan.scope)
+            self._put(change, part, _role(change), self._needs(change, change.resource))
 
     def numbered(self) -> Iterable[Step]:
         """The steps with their numbers, each after those that it needs."""
@@ -146,15 +168,18 @@ class _Builder:
         step = Step(0, address, StepRole.DELETE, address, subsumed=subsumed)
         self._steps[_Stage.DELETE, address] = step, needs
 
-    def _put(
-        self, change: Change, body: Mapping[str, Data], role: StepRole, needs: set[_Key]
-    ) -> None:
-        resource = change.resource
-        secrets = _secrets(resource) if resource else ()
-        uploads = resource.uploads if resource and change.live is None else ()
-        target = change.address
-        step = Step(0, target, role, target, body, (), secrets, uploads=uploads)
-        self._steps[_Stage.PUT, target] = step, needs
+    def _put(self, change: Change, part: Part, role: StepRole, needs: set[_Key]) -> None:
+        self._steps[_Stage.PUT, change.address] = self._writing(change, part, role), needs
+
+    def _writing(self, change: Change, part: Part, role: StepRole) -> Step:
+        resource, target = change.resource, change.address
+        return Step(
+            *(0, target, role, target, part.body),
+            secrets=_secrets(resource) if resource else (),
+            uploads=resource.uploads if resource and change.live is None else (),
+            without=part.without,
+            base=renewed_base(change),
+        )
 
     def _needs(self, change: Change, resource: Resource) -> set[_Key]:
         edges = self._graph.edges_of(resource.address)
@@ -196,13 +221,14 @@ class _Builder:
             role = StepRole.WAIT
         if role is not None:
             needs = {(_Stage.DELETE, change.address)}
-            self._put(change, self._endpoint(change, early), role, needs)
+            self._put(change, endpoint_part(change, early, self._plan.scope), role, needs)
         if pending:
             self._set_default(change, wanted)
 
     def _set_default(self, change: Change, wanted: str) -> None:
-        body = self._endpoint(change, wanted)
-        step = Step(0, change.address, StepRole.SET_DEFAULT, change.address, body)
+        step = self._writing(
+            change, endpoint_part(change, wanted, self._plan.scope), StepRole.SET_DEFAULT
+        )
         needs = {(_Stage.PUT, change.address), (_Stage.PUT, _child(change, wanted))}
         self._steps[_Stage.SET_DEFAULT, change.address] = step, needs
 
@@ -214,21 +240,6 @@ class _Builder:
     def _stays(self, change: Change, name: str) -> bool:
         """Whether the deployment of that name is not deleted, not even to be replaced."""
         return bool(name) and _child(change, name) not in self._deleted
-
-    def _endpoint(self, change: Change, default: str) -> dict[str, Data]:
-        """The body of an endpoint with that default deployment, or with none."""
-        if change.resource is not None and change.action is not Action.NO_OP:
-            body = _body(change, change.resource, self._plan.scope)
-        else:
-            live = change.live.body if change.live else {}
-            form = form_of_body(kind_of(change.address), live, self._plan.scope)
-            body = overlay(live, {}, form, self._plan.scope)
-        field = kind_of(change.address).default_field
-        if field is not None:
-            pointer.drop(body, field.wire)
-            if default:
-                pointer.put(body, field.wire, default)
-        return body
 
 
 def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Address]]:
@@ -272,20 +283,6 @@ def _role(change: Change) -> StepRole:
     """The role of the step that writes a resource's own values."""
     roles = {Action.UPDATE: StepRole.UPDATE, Action.NO_OP: StepRole.WAIT}
     return roles.get(change.action, StepRole.CREATE)
-
-
-def _body(change: Change, resource: Resource, scope: Scope) -> dict[str, Data]:
-    live = change.live.body if change.live else None
-    form, values = resource.form, change.values
-    if live is None or any(one.at == ("type",) for one in change.fields):
-        body = encode(values, form, scope)
-    elif change.action is Action.REPLACE:
-        body = renewed(live, values, form, scope)
-    else:
-        body = overlay(live, values, form, scope)
-    if resource.anonymous and live is None:
-        pointer.put(body, ("properties", "isAnonymous"), value=True)
-    return body
 
 
 def _secrets(resource: Resource) -> tuple[Secret, ...]:

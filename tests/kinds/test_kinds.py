@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,13 +15,15 @@ from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.records.code import CODE
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.values import (
+    Values,
     complete,
     decode,
     encode,
+    encode_fields,
     fingerprint,
     form_of_body,
+    not_kept,
     overlay,
-    renewed,
     state,
     written,
 )
@@ -366,12 +369,17 @@ def test_what_the_service_fills_in_is_not_taken_from_a_file() -> None:
     assert written({"provisioning_state": "Failed", "size": "s"}, form) == {("size",): "s"}
 
 
+def laid_over(live: Mapping[str, Data], values: Values, form: Form) -> dict[str, Data]:
+    """The body that says `values` of what is live."""
+    return overlay(live, encode_fields(values, form, SCOPE), not_kept(values, form))
+
+
 def test_a_summary_has_no_output_file() -> None:
     said = deployment(output_action="summary_only")
     assert ("output_file_name",) not in complete(said.values, said.form)
     live = encode(complete(deployment().values, said.form), said.form, SCOPE)
     assert "outputFileName" in live["properties"]
-    merged = overlay(live, complete(said.values, said.form), said.form, SCOPE)
+    merged = laid_over(live, complete(said.values, said.form), said.form)
     assert "outputFileName" not in merged["properties"]
 
 
@@ -379,8 +387,9 @@ def test_a_fresh_body_has_what_every_new_resource_has_and_an_overlay_what_is_the
     form = compute().form
     live = {"properties": {"disableLocalAuth": False, "properties": {}}}
     values = complete(compute().values, form)
-    assert overlay(live, values, form, SCOPE)["properties"]["disableLocalAuth"] is False
-    assert renewed(live, values, form, SCOPE)["properties"]["disableLocalAuth"] is True
+    assert laid_over(live, values, form)["properties"]["disableLocalAuth"] is False
+    renewed = overlay(live, encode(values, form, SCOPE), not_kept(values, form))
+    assert renewed["properties"]["disableLocalAuth"] is True
 
 
 def test_an_overlay_leaves_the_services_own_out() -> None:
@@ -388,10 +397,11 @@ def test_an_overlay_leaves_the_services_own_out() -> None:
         "id": "/x",
         "name": "cpu-cluster",
         "systemData": {},
+        "etag": "1",
         "kind": "kept",
         "properties": {"provisioningState": "Succeeded", "createdOn": "2026"},
     }
-    assert overlay(live, {}, compute().form, SCOPE) == {"kind": "kept", "properties": {}}
+    assert laid_over(live, {}, compute().form) == {"kind": "kept", "properties": {}}
 
 
 def test_a_fingerprint_is_the_same_for_every_spelling() -> None:

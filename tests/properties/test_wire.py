@@ -17,7 +17,17 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import codec
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import applies, complete, decode, encode, fingerprint, form_of_body, overlay
+from mlctl.kinds.values import (
+    applies,
+    complete,
+    decode,
+    encode,
+    encode_fields,
+    fingerprint,
+    form_of_body,
+    not_kept,
+    overlay,
+)
 from mlctl.planning.diff import differences
 from mlctl.pointer import Data, Pointer
 from tests.builders.generated import FORMS, Declared, documents, resources, worlds
@@ -113,7 +123,7 @@ def test_an_overlay_says_what_the_values_say_and_keeps_the_rest(
     form = live.form
     had = encode(complete(live.values, form), form, SCOPE)
     values = complete(wanted.values, form)
-    body = overlay(had, values, form, SCOPE)
+    body = overlay(had, encode_fields(values, form, SCOPE), not_kept(values, form))
     after, before = decode(body, form, SCOPE), decode(had, form, SCOPE)
     assert differences(form.fields, values, after, SCOPE) == []
     for one in form.fields:

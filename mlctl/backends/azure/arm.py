@@ -26,6 +26,8 @@ VERSION = "2024-04-01"  # of the machine learning provider; stable, and it has a
 WORKERS = 16  # reads at once
 _CONNECTIONS = 64  # kept open: apply may work on as many resources
 _POLL = 5.0  # seconds between two looks at an operation, where the service does not say
+_OK, _CREATED = 200, 201
+_WEAK = "W/"  # what an etag begins with that no If-Match ever matches
 
 
 class ArmClient:
@@ -63,14 +65,17 @@ class ArmClient:
         return ArmClient(base, self.credential, self.transport, self.clock, audience=audience)
 
     def get(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data]:
-        """The object at a path.
+        """The object at a path, with the `etag` that the service gives in it or in the header.
 
         Raises:
             NotFound: there is none.
         """
-        data, _ = self.send("GET", path, version, query)
+        data, headers = self.send("GET", path, version, query)
         if not isinstance(data, dict):
             raise errors.malformed_response(f"GET {path} answered with no object")
+        etag = headers.get("etag")
+        if etag and not etag.startswith(_WEAK):
+            data.setdefault("etag", etag)
         return data
 
     def find(self, path: str, version: str = VERSION, **query: str) -> dict[str, Data] | None:
@@ -109,15 +114,25 @@ class ArmClient:
         _, headers = self.send("GET", path, version)
         return headers.get("date")
 
-    def begin(self, method: str, path: str, body: Data = None, **query: str) -> AzureOperation:
-        """Start a write.
+    def begin(
+        self,
+        method: str,
+        path: str,
+        body: Data = None,
+        *,
+        etag: str | None = None,
+        **query: str,
+    ) -> AzureOperation:
+        """Start a write; of a resource that has an `etag`, only while it is that one.
 
         Raises:
-            ServiceError: refused at once.
+            ServiceError: refused at once (412: the etag is another one).
         """
         deadline = self.clock.deadline()
         with errors.sdk_errors_decoded():
-            answer = self._run(method, path, VERSION, query, body, deadline=deadline)
+            answer = self._run(
+                method, path, VERSION, query, body, deadline=deadline, **_if_match(etag)
+            )
         errors.checked_json(answer.http_response)
         polling = ARMPolling(_POLL, deadline=deadline, **self._options)
         return AzureOperation(polling, self._client, answer, f"{method} {path}")
@@ -164,6 +179,10 @@ class ArmClient:
         return self._pipeline.run(request, stream=False, **self._options, **options)
 
 
+def _if_match(etag: str | None) -> dict[str, Any]:
+    return {"headers": {"If-Match": etag}} if etag else {}
+
+
 class AzureOperation:
     """A long-running operation of Azure."""
 
@@ -172,6 +191,11 @@ class AzureOperation:
         self._client = client
         self._answer = answer
         self._what = what
+
+    @property
+    def created(self) -> bool | None:
+        """Whether the write made the resource: 201, and not 200; other statuses do not say."""
+        return {_OK: False, _CREATED: True}.get(self._answer.http_response.status_code)
 
     def wait(self) -> None:
         """Poll until it has ended, in any of ARM's four styles; then check the resource's state.

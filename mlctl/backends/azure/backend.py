@@ -100,16 +100,16 @@ class AzureBackend:
             ServiceError: refused at once.
         """
         _refuse_retired([address.kind])
-        kind = kind_of(address)
+        kind, sent = kind_of(address), dict(body)
+        at, etag = resource_path(address, self.scope), sent.pop("etag", None)
         if kind.patched and self._is_patch(address, body):
             patch: dict[str, Data] = {}
-            for at in kind.patchable:
-                pointer.put(patch, at, pointer.get(body, at))
-            return self.arm.begin("PATCH", resource_path(address, self.scope), patch)
-        sent = dict(body)
+            for wire in kind.patchable:
+                pointer.put(patch, wire, pointer.get(body, wire))
+            return self.arm.begin("PATCH", at, patch, etag=etag)
         if kind.tracked and not sent.get("location"):
             sent["location"] = self.location
-        return self.arm.begin("PUT", resource_path(address, self.scope), sent)
+        return self.arm.begin("PUT", at, sent, etag=etag)
 
     def delete(self, address: Address) -> DeleteOperation:
         """Delete, with all that is beneath; of a cluster the nodes too (never `Detach`).
@@ -256,6 +256,7 @@ class DeleteOperation:
         self._arm = arm
         self._at = at
         self._running = running
+        self.created = False
 
     def wait(self) -> None:
         """Return when the resource is no longer found: only then its name is free.

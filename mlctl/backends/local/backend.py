@@ -29,9 +29,12 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
 class LocalOperation:
     """A write to the local cloud; waiting advances the virtual clock and never sleeps."""
 
-    def __init__(self, handle: WorkspaceHandle, number: int | None) -> None:
+    def __init__(
+        self, handle: WorkspaceHandle, number: int | None, *, created: bool = False
+    ) -> None:
         self._handle = handle
         self.number = number
+        self.created = created
 
     @property
     def due(self) -> float | None:
@@ -109,7 +112,8 @@ class LocalBackend:
         Raises:
             ServiceError: refused at once.
         """
-        return LocalOperation(self.handle, service.put(self.handle, address, body))
+        accepted = service.put(self.handle, address, body)
+        return LocalOperation(self.handle, accepted.operation, created=accepted.created)
 
     def delete(self, address: Address) -> LocalOperation:
         """Delete, with all that is beneath.

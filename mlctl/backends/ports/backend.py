@@ -42,6 +42,10 @@ class ConnectionOptions:
 class Operation(Protocol):
     """A write that was accepted and may still be running."""
 
+    @property
+    def created(self) -> bool | None:
+        """Whether the write made the resource; None where the service does not say."""
+
     def wait(self) -> None:
         """Return when the write is done.
 
@@ -76,8 +80,11 @@ class Backend(Protocol):
     def put(self, address: Address, body: Mapping[str, Data]) -> Operation:
         """Create or overwrite.
 
+        An `etag` in the body is that of the resource which the body was laid over. A service that
+        has etags refuses the write where it has another one by now.
+
         Raises:
-            ServiceError: refused at once.
+            ServiceError: refused at once (412: the etag is another one).
         """
 
     def delete(self, address: Address) -> Operation:

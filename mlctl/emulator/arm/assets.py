@@ -64,9 +64,8 @@ def show_versions(call: Call) -> Response:
 
 def write_version(call: Call) -> Response:
     """PUT: create a version, or change what may change of it."""
-    created = call.peek(call.address) is None
-    number = service.put(call.handle, call.address, call.data)
-    return operations.write_response(call, number, created=created)
+    accepted = service.put(call.handle, call.address, call.data)
+    return operations.write_response(call, accepted.operation, created=accepted.created)
 
 
 def delete_version(call: Call) -> Response:

@@ -15,7 +15,6 @@ from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import nodes as cluster_nodes
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.errors import missing
 
 
@@ -43,7 +42,7 @@ def show_all(call: Call) -> Response:
 
 def write(call: Call) -> Response:
     """PUT: create or overwrite."""
-    return _put(call, call.data, call.peek(call.address))
+    return _put(call, call.data)
 
 
 def patch(call: Call) -> Response:
@@ -69,7 +68,7 @@ def patch(call: Call) -> Response:
             held = pointer.get(body, at)
             merge = isinstance(wanted, dict) and isinstance(held, dict) and kind.patched
             pointer.put(body, at, {**held, **wanted} if merge else wanted)
-    return _put(call, body, found)
+    return _put(call, body)
 
 
 def delete(call: Call) -> Response:
@@ -100,9 +99,9 @@ def nodes(call: Call) -> Response:
     return json_response({"nodes": found})
 
 
-def _put(call: Call, body: dict[str, Data], old: StoredResource | None) -> Response:
-    number = service.put(call.handle, call.address, body)
-    return operations.write_response(call, number, created=old is None)
+def _put(call: Call, body: dict[str, Data]) -> Response:
+    accepted = service.put(call.handle, call.address, body)
+    return operations.write_response(call, accepted.operation, created=accepted.created)
 
 
 def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterable[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from sqlite3 import Connection
+from typing import NamedTuple
 
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.registry import ALL
@@ -90,8 +91,15 @@ def _listed(
     return found
 
 
-def put(workspace: WorkspaceHandle, address: Address, body: Mapping[str, Data]) -> int | None:
-    """Create or update a resource; the number of the operation, None if nothing had to be done.
+class AcceptedPut(NamedTuple):
+    """A PUT that was accepted: the number of its operation (None: all is done)."""
+
+    operation: int | None
+    created: bool
+
+
+def put(workspace: WorkspaceHandle, address: Address, body: Mapping[str, Data]) -> AcceptedPut:
+    """Create or update a resource.
 
     Raises:
         ServiceError: the request is not valid, or a fault was set for the call.
@@ -113,7 +121,7 @@ def put(workspace: WorkspaceHandle, address: Address, body: Mapping[str, Data]) 
         ):
             number = writes.store(write, address, new, old)
     faults.lose_answer(matched)
-    return number
+    return AcceptedPut(number, created=old is None)
 
 
 def delete(workspace: WorkspaceHandle, address: Address) -> int | None:

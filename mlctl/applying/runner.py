@@ -1,0 +1,265 @@
+"""Carries out one step: reads, writes, reads back.
+
+Before the write the target is read: if it has changed since the plan was made the step is refused,
+if it is already as planned nothing is written. The body is laid over what was read just then. After
+the write it is read back and compared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
+from mlctl.applying.schedulers import WaitUntil
+from mlctl.applying.targets import as_planned, live_fingerprint, mismatches_of
+from mlctl.backends.ports.backend import (
+    Backend,
+    Live,
+    Operation,
+    SupportsUpload,
+    SupportsVirtualTime,
+)
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.values import moving, state
+from mlctl.planning.steps import Step
+from mlctl.pointer import Data
+from mlctl.service_errors import (
+    PRECONDITION_FAILED,
+    TIMED_OUT,
+    NotFound,
+    Permanent,
+    ServiceError,
+    Transient,
+)
+
+WRITTEN = "written by this apply"  # in place of a fingerprint: it cannot be known beforehand
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A step, the fingerprint that its target should have now, and the last step on that target.
+
+    `renewed` are the addresses, with their fingerprints, of what goes with this step's delete and
+    is made anew later.
+    """
+
+    step: Step
+    expected: str | None
+    final: Step
+    waits: bool
+    renewed: Mapping[Address, str | None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class SharedState:
+    """What the steps of an apply know of each other.
+
+    `stop` is set by the user. `outage` is the first step that ran out of attempts: the service is
+    away, and nothing new starts. `deleted` are the bodies that were read just before a delete.
+    """
+
+    stop: threading.Event
+    outage: Step | None = None
+    deleted: MutableMapping[Address, Mapping[str, Data]] = field(default_factory=dict)
+
+
+_T = TypeVar("_T")
+_StepTask = Generator[StepEvent | WaitUntil, None, _T]
+
+
+@dataclass(slots=True)
+class StepRunner:
+    """Carries out one step; every error of the backend becomes its last event."""
+
+    assignment: Assignment
+    backend: Backend
+    scope: Scope
+    retry: RetryOptions
+    shared: SharedState
+    _accepted: bool = False  # the service took a write, whatever came of it
+    _wrote: bool = False  # the target is as it is because of this step
+
+    def run(self) -> Iterator[StepEvent | WaitUntil]:
+        """The events of the step: its start, its retries and its outcome."""
+        step, shared = self.assignment.step, self.shared
+        try:
+            if shared.stop.is_set() or shared.outage is not None:
+                yield StepEvent(step, StepState.CANCELLED, because=shared.outage)
+                return
+            yield StepEvent(step, StepState.STARTED)
+            yield (yield from self._do(step))
+        except Transient as error:
+            if shared.stop.is_set() and not self._accepted:
+                yield StepEvent(step, StepState.CANCELLED, error)
+                return
+            self._note_outage()
+            yield StepEvent(step, StepState.FAILED, error, wrote=self._accepted)
+        except ServiceError as error:
+            yield StepEvent(step, StepState.FAILED, error)
+
+    def _note_outage(self) -> None:
+        if self.shared.outage is None and not self.shared.stop.is_set():
+            self.shared.outage = self.assignment.step
+
+    def _do(self, step: Step) -> _StepTask[StepEvent]:
+        """Carry out the step; its last event."""
+        waits = self.assignment.waits
+        live = yield from self._read(step.target)
+        if self._is_done(step, live):
+            return StepEvent(step, StepState.DONE, waited=waits)
+        yield from self._keep_renewed()
+        if live is not None and step.deletes:
+            self.shared.deleted[step.target] = live.body
+        written = yield from self._write(step, live)
+        if not waits:
+            return StepEvent(step, StepState.DONE, wrote=self._wrote, waited=False)
+        try:
+            after = yield from self._read(step.target)
+        except ServiceError as error:
+            if error.code == TIMED_OUT:
+                raise
+            if isinstance(error, Transient):
+                self._note_outage()
+            return StepEvent(step, StepState.DONE, error, wrote=self._wrote, verified=False)
+        if after is None and not step.deletes:
+            raise NotEffective(step.target, [])
+        mismatches = mismatches_of(step, after, self.scope, written)
+        if mismatches or (step.deletes and after is not None):
+            raise NotEffective(step.target, mismatches)
+        return StepEvent(step, StepState.DONE, wrote=self._wrote)
+
+    def _is_done(self, step: Step, live: Live | None) -> bool:
+        """Whether there is nothing to write.
+
+        Raises:
+            Stale: the target has changed since the plan was made.
+        """
+        if as_planned(step, live, self.scope):
+            return True
+        if self.assignment.expected in (WRITTEN, live_fingerprint(live, self.scope)):
+            return False
+        if as_planned(self.assignment.final, live, self.scope):
+            return True  # this plan was carried out before
+        raise Stale("Stale", f"{step.target} has changed since the plan was made")
+
+    def _keep_renewed(self) -> _StepTask[None]:
+        """Keep the bodies of what goes with this delete, and is made anew later.
+
+        Raises:
+            Stale: one has changed since the plan was made.
+        """
+        for address, expected in self.assignment.renewed.items():
+            live = yield from self._read(address)
+            if expected not in (WRITTEN, live_fingerprint(live, self.scope)):
+                raise Stale("Stale", f"{address} has changed since the plan was made")
+            if live is not None:
+                self.shared.deleted[address] = live.body
+
+    def _read(self, address: Address) -> _StepTask[Live | None]:
+        """A resource, once no operation runs on it any more."""
+        attempt, waited = 0, 0.0
+        while True:
+            try:
+                live = self.backend.read([address]).get(address)
+            except Transient as error:
+                attempt += 1
+                yield from self._pause(attempt, error)
+                continue
+            if live is None or not moving(live.body):
+                return live
+            if waited >= self.retry.operation_timeout:
+                raise Permanent(TIMED_OUT, f"{address} is still {state(live.body)}")
+            yield from self._wait(self.retry.poll)
+            waited += self.retry.poll
+
+    def _write(self, step: Step, live: Live | None) -> _StepTask[Mapping[str, Data]]:
+        """Write once, retrying after transient errors; the body that was written.
+
+        Each attempt lays the body over what was read just before it. Where the response was lost,
+        reading tells whether the write took effect.
+
+        Raises:
+            Stale: the target has changed since, other than by this write.
+        """
+        attempt, lost = 0, False
+        while True:
+            attempt += 1
+            body = self._body(step, live)
+            try:
+                yield from self._send_and_wait(step, body, live)
+            except NotFound:
+                if step.deletes:
+                    return body
+                raise
+            except Transient as error:
+                lost = lost or error.ambiguous
+                if error.ambiguous:
+                    live = yield from self._read(step.target)
+                    if as_planned(step, live, self.scope):
+                        self._wrote = True
+                        return body
+                yield from self._pause(attempt, error)
+            except Permanent as error:
+                if error.status != PRECONDITION_FAILED or attempt >= self.retry.attempts:
+                    raise
+            else:
+                return body
+            live = yield from self._read(step.target)
+            if as_planned(step, live, self.scope) if lost else self._is_done(step, live):
+                self._wrote = lost
+                return body
+
+    def _body(self, step: Step, live: Live | None) -> Mapping[str, Data]:
+        """What the step says, over what is there, or was there before this apply deleted it."""
+        there = live.body if live is not None else self.shared.deleted.get(step.target)
+        return {} if step.deletes else step.body_over(there)
+
+    def _send_and_wait(
+        self, step: Step, body: Mapping[str, Data], live: Live | None
+    ) -> _StepTask[None]:
+        operation = self._send(step, body, live)
+        self._accepted = True
+        # Others may have made the same in the meantime: only one made it.
+        self._wrote = not (step.creates and operation.created is False)
+        if self.assignment.waits:
+            yield self._wait_until(operation)
+            operation.wait()
+
+    def _send(self, step: Step, body: Mapping[str, Data], live: Live | None) -> Operation:
+        if step.deletes:
+            return self.backend.delete(step.target)
+        if live is not None and live.body.get("etag"):
+            body = {**body, "etag": live.body["etag"]}
+        if step.uploads and isinstance(self.backend, SupportsUpload):
+            for upload in step.uploads:
+                body = self.backend.upload(step.target, body, upload)
+        return self.backend.put(step.target, body)
+
+    def _pause(self, attempt: int, error: Transient) -> _StepTask[None]:
+        """Wait before the next attempt.
+
+        Raises:
+            Transient: `error`, where there is no further attempt.
+        """
+        delay = self.retry.delay(attempt, error)
+        if delay is None or self.shared.stop.is_set():
+            raise error
+        yield StepEvent(self.assignment.step, StepState.RETRYING, error, delay=delay)
+        yield from self._wait(delay)
+
+    def _wait(self, seconds: float) -> _StepTask[None]:
+        """Wait; other tasks may have advanced a virtual clock meanwhile."""
+        if isinstance(self.backend, SupportsVirtualTime):
+            until = self.backend.now() + seconds
+            yield WaitUntil(until)
+            seconds = max(until - self.backend.now(), 0.0)
+        self.backend.wait(seconds)
+
+    def _wait_until(self, operation: Operation) -> WaitUntil:
+        backend = self.backend
+        return WaitUntil(
+            backend.due(operation) if isinstance(backend, SupportsVirtualTime) else None
+        )

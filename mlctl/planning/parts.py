@@ -1,0 +1,62 @@
+"""What a plan says of a resource: the part of an ARM body that a step lays over what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mlctl import pointer
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Scope
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import encode, encode_fields, form_of_body, not_kept, not_renewed
+from mlctl.planning.model import Action, Change
+from mlctl.pointer import Data, Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a body, and the pointers at which what is there is lost when it is laid over."""
+
+    body: dict[str, Data]
+    without: tuple[Pointer, ...]
+
+
+_PROPERTIES: Pointer = ("properties",)
+
+
+def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
+    """What the file says of a resource, to be laid over what is there."""
+    form, values = resource.form, change.values
+    without = not_kept(values, form)
+    if change.live is not None and change.action is not Action.REPLACE:
+        return Part(encode_fields(values, form, scope), without)
+    body = encode(values, form, scope)
+    if resource.anonymous and change.live is None:
+        pointer.put(body, ("properties", "isAnonymous"), value=True)
+    if any(one.at == ("type",) for one in change.fields):  # the properties of another type
+        without += (_PROPERTIES,) if change.live is not None else ()
+    return Part(body, without + not_renewed(values, form))
+
+
+def endpoint_part(change: Change, default: str, scope: Scope) -> Part:
+    """As `said_part`, for an endpoint with that default deployment, or with none."""
+    kind = kind_of(change.address)
+    if change.resource is not None and change.action is not Action.NO_OP:
+        part = said_part(change, change.resource, scope)
+    else:
+        live = change.live.body if change.live else {}
+        part = Part({}, not_kept({}, form_of_body(kind, live, scope)))
+    if kind.default_field is None:
+        return part
+    wire = kind.default_field.wire
+    pointer.drop(part.body, wire)
+    if default:
+        pointer.put(part.body, wire, default)
+    return Part(part.body, (*part.without, wire))
+
+
+def renewed_base(change: Change) -> Mapping[str, Data] | None:
+    """What a resource was that is to be made anew."""
+    renewed = change.live is not None and change.action is Action.REPLACE
+    return change.live.body if change.live is not None and renewed else None
