@@ -81,7 +81,7 @@ docs: $(READY)
 
 coverage: $(READY)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest $(PARALLEL)
 	$(BIN)/coverage combine
 	$(BIN)/coverage report
 
