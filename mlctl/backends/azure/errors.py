@@ -41,6 +41,7 @@ _UNAUTHORIZED = 401
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
 _LONGEST = 2000
 _TITLE = re.compile(r"(?i)<title>([^<]*)")
+_MESSAGE = re.compile(r"<Message>(.*?)</Message>", re.DOTALL)
 _FIRST_NO = 300  # redirects are not followed: a token must not go to another host
 CONNECTION_ERRORS = (ServiceRequestError, ServiceResponseError, IncompleteReadError, DecodeError)
 
@@ -234,8 +235,11 @@ def _json(response: Any) -> Data:
 
 
 def _page(text: str) -> str:
-    """A body that is no JSON, on one line: of a proxy's HTML page the title."""
-    if text.lstrip()[:1] == "<":
+    """A body that is no JSON, on one line: of Storage's XML the message, of a page the title."""
+    said = _MESSAGE.search(text)
+    if said:
+        text = said[1]
+    elif text.lstrip()[:1] == "<":
         title = _TITLE.search(text)
         text = f"an HTML page: {title[1]}" if title else "an HTML page"
     return " ".join(text.split())
