@@ -199,12 +199,12 @@ def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
         session.out("\n" + text) if ended.complete else session.say(text)
     if ended.stale:
         return Exit.STALE
-    if ended.cancelled:
+    if ended.stopped:
         return Exit.CANCELLED
     if ended.timed_out:
         return Exit.TIMED_OUT
-    if ended.failed:
-        return Exit.PARTIAL if ended.done else Exit.ERROR
+    if not ended.complete:
+        return Exit.PARTIAL if ended.partial else Exit.ERROR
     return Exit.OK
 
 
@@ -254,7 +254,11 @@ _STOPPED = b"Stopped at once. What was being written may be half done; apply aga
 
 @contextmanager
 def stop_on_signal() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; the second ends the process at once."""
+    """An event that the first Ctrl-C, SIGTERM or SIGHUP sets; the second ends the process at once.
+
+    Under `nohup`, SIGHUP is ignored and stays so. The event is also set when the block ends: where
+    an error ends it, nothing new starts either.
+    """
     stop = threading.Event()
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -266,10 +270,14 @@ def stop_on_signal() -> Iterator[threading.Event]:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield stop
     finally:
+        stop.set()
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -33,8 +33,16 @@ _MEANINGS: tuple[tuple[Exit, str, str], ...] = (
     (Exit.STALE, "`apply`", "The world has moved since the plan was made; a new plan is needed."),
     (Exit.REFUSED, "`apply`, `destroy`", "Refused by a policy or a protection."),
     (Exit.REJECTED, "`apply`, `destroy`", "The backend would reject the plan; nothing was begun."),
-    (Exit.PARTIAL, "`apply`, `destroy`", "Something was done and something failed."),
-    (Exit.CANCELLED, "`apply`, `destroy`", "Stopped by Ctrl-C or SIGTERM, or not approved."),
+    (
+        Exit.PARTIAL,
+        "`apply`, `destroy`",
+        "Something was done, and something failed or was not started.",
+    ),
+    (
+        Exit.CANCELLED,
+        "`apply`, `destroy`",
+        "Stopped by Ctrl-C, SIGTERM or SIGHUP, or not approved.",
+    ),
     (Exit.TIMED_OUT, "`apply`, `destroy`", "The backend took longer than it was given."),
     (Exit.BUG, "all", "A bug in mlctl. `--debug` shows the traceback."),
 )
@@ -51,7 +59,12 @@ Two dialects, never mixed within one verb. The az-style verbs (`compute`, `batch
 |---|---|---|
 """
 _TAIL = """
-A second Ctrl-C or SIGTERM ends the process at once, by that signal: shells show 130 or 143.
+A second Ctrl-C, SIGTERM or SIGHUP ends the process at once, by that signal: shells show 130, 143 or
+129. Under `nohup`, SIGHUP is ignored.
+
+Once the service has left a step of an apply without an answer as often as it is asked, nothing new
+is started. The rest is listed as not started, and the code is 7, or 1 where nothing was done. What
+was written and could not be read back counts as done, and is listed as not verified.
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -15,8 +16,11 @@ class OutputError(Exception):
 class TolerantStream(io.TextIOWrapper):
     """A stream whose reader may close it (`| head`): the rest is discarded, the command goes on.
 
-    A command must not stop between two writes to a workspace because its output is not read.
+    So it is where the reader was a terminal that is closed (`terminal`). A command must not stop
+    between two writes to a workspace because its output is not read.
     """
+
+    terminal = False
 
     def write(self, text: str) -> int:
         """Write; without a reader, discard.
@@ -45,7 +49,8 @@ class TolerantStream(io.TextIOWrapper):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)
-        if not isinstance(error, BrokenPipeError):
+        closed = self.terminal and error.errno == errno.EIO
+        if not (closed or isinstance(error, BrokenPipeError)):
             raise OutputError(f"cannot write the output: {error.strerror}") from error
 
 
@@ -69,7 +74,10 @@ def prepare() -> None:
 def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
     if stream is None:
         stream = os.fdopen(descriptor, "w", encoding="utf-8")
-    by_line = descriptor == _STDERR or stream.isatty()
+    terminal = stream.isatty()
+    by_line = descriptor == _STDERR or terminal
     encoding = stream.encoding
     buffer = cast("io.TextIOWrapper", stream).detach()  # or the old stream would close it
-    return TolerantStream(buffer, encoding, "backslashreplace", line_buffering=by_line)
+    tolerant = TolerantStream(buffer, encoding, "backslashreplace", line_buffering=by_line)
+    tolerant.terminal = terminal
+    return tolerant

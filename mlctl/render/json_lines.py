@@ -14,7 +14,7 @@ from mlctl.planning.model import Action
 from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.render import machine
-from mlctl.render.outcome import Outcome, collect, error_lines
+from mlctl.render.outcome import ACCEPTED, Outcome, collect, error_lines
 from mlctl.render.step_text import failed, line
 
 UI_VERSION = "1.0"
@@ -70,8 +70,11 @@ def show(
     for event in outcome.skipped:
         cause = event.because.target if event.because else None
         _warn(event.step, f"skipped because of {cause}", stream)
+    for event in outcome.unverified:
+        _warn(event.step, f"not verified: it could not be read back: {event.error}", stream)
     for event in outcome.cancelled:
-        _warn(event.step, "not started: the apply was cancelled", stream)
+        away = event.because and f"the service gave no answer to {event.because.target}"
+        _warn(event.step, f"not started: {away or 'the apply was cancelled'}", stream)
     numbers = {"add": outcome.added, "change": outcome.changed, "remove": outcome.destroyed}
     state = "complete! " if outcome.complete else "incomplete. "
     _summarize(
@@ -127,9 +130,10 @@ def _show_event(event: StepEvent, work: Work, stream: MessageStream) -> None:
         case StepState.DONE:
             more = {"id_key": "id", "id_value": step.target.id(work.scope)}
             hook |= {**more, "elapsed_seconds": seconds, "wrote": event.wrote}
+            hook["verified"] = event.verified
             stream.write_message("apply_complete", message, hook=hook)
         case StepState.FAILED:
-            hook["elapsed_seconds"] = seconds
+            hook |= {"elapsed_seconds": seconds, "wrote": event.wrote}
             stream.write_message("apply_errored", message, hook=hook)
         case StepState.SKIPPED | StepState.CANCELLED:
             pass
@@ -149,6 +153,7 @@ def _resource(address: Address) -> dict[str, Data]:
 
 def _diagnose(event: StepEvent, stream: MessageStream) -> None:
     detail = list(error_lines(event.error)) if event.error else []
+    detail += [ACCEPTED] if event.wrote else []
     summary = failed(event.step)
     found = {
         "severity": "error",

@@ -50,6 +50,21 @@ class Outcome:
         return any(isinstance(event.error, Stale) for event in self.failed)
 
     @property
+    def stopped(self) -> bool:
+        """Whether the user stopped it."""
+        return any(event.because is None for event in self.cancelled)
+
+    @property
+    def partial(self) -> bool:
+        """Whether something was done or, as far as is known, at least begun."""
+        return bool(self.done) or any(event.wrote for event in self.failed)
+
+    @property
+    def unverified(self) -> tuple[StepEvent, ...]:
+        """What was done, but could not be read back."""
+        return tuple(event for event in self.done if not event.verified)
+
+    @property
     def timed_out(self) -> bool:
         """Whether an operation took longer than its time limit; it may still be running."""
         return any(event.error and event.error.code == TIMED_OUT for event in self.failed)
@@ -103,10 +118,12 @@ def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) 
     )
     verb = "Destroy" if destroying else "Apply"
     if outcome.complete:
-        return styler.apply(f"{verb} complete! Resources: {numbers}.", Style.GREEN) + "\n"
-    state = "failed" if outcome.failed else "was cancelled"
+        head = styler.apply(f"{verb} complete! Resources: {numbers}.", Style.GREEN)
+        return "\n".join([head, *_unverified(outcome, styler)]) + "\n"
+    state = "was cancelled" if outcome.stopped and not outcome.failed else "failed"
     lines = [styler.apply(f"{verb} {state}. Resources: {numbers}.", Style.BOLD_RED)]
     lines += _failures(outcome, styler)
+    lines += _unverified(outcome, styler)
     lines += _cancelled(outcome, styler)
     lines += [
         f"\n{one} was destroyed to be replaced, and is not there now." for one in outcome.lost
@@ -148,11 +165,26 @@ def _failures(outcome: Outcome, styler: Styler) -> Iterator[str]:
         yield f"{styler.apply('✗', Style.BOLD_RED)} {failed(step)}"
         if error is not None:
             yield from (f"    {line}" for line in error_lines(error))
+        if event.wrote:
+            yield f"    {ACCEPTED}"
         others = list(dict.fromkeys(skipped[step.id]))
         for one in others[:_SHOWN]:
             yield f"  {_DASH} {one}: skipped because of {step.target}"
         if len(others) > _SHOWN:
             yield f"  {_DASH} and {len(others) - _SHOWN} more: skipped because of {step.target}"
+
+
+ACCEPTED = "the service had accepted the write; whether it was done is not known"
+
+
+def _unverified(outcome: Outcome, styler: Styler) -> Iterator[str]:
+    if outcome.unverified:
+        yield ""
+        yield styler.apply("Not verified (written, but not read back):", Style.BOLD)
+    for event in outcome.unverified[:_SHOWN]:
+        yield f"  {_DASH} {named(event.step)}: {clean(str(event.error))}"
+    if len(outcome.unverified) > _SHOWN:
+        yield f"  {_DASH} and {len(outcome.unverified) - _SHOWN} more"
 
 
 def error_lines(error: ServiceError) -> Iterator[str]:
@@ -186,6 +218,9 @@ def _cancelled(outcome: Outcome, styler: Styler) -> Iterator[str]:
     if targets:
         yield ""
         yield styler.apply("Not started:", Style.BOLD)
+        because = next((event.because for event in outcome.cancelled if event.because), None)
+        if because is not None:
+            yield f"  the service gave no answer to {because.target}, however often it was asked"
         yield from (f"  {_DASH} {target}" for target in targets[:_SHOWN])
         if len(targets) > _SHOWN:
             yield f"  {_DASH} and {len(targets) - _SHOWN} more"

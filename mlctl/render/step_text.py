@@ -36,6 +36,9 @@ STEP_TEXTS = {
 }
 
 
+NOT_VERIFIED = " (not verified)"
+
+
 def failed(step: Step) -> str:
     """`compute/c: Creation failed`."""
     return clean(f"{step.target}: {STEP_TEXTS[step.role].failed}")
@@ -91,8 +94,8 @@ def _done(event: StepEvent, after: str) -> str:
     if event.wrote and not event.waited:
         return "Accepted; not waited for"
     if event.wrote or event.step.subsumed:
-        return STEP_TEXTS[event.step.role].done + after
-    return "Already as planned"
+        return STEP_TEXTS[event.step.role].done + after + ("" if event.verified else NOT_VERIFIED)
+    return "Already there" if event.step.creates else "Already as planned"
 
 
 def _in_sentence(step: Step) -> str:

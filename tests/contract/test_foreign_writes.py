@@ -247,3 +247,14 @@ def test_any_foreign_write_between_plan_and_apply_is_there_afterwards(
     before: Live = backend.read([address])[address]
     assert done(work, backend)
     assert found(backend, address, values) == {at: pointer.get(before.body, at) for at in values}
+
+
+def test_what_another_made_in_the_same_moment_is_claimed_by_one(backend: Backend) -> None:
+    class Beaten(Watched):
+        def before(self, verb: str, address: Address) -> None:
+            if not self.told:
+                self.told.append("once")
+                applied(self.inner, *HEART)
+
+    work = planned(backend, *HEART).work
+    assert writes(carried_out(work, Beaten(backend), parallelism=1)) == []

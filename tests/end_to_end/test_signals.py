@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.builders import entry_points
-from tests.builders.shell import Done, cluster, clusters, finish, start
+from tests.builders.shell import Done, cluster, clusters, environment, finish, start
 
 STATE = {"MLCTL_LOCAL_DB": "state.db"}
 
@@ -19,16 +20,22 @@ STATE = {"MLCTL_LOCAL_DB": "state.db"}
 @pytest.fixture
 def waiting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """An apply of five clusters, one at a time, that is in the middle of its first write."""
-    clusters(tmp_path / "five", 5)
-    entry_points.install(tmp_path)
+    process = start_held(tmp_path)
+    yield process
+    process.kill()
+
+
+def start_held(folder: Path) -> subprocess.Popen[str]:
+    """Start an apply of five clusters, one at a time, and wait for its first write."""
+    clusters(folder / "five", 5)
+    entry_points.install(folder)
     process = start(
-        *(tmp_path, "apply", "five", "--yes", "--parallelism", "1"),
+        *(folder, "apply", "five", "--yes", "--parallelism", "1"),
         *("--backend", "held", *entry_points.SCOPE),
         env=STATE,
     )
-    assert (tmp_path / "reached").read_text() == "compute/c00"
-    yield process
-    process.kill()
+    assert (folder / "reached").read_text() == "compute/c00"
+    return process
 
 
 def interrupt(process: subprocess.Popen[str], number: signal.Signals) -> None:
@@ -46,7 +53,7 @@ def made(folder: Path) -> list[str]:
     return list(finish(listed).json)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_runs_is_finished_and_nothing_new_starts(
     waiting: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -64,6 +71,44 @@ def test_a_second_signal_ends_it_at_once(waiting: subprocess.Popen[str], tmp_pat
     done = finish(waiting)
     assert (done.code, made(tmp_path)) == (-signal.SIGTERM, [])
     assert done.err.startswith("Stopped at once.")
+
+
+def test_under_nohup_a_closed_terminal_stops_nothing(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # children inherit it
+    try:
+        process = start_held(tmp_path)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    process.send_signal(signal.SIGHUP)
+    (tmp_path / "go").write_text("")
+    done = finish(process)
+    assert (done.code, len(made(tmp_path))) == (0, 5)
+
+
+def test_a_terminal_that_is_closed_stops_an_apply_after_what_runs(tmp_path: Path) -> None:
+    """The terminal is that of the session, so that the kernel sends SIGHUP when it is closed."""
+    ours, theirs = os.openpty()
+    clusters(tmp_path / "five", 5)
+    entry_points.install(tmp_path)
+    command = ("apply", "five", "--yes", "--parallelism", "1", "--backend", "held")
+    code = (
+        "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+        " os.execv(sys.executable, [sys.executable, '-m', 'mlctl', *sys.argv[1:]])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *command, *entry_points.SCOPE],
+        cwd=tmp_path,
+        env=environment(tmp_path, **STATE),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    assert (tmp_path / "reached").read_text() == "compute/c00"
+    os.close(ours)
+    (tmp_path / "go").write_text("")
+    assert process.wait(timeout=60) == 8
+    assert made(tmp_path) == ["c00"]
 
 
 def test_what_was_cancelled_is_done_by_the_next_apply(

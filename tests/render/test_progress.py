@@ -116,10 +116,65 @@ def test_waiting_to_ask_again_says_for_how_long_and_why() -> None:
 def test_what_is_as_planned_already_is_said_and_not_counted() -> None:
     made = plan(CLUSTER)
     events = ran(made, CLUSTER)
-    assert told(made, events)[-1] == f"{CPU}: Already as planned"
+    assert told(made, events)[-1] == f"{CPU}: Already there"
     assert summary(ended(made, events)).strip() == (
         "Apply complete! Resources: 0 added, 0 changed, 0 destroyed."
     )
+
+
+def _outage(planned: Planned) -> Iterator[StepEvent]:
+    """One write is taken and not read back; nothing else is started."""
+    first, *rest = planned.work.steps
+    yield StepEvent(first, StepState.DONE, BUSY, wrote=True, verified=False)
+    for step in rest:
+        yield StepEvent(step, StepState.CANCELLED, because=first)
+
+
+def test_what_could_not_be_read_back_is_done_and_said_to_be_not_verified() -> None:
+    made = plan(CLUSTER)
+    events = list(_outage(made))
+    assert told(made, events) == [f"{CPU}: Creation complete (not verified)"]
+    assert summary(ended(made, events)).splitlines() == [
+        "Apply complete! Resources: 1 added, 0 changed, 0 destroyed.",
+        "",
+        "Not verified (written, but not read back):",
+        f"  – {CPU}: (TooManyRequests) slow down",  # noqa: RUF001
+    ]
+
+
+def test_what_is_not_started_for_want_of_a_service_is_listed_and_no_cancellation() -> None:
+    made = plan(CLUSTER, MODEL)
+    found = ended(made, _outage(made))
+    first, second = (step.target for step in made.work.steps)
+    assert (found.complete, found.stopped, found.partial) == (False, False, True)
+    lines = summary(found).splitlines()
+    assert lines[0] == "Apply failed. Resources: 1 added, 0 changed, 0 destroyed."
+    assert lines[lines.index("Not started:") + 1 :][:2] == [
+        f"  the service gave no answer to {first}, however often it was asked",
+        f"  – {second}",  # noqa: RUF001
+    ]
+
+
+def test_programs_are_told_what_was_not_verified_and_what_was_not_started() -> None:
+    made = plan(CLUSTER, MODEL)
+    found = messages(made, _outage(made))
+    (complete,) = (one for one in found if one["type"] == "apply_complete")
+    assert (complete["hook"]["wrote"], complete["hook"]["verified"]) == (True, False)
+    first, second = (step.target for step in made.work.steps)
+    assert [one["diagnostic"]["summary"] for one in found if one["type"] == "diagnostic"] == [
+        f"{first}: not verified: it could not be read back: (TooManyRequests) slow down",
+        f"{second}: not started: the service gave no answer to {first}",
+    ]
+
+
+def test_a_failure_after_the_write_was_accepted_says_so() -> None:
+    made = plan(CLUSTER)
+    events = [StepEvent(made.step(CPU), StepState.FAILED, BUSY, wrote=True)]
+    found = ended(made, events)
+    assert (found.partial, found.added) == (True, 0)
+    assert outcome.ACCEPTED in summary(found)
+    (told_so,) = (one for one in messages(made, events) if one["type"] == "diagnostic")
+    assert outcome.ACCEPTED in told_so["diagnostic"]["detail"]
 
 
 def test_creations_updates_and_replacements_are_counted() -> None:

@@ -92,6 +92,8 @@ def _errors(ended: Outcome) -> Iterable[str]:
     for event in ended.skipped:
         if event.because is not None:
             yield f"{event.step.target}: skipped because of {event.because.target}"
+    for event in ended.unverified:
+        yield f"WARNING: {event.step.target} was written, but could not be read back: {event.error}"
     if ended.cancelled:
         yield "ERROR: stopped before it was done. Run the same command again to do the rest."
 

@@ -1,0 +1,185 @@
+"""One step: what is said of a write when the service goes away, or others do the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pytest
+
+from mlctl.applying.events import RetryOptions, StepEvent, StepState
+from mlctl.applying.executor import apply
+from mlctl.backends.ports.backend import Backend, Live, Operation
+from mlctl.kinds.address import Address
+from mlctl.planning.steps import Work
+from mlctl.service_errors import Permanent, ServiceError, Transient
+from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from tests.builders.plans import carried_out, outcomes, planned, writes
+from tests.builders.resources import compute, model
+from tests.builders.workspace import Watched, bodies, cloud
+
+AWAY = Transient("Unavailable", "nobody there", ambiguous=True)
+CLUSTERS = [compute(f"cluster-{name}") for name in "abcde"]
+SOON = RetryOptions(attempts=3, base=0)
+
+
+class Leaving(Watched):
+    """A backend that is not there any more once it has taken so many writes."""
+
+    taken = 1
+    error: ServiceError = AWAY
+    reads_while_away = 0
+
+    @property
+    def away(self) -> bool:
+        return len(self.told) >= self.taken
+
+    def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
+        if self.away:
+            self.reads_while_away += 1
+            raise self.error
+        return super().read(addresses)
+
+    def put(self, address: Address, body: Mapping[str, Any]) -> Operation:
+        if self.away:
+            raise self.error
+        return super().put(address, body)
+
+
+def last_of(events: list[StepEvent]) -> dict[str, StepEvent]:
+    """The last event of each target."""
+    return {event.step.target.name: event for event in events}
+
+
+def one_by_one(work: Work, backend: Backend) -> list[StepEvent]:
+    return carried_out(work, backend, parallelism=1, retry=SOON)
+
+
+def test_a_write_that_was_taken_and_cannot_be_read_back_is_done() -> None:
+    inner = cloud()
+    events = one_by_one(planned(inner, CLUSTERS[0]).work, Leaving(inner))
+    (*_, last) = events
+    assert (last.state, last.wrote, last.verified) == (StepState.DONE, True, False)
+    assert isinstance(last.error, Transient)
+    assert set(bodies(inner)) == {"compute/cluster-a"}
+
+
+def test_a_read_back_that_is_refused_leaves_the_write_done_too() -> None:
+    inner = cloud()
+    backend = Leaving(inner)
+    backend.error = Permanent("Forbidden", "you may write", status=403)
+    backend.taken = 1
+    (*_, last) = one_by_one(planned(inner, model()).work, backend)
+    assert (last.state, last.verified) == (StepState.DONE, False)
+
+
+def test_without_a_service_nothing_new_is_started() -> None:
+    inner = cloud()
+    backend = Leaving(inner)
+    backend.taken = 2
+    events = last_of(one_by_one(planned(inner, *CLUSTERS).work, backend))
+    assert [events[one].state.value for one in sorted(events)] == [
+        "done",
+        "done",
+        "cancelled",
+        "cancelled",
+        "cancelled",
+    ]
+    assert not events["cluster-b"].verified
+    causes = {event.because.target.name for event in events.values() if event.because}
+    assert causes == {"cluster-b"}
+    assert backend.reads_while_away == SOON.attempts
+
+
+def test_the_step_that_ran_out_of_attempts_failed_and_the_rest_was_not_started() -> None:
+    backend = cloud()
+    control.add_fault(
+        backend.handle, CallFault(FaultKind.THROTTLE, "put", "compute", times=None, seconds=0)
+    )
+    events = one_by_one(planned(backend, *CLUSTERS).work, backend)
+    assert sorted(outcomes(events).values()) == ["cancelled"] * 4 + ["failed"]
+    retried = [event for event in events if event.state is StepState.RETRYING]
+    assert len(retried) == SOON.attempts - 1
+    assert bodies(backend) == {}
+
+
+def test_what_runs_already_ends_as_it_ends() -> None:
+    """Two at once: the one that is served goes on while the other runs out of attempts."""
+    backend = cloud()
+    fault = CallFault(FaultKind.THROTTLE, "put", "compute/cluster-a", times=None, seconds=20)
+    control.add_fault(backend.handle, fault)
+    work = planned(backend, *CLUSTERS).work
+    events = carried_out(work, backend, parallelism=2, retry=SOON)
+    ended = last_of(events)
+    assert ended["cluster-a"].state is StepState.FAILED
+    assert ended["cluster-b"].state is StepState.DONE
+    assert {ended[f"cluster-{one}"].state for one in "cde"} == {StepState.CANCELLED}
+
+
+def test_a_write_that_was_accepted_and_of_which_nothing_more_is_known_failed_but_wrote() -> None:
+    class Silent(Leaving):
+        def put(self, address: Address, body: Mapping[str, Any]) -> Operation:
+            super().put(address, body)
+            return _Unanswered()
+
+    inner = cloud()
+    (*_, last) = one_by_one(planned(inner, CLUSTERS[0]).work, Silent(inner))
+    assert (last.state, last.wrote) == (StepState.FAILED, True)
+
+
+class _Unanswered:
+    """An operation that nobody can ask about."""
+
+    created = True
+
+    def wait(self) -> None:
+        raise AWAY
+
+
+def test_stopped_while_it_is_read_back_a_write_is_done() -> None:
+    stop, inner = threading.Event(), cloud()
+
+    class Impatient(Leaving):
+        def wait(self, seconds: float) -> None:
+            stop.set()
+
+    work = planned(inner, CLUSTERS[0]).work
+    (*_, last) = apply(work, Impatient(inner), parallelism=1, stop=stop, retry=SOON)
+    assert (last.state, last.wrote, last.verified) == (StepState.DONE, True, False)
+
+
+@pytest.mark.parametrize("resource", [compute(), model()], ids=["long", "at once"])
+def test_what_another_made_in_the_same_moment_is_there_and_not_claimed(resource: Any) -> None:
+    class Beaten(Watched):
+        def put(self, address: Address, body: Mapping[str, Any]) -> Operation:
+            self.inner.put(address, body).wait()
+            return self.inner.put(address, body)
+
+    backend = cloud()
+    events = carried_out(planned(backend, resource).work, Beaten(backend))
+    assert (events[-1].state, writes(events)) == (StepState.DONE, [])
+
+
+def test_what_another_makes_while_a_write_is_put_off_is_there_and_not_claimed() -> None:
+    class Beaten(Watched):
+        def before(self, verb: str, address: Address) -> None:
+            self.inner.put(address, work.steps[0].body)
+
+    backend = cloud()
+    work = planned(backend, compute()).work
+    events = carried_out(work, Beaten(backend))
+    assert [event.state.value for event in events] == ["started", "retrying", "done"]
+    assert writes(events) == []
+
+
+def test_what_another_deletes_in_the_same_moment_is_gone_and_not_claimed() -> None:
+    class Beaten(Watched):
+        def before(self, verb: str, address: Address) -> None:
+            self.inner.delete(address).wait()
+
+    backend = cloud()
+    carried_out(planned(backend, compute()).work, backend)
+    events = carried_out(planned(backend, compute(), destroying=True).work, Beaten(backend))
+    assert (events[-1].state, writes(events)) == (StepState.DONE, [])
