@@ -41,8 +41,12 @@ def read(path: Path, most: int, *, pipes: bool = False) -> bytes:
     Raises:
         OSError: it cannot be read, is no regular file without `pipes`, or is bigger.
     """
-    with path.open("rb") if pipes else open_regular(path) as stream:
-        content = stream.read(most + 1)
+    try:
+        with path.open("rb") if pipes else open_regular(path) as stream:
+            content = stream.read(most + 1)
+    except OSError as error:
+        error.filename = str(path)  # reading, unlike opening, does not name it
+        raise
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is bigger than {most:,} bytes", str(path))
     return content

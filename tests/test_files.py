@@ -106,6 +106,11 @@ def test_a_file_that_is_too_big_is_not_read(tmp_path: Path) -> None:
         files.read(Path("/dev/zero"), 4, pipes=True)
 
 
+def test_what_cannot_be_read_is_named() -> None:
+    with pytest.raises(OSError, match="Input/output error: '/proc/self/mem'"):
+        files.read(Path("/proc/self/mem"), 4)
+
+
 def test_a_folder_of_ours_is_ignored_by_git_and_one_of_others_is_left_alone(
     tmp_path: Path,
 ) -> None:
