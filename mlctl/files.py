@@ -17,6 +17,7 @@ on_read: ContextVar[Callable[[int], None]] = ContextVar("on_read", default=lambd
 
 _CHUNK = 1 << 20
 _MAX_LINKS = 40
+_OTHERS = 0o077  # the access rights of group and others
 _DESCRIPTORS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/fd|/dev/fd")
 
 
@@ -120,12 +121,34 @@ def _is_descriptor(path: Path) -> bool:
     return False
 
 
+def make_private(path: Path) -> int | None:
+    """Take a file or folder of the user's from everybody else; of a link, what it leads to.
+
+    Returns the access rights that it had where others had any; None where nothing was to be done,
+    or it is another user's. What is not there is left so.
+    """
+    with suppress(OSError):
+        found = path.stat()
+        mode = stat.S_IMODE(found.st_mode)
+        kind = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+        if kind and mode & _OTHERS and found.st_uid == os.geteuid():
+            path.chmod(mode & ~_OTHERS)
+            return mode
+    return None
+
+
+def make_private_file(path: Path) -> None:
+    """Make an empty file that its owner alone can read, unless it is there or cannot be made."""
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
 def make_ignored_folder(folder: Path) -> None:
-    """Make a folder with a `.gitignore` of everything in it, unless the folder is there.
+    """Make a folder of the user's alone with a `.gitignore` of everything, unless it is there.
 
     Raises:
         OSError: it cannot be made.
     """
     if not folder.exists():
-        folder.mkdir(parents=True)
+        folder.mkdir(mode=0o700, parents=True)
         (folder / ".gitignore").write_text("*\n", encoding="utf-8")

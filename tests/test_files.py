@@ -118,3 +118,33 @@ def test_a_folder_of_ours_is_ignored_by_git_and_one_of_others_is_left_alone(
     assert (tmp_path / "a" / "b" / ".gitignore").read_text() == "*\n"
     files.make_ignored_folder(tmp_path)
     assert not (tmp_path / ".gitignore").exists()
+
+
+@pytest.mark.parametrize(("before", "after"), [(0o644, 0o600), (0o660, 0o600), (0o755, 0o700)])
+def test_what_others_could_use_is_made_the_users_own(
+    tmp_path: Path, before: int, after: int
+) -> None:
+    file = tmp_path / "state"
+    file.write_text("")
+    file.chmod(before)
+    (tmp_path / "link").symlink_to(file)
+    assert files.make_private(tmp_path / "link") == before
+    assert files.make_private(file) is None
+    assert stat.S_IMODE(file.stat().st_mode) == after
+
+
+def test_a_pipe_and_what_is_not_there_are_left_as_they_are(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o644)
+    assert files.make_private(tmp_path / "pipe") is None
+    assert files.make_private(tmp_path / "none") is None
+    assert stat.S_IMODE((tmp_path / "pipe").stat().st_mode) & 0o077
+
+
+def test_a_private_file_is_made_once_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    files.make_private_file(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file.write_text("kept")
+    files.make_private_file(file)
+    files.make_private_file(tmp_path / "none" / "state")
+    assert file.read_text() == "kept"

@@ -114,9 +114,12 @@ def start(
     _require_extras(http=http)
     _require_token(session, host, token)
     from mlctl.emulator.lifecycle import ServerConfig, StartError, run
+    from mlctl.simulator.control_plane.state.store import make_state_private
 
     certificates = None if http else cert_dir
     path = db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
+    for text in make_state_private(path):
+        session.note(text)
     try:
         run(
             ServerConfig(host, port, path, certificates, record, tuple(allow_host or ())),

@@ -16,7 +16,12 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from mlctl.backends import open_backend
-from mlctl.backends.ports.backend import Backend, ConnectionOptions, SupportsStateCheck
+from mlctl.backends.ports.backend import (
+    Backend,
+    ConnectionOptions,
+    SupportsNotes,
+    SupportsStateCheck,
+)
 from mlctl.cli import console
 from mlctl.cli.scope import OPTIONS, Configuration
 from mlctl.diagnostics import Report
@@ -159,6 +164,9 @@ class Session:
         self._has_opened = True
         workspace = f"{scope.resource_group}/{scope.workspace}"
         self.note(clean(f"{name} backend{where}, workspace {workspace}"))
+        if isinstance(backend, SupportsNotes):
+            for text in backend.notes:
+                self.note(clean(text))
         try:
             yield backend
         finally:

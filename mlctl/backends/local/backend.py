@@ -83,6 +83,11 @@ class LocalBackend:
         self.scope = scope
         self.handle = WorkspaceHandle(store, scope, location)
 
+    @property
+    def notes(self) -> Collection[str]:
+        """What others could read of the state until now."""
+        return self.handle.store.tightened
+
     def within(self, scope: Scope, location: str = DEFAULT_LOCATION) -> LocalBackend:
         """Another workspace of the same cloud, on the same connection."""
         return LocalBackend(self.handle.store, scope, location=location)

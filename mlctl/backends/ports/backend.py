@@ -113,6 +113,15 @@ class SupportsVirtualTime(Protocol):
 
 
 @runtime_checkable
+class SupportsNotes(Protocol):
+    """Has something to tell the user about how it was opened."""
+
+    @property
+    def notes(self) -> Collection[str]:
+        """Sentences, each to be told once."""
+
+
+@runtime_checkable
 class SupportsStateCheck(Protocol):
     """Keeps a state that may be damaged, which is looked into when something unforeseen happens."""
 

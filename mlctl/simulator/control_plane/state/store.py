@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
+from mlctl import files
 from mlctl.service_errors import Permanent
 
 VERSION = 4
@@ -17,6 +18,7 @@ START_ANEW = "move it away to start anew, or name another file"
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 _DAMAGED = ("not a database", "malformed", "no such", "decode")  # words of SQLite's errors
 MEMORY = ":memory:"
+_FOLDER = ".mlctl"  # mlctl's own, made for the state
 BUSY_SECONDS = 30.0
 
 _SCHEMA = """
@@ -111,8 +113,12 @@ class Store:
         self.engine_cache: object = None  # of `replay`, valid for this connection
         self._patience = patience
         self._lock = RLock()
+        # What others could read of the state before it was opened, in words.
+        self.tightened: tuple[str, ...] = ()
         if self.path != MEMORY:
             _make_folder(Path(self.path))
+            self.tightened = make_state_private(Path(self.path))
+            files.make_private_file(Path(self.path))  # SQLite gives its other files the same rights
         try:
             self._connection = _connected(self.path, patience)
         except sqlite3.Error as error:
@@ -172,13 +178,28 @@ class Store:
         return kind(f"cannot use the local state `{self.path}` ({text}): {advice}.")
 
 
+def make_state_private(path: Path) -> tuple[str, ...]:
+    """Take a state file from other users: it holds what documents hold.
+
+    Its folder only where that is mlctl's own. Returns a sentence for each that others could read.
+    """
+    beside = [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
+    found = [path.parent, *beside] if path.parent.name == _FOLDER else beside
+    modes = ((one, files.make_private(one)) for one in found)
+    return tuple(
+        f"`{one}` was open to other users of this machine ({mode:04o}); now it is not"
+        for one, mode in modes
+        if mode is not None
+    )
+
+
 def _make_folder(path: Path) -> None:
     folder = path.parent
     if folder.exists():
         return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if folder.name == ".mlctl":
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.name == _FOLDER:
             (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     except OSError as error:
         text = f"cannot make the folder `{folder}` for the local state: {error.strerror}"
