@@ -1,4 +1,4 @@
-"""Findings and the positions that they refer to; plain values that import nothing of mlctl."""
+"""Findings and the positions that they refer to; plain values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+
+from mlctl import masking
 
 
 class Severity(Enum):
@@ -36,7 +38,7 @@ class Rule:
 
 # A key that ends like the name of a secret, and its value: of a flow mapping, or to the line's end.
 _HIDDEN = re.compile(
-    r"(?:pass?w(?:or[dt]|d)|passphrase|secret|token|(?:access|account|api)_?key)[\"']?\s*:\s+"
+    r"(?:pass?w(?:or[dt]|d)|passphrase|secret|token|(?:access|account|api)_?key|(?-i:_KEY))[\"']?\s*:\s+"
     r"(?P<value>\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^\s,\]}][^,\]}]*)",
     re.IGNORECASE,
 )
@@ -72,7 +74,10 @@ class SourceText:
         if line >= len(self.lines):
             return ""
         if line not in self._shown:
-            self._shown[line] = self.masked(_HIDDEN.sub(_hidden, self.lines[line]))
+            text = _HIDDEN.sub(_hidden, self.lines[line])
+            for secret in set(masking.text_secrets(text)):
+                text = text.replace(secret, "*" * len(secret))
+            self._shown[line] = self.masked(text)
         return self._shown[line]
 
     def masked(self, text: str) -> str:

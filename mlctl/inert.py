@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from mlctl.masking import masked
 from mlctl.pointer import Data
 
 _JOINERS = "\u200c\u200d"  # parts of emoji and of scripts; harmless
@@ -72,8 +73,8 @@ def has_agent_command(text: str) -> bool:
 
 
 def as_json(data: Data, *, indent: int | None = None, ascii_only: bool = True) -> str:
-    """`data` as JSON that nothing obeys, and that reads as `data` all the same."""
-    text = json.dumps(data, indent=indent, ensure_ascii=ascii_only)
+    """`data` as JSON to be printed: nothing obeys it, it reads as `data`, secrets are masked."""
+    text = json.dumps(masked(data), indent=indent, ensure_ascii=ascii_only)
     return _escaped(text, _json_escape)
 
 

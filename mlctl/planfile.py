@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mlctl import files, pointer
+from mlctl import files, masking, pointer
 from mlctl.assets import local_files
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
@@ -67,12 +67,16 @@ def save(plan: Plan, work: Work, path: str | Path) -> None:
     """Write a plan and its work, atomically, to a file that only its owner can read.
 
     Raises:
-        PlanFileError: a secret came from standard input, where apply could not find it again; or
-            the file cannot be written.
+        PlanFileError: apply could not find a secret again (it came from standard input, or from no
+            document); or the file cannot be written.
     """
     document = {**plan_json.document(plan), "format_version": FORMAT_VERSION}
+    for one in document["resource_changes"]:
+        for side in ("before", "after"):
+            one["change"][side] = masking.masked(one["change"][side])
     for found in document["diagnostics"]:
         found["snippet"] = None  # a line of the user's text may hold anything
+        found.update(masking.masked({key: found[key] for key in ("summary", "detail")}))
     document["steps"] = [_written_step(step) for step in work.steps]
     document["read"] = {str(address): fingerprint for address, fingerprint in work.read.items()}
     try:
@@ -163,11 +167,25 @@ def _unchanged(step: Step, upload: Upload) -> None:
 
 
 def _without_secrets(step: Step, body: Mapping[str, Data]) -> dict[str, Data]:
+    """A body of a step with asterisks for the secrets that apply finds in the file again.
+
+    Raises:
+        PlanFileError: it holds one that apply would not find.
+    """
     kept = copy.deepcopy(dict(body))
     for form in kind_of(step.target).forms:
         for field in form.fields:
             if field.secret:
                 pointer.drop(kept, field.wire)
+    given = {secret.wire for secret in step.secrets}
+    for wire, _ in list(masking.find(kept, echoes=True)):
+        if wire not in given:
+            raise PlanFileError(
+                f"`{pointer.dotted(wire)}` of {step.change} looks like a secret, and no document"
+                " gives it as it is: a saved plan holds no secrets, and could not find it again",
+                "apply without a saved plan: mlctl apply PATH...",
+            )
+        pointer.put(kept, wire, masking.MASK)
     return kept
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 # None, bool, int, float, str, list or dict of the same: checked by the schemas.
@@ -45,6 +45,15 @@ def get(data: Data, pointer: Pointer, default: Data = None) -> Data:
         else:
             return default
     return data
+
+
+def texts(data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, str]]:
+    """Every text in the data, and its pointer."""
+    if isinstance(data, str):
+        yield at, data
+    elif isinstance(data, dict | list):
+        for step, inner in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from texts(inner, (*at, step))
 
 
 def put(data: dict[str, Data], pointer: Pointer, value: Data) -> None:

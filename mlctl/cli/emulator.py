@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlctl import inert
+from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from mlctl.simulator.control_plane.http_faults import OperationStyle
 
 STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
+TOKEN_VARIABLE = "MLCTL_EMULATOR_TOKEN"  # noqa: S105  # the name of a variable
+_LONGEST_TOKEN = 10_000  # bytes
 _FASTEST = 1e9  # virtual seconds in a real one
 
 Port = Annotated[
@@ -56,7 +58,12 @@ Http = Annotated[
 ]
 Token = Annotated[
     str | None,
-    typer.Option("--token", metavar="SECRET", help="What callers must know; needed off loopback."),
+    typer.Option(
+        "--token",
+        metavar="SECRET|@FILE",
+        help="What callers must know; needed off loopback. Others can read it in the list of"
+        f" processes: name a file, or set ${TOKEN_VARIABLE}.",
+    ),
 ]
 Time = Annotated[
     str,
@@ -112,6 +119,7 @@ def start(
 ) -> Exit:
     """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
     _require_extras(http=http)
+    token = _token(session, token)
     _require_token(session, host, token)
     from mlctl.emulator.lifecycle import ServerConfig, StartError, run
     from mlctl.simulator.control_plane.state.store import make_state_private
@@ -161,6 +169,22 @@ def _require_extras(*, http: bool) -> None:
     if missing:
         why = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl[emulator]'"
         raise Permanent("MissingExtra", why)
+
+
+def _token(session: Session, given: str | None) -> str | None:
+    """The token: as given, of the file that `@FILE` names, or of the variable."""
+    token = given or session.environment.get(TOKEN_VARIABLE)
+    if token is not None and token.startswith("@"):
+        path = Path(token[1:]).expanduser()
+        try:
+            token = files.read(path, _LONGEST_TOKEN, pipes=True).decode().strip()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is no text"
+            raise InvalidValue(f"cannot read `{path}`: {why}", flag="--token") from None
+        if not token:
+            raise InvalidValue(f"`{path}` is empty", flag="--token")
+    masking.remember([token] if token else [])
+    return token
 
 
 def _require_token(session: Session, host: str, token: str | None) -> None:

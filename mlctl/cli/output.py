@@ -13,6 +13,7 @@ from mlctl.cli.parser.tree import GLOBAL
 from mlctl.cli.query import compiled
 from mlctl.cli.session import Session
 from mlctl.kinds.kind import Columns
+from mlctl.masking import masked
 from mlctl.planning.model import Plan
 from mlctl.pointer import Data
 
@@ -83,6 +84,7 @@ def print_data(
     from mlctl.render import resources, tables
 
     chosen = output or configured_format(session)
+    data = masked(data)  # before the query, which may leave out the names
     if query is not None:
         data = compiled(query).search(data)
     elif columns is not None and chosen is OutputFormat.TABLE:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from mlctl import files
+from mlctl import files, masking
 from mlctl.cli import console
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az.compatibility import ABSENT_FLAGS
@@ -39,6 +39,7 @@ def run(args: Sequence[str]) -> int:
 
     Returns the exit code; no exception leaves, but a traceback is shown under --debug.
     """
+    masking.forget()
     try:
         code = _run(args)
         sys.stdout.flush()

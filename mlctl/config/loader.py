@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from mlctl import files, pointer, schema, source
+from mlctl import files, masking, pointer, schema, source
 from mlctl.assets.local_files import resolve_local_files
 from mlctl.config import graph, named_files, rules
 from mlctl.config.graph import Graph
@@ -213,13 +213,16 @@ def _script(path: Path) -> str | None:
 
 
 def _hide_secrets(document: Document, kind: Kind) -> None:
-    """Add the values of secrets, as read and as written, to what the source must not show."""
-    for at in kind.form_of(document.data).secrets:
-        value = pointer.get(document.data, at)
-        if value is not None:
+    """Add the values of secrets, as read and as written, to what no output may show."""
+    known = {at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets}
+    found = [(at, value) for at, value in known.items() if value is not None]
+    for at, value in (*found, *masking.find(document.data)):
+        pieces = {one.strip() for one in str(value).splitlines()}
+        if value == pointer.get(document.data, at):
             written = document.label(at).span.text.splitlines()
-            pieces = {one.strip().strip("\"'") for one in (*written, *str(value).splitlines())}
-            document.source.secrets |= pieces - {""}
+            pieces |= {one.strip().strip("\"'") for one in written}
+        document.source.secrets |= pieces - {""}
+        masking.remember(pieces)
 
 
 def _other_kind(document: Document, kind: Kind, wanted: Kind) -> Diagnostic:

@@ -9,6 +9,7 @@ from enum import Enum
 from graphlib import TopologicalSorter
 from typing import TypeAlias
 
+from mlctl import masking, pointer
 from mlctl.config.graph import Graph
 from mlctl.kinds import children, kind_of
 from mlctl.kinds.address import Address, Scope, version_key
@@ -175,7 +176,7 @@ class _Builder:
         resource, target = change.resource, change.address
         return Step(
             *(0, target, role, target, part.body),
-            secrets=_secrets(resource) if resource else (),
+            secrets=_secrets(resource, part.body) if resource else (),
             uploads=resource.uploads if resource and change.live is None else (),
             without=part.without,
             base=renewed_base(change),
@@ -285,10 +286,21 @@ def _role(change: Change) -> StepRole:
     return roles.get(change.action, StepRole.CREATE)
 
 
-def _secrets(resource: Resource) -> tuple[Secret, ...]:
+def _secrets(resource: Resource, body: Mapping[str, Data]) -> tuple[Secret, ...]:
+    """The secrets of a body that the file gives: by their fields, and by what looks like one."""
     document = resource.document
-    return tuple(
-        Secret(one.wire, document.source.name, document.index, (*resource.root, *one.at))
+    found = {
+        one.wire: (*resource.root, *one.at)
         for one in resource.form.fields
         if one.secret and one.at in resource.values
+    }
+    suspects = dict(masking.find(body, echoes=True))
+    if suspects and resource.owner is None:
+        given = {value: at for at, value in pointer.texts(document.data)}
+        for wire in suspects.keys() - found.keys():
+            at = given.get(pointer.get(body, wire))
+            if at is not None and not any(isinstance(step, int) for step in wire):
+                found[wire] = at
+    return tuple(
+        Secret(wire, document.source.name, document.index, at) for wire, at in found.items()
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import dotted
 from mlctl.render import plan as text
-from mlctl.render.plan_text import SYMBOLS, place
+from mlctl.render.plan_text import SYMBOLS, masked_sides, place
 from mlctl.render.terminal import clean
 from mlctl.render.tree import scalar
 
@@ -69,7 +69,8 @@ def _fields(change: Change) -> Iterator[str]:
         return
     ordered = sorted(change.fields, key=lambda one: not one.forces_replacement)
     for number, one in enumerate(ordered[:_FIELDS]):
-        values = "" if one.sensitive else f" {_value(one.before)} → {_value(one.after)}"
+        before, after = masked_sides(one)
+        values = "" if one.sensitive else f" {_value(before)} → {_value(after)}"
         yield f"{': ' if number == 0 else ''}{_code(dotted(one.at))}{values}"
     if len(ordered) > _FIELDS:
         yield f"and {len(ordered) - _FIELDS} more"

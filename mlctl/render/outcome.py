@@ -13,6 +13,7 @@ from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
 from mlctl.planning.steps import Work
 from mlctl.render.advice import advice
+from mlctl.render.plan_text import masked_sides
 from mlctl.render.step_text import failed, named
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
@@ -192,8 +193,9 @@ def error_lines(error: ServiceError) -> Iterator[str]:
     yield clean(f"({error.code}) {error.message}")
     if isinstance(error, NotEffective):
         for one in error.mismatches:
-            found = "nothing" if one.before is None else scalar(one.before)
-            planned = "nothing" if one.after is None else scalar(one.after)
+            had, wanted = masked_sides(one)
+            found = "nothing" if had is None else scalar(had)
+            planned = "nothing" if wanted is None else scalar(wanted)
             yield f"`{clean(pointer.dotted(one.at))}`: promised {planned}, found {found}"
     yield from (clean(detail) for detail in error.details)
     if error.request_id:

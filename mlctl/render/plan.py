@@ -10,6 +10,7 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.values import decode, default_child, form_of_body
+from mlctl.masking import masked
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import diagnostics, plan_text
@@ -180,7 +181,8 @@ class _View:
             after = None if one.after is None else "*** (after)"
             return DiffLeaf(None, None, ", ".join(remarks), alarm, before, after)
         before, after = plan_text.local_content(change, one, self._changes)
-        return DiffLeaf(one.before, one.after, ", ".join(remarks), alarm, before, after)
+        had, wanted = plan_text.masked_sides(one)
+        return DiffLeaf(had, wanted, ", ".join(remarks), alarm, before, after)
 
     def _remarks(self, change: Change, one: FieldChange) -> Iterator[str]:
         if one.note:
@@ -234,7 +236,7 @@ def _gone(change: Change, scope: Scope) -> Iterator[tuple[Pointer, Data]]:
     values = decode(change.live.body, form, scope)
     for one in form.fields:
         if values.get(one.at) not in (None, {}) and one.mutability is not Mutability.READ_ONLY:
-            yield one.at, values[one.at]
+            yield one.at, masked(values[one.at], one.at[-1])
 
 
 def _unchanged(change: Change) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from mlctl.assets.local_files import is_local
 from mlctl.kinds.address import Address, Reference
+from mlctl.masking import MASK, masked
 from mlctl.planning.model import Action, Change, FieldChange
 from mlctl.pointer import Data
 from mlctl.render.tree import scalar
@@ -94,6 +95,16 @@ def local_content(
     if not is_local(said):
         return before, None
     return before, _hashed(said, _digest(change, one.after, one, changes))
+
+
+def masked_sides(one: FieldChange) -> tuple[Data, Data]:
+    """The value before and after, without secrets; two that differ look different."""
+    name = one.at[-1]
+    before, after = masked(one.before, name), masked(one.after, name)
+    if before == after and one.before != one.after:
+        sides = ((one.before, f"{MASK} (before)"), (one.after, f"{MASK} (after)"))
+        before, after = (masked(value, name, mark) for value, mark in sides)
+    return before, after
 
 
 def uploaded(value: Data) -> str | None:

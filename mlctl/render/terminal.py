@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from mlctl import inert
+from mlctl import inert, masking
 from mlctl.render.style import SEQUENCES
 
 _TAB = 4
@@ -13,13 +13,14 @@ _JOINERS = "\u200c\u200d"  # parts of emoji and of scripts
 
 
 def clean(text: str) -> str:
-    """`text` on one line, with escapes for what could control a terminal or an agent: `\\x1b`."""
-    return inert.line(text)
+    """`text` on one line for people: without secrets, and with escapes (`\\x1b`) for what could
+    control a terminal or an agent."""
+    return inert.line(masking.mask(text))
 
 
 def clean_lines(text: str, *, color: bool = False) -> str:
     """`text` of several lines, each as by `clean`; with `color` mlctl's own styles are kept."""
-    return inert.lines(text, SEQUENCES if color else frozenset())
+    return inert.lines(masking.mask(text), SEQUENCES if color else frozenset())
 
 
 def cells(text: str) -> list[tuple[str, int]]:

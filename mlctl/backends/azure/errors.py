@@ -24,6 +24,7 @@ from azure.core.exceptions import (
     ServiceResponseError,
 )
 
+from mlctl.masking import mask
 from mlctl.pointer import Data
 from mlctl.service_errors import (
     CONFLICT,
@@ -40,6 +41,7 @@ _UNAUTHORIZED = 401
 # resource manager's and the machine learning service's documentation, unverified.
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
 _LONGEST = 2000
+_HTML = re.compile(r"(?i)\s*<(?:!doctype html|html)\b")
 _TITLE = re.compile(r"(?i)<title>([^<]*)")
 _MESSAGE = re.compile(r"<Message>(.*?)</Message>", re.DOTALL)
 _FIRST_NO = 300  # redirects are not followed: a token must not go to another host
@@ -131,16 +133,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def redact(text: str) -> str:
     """A message without what looks like a token, a key or a signature, and not too long."""
-    for pattern, instead in _SECRETS:
-        text = pattern.sub(instead, text)
+    text = _CODE.sub(r"\1***", mask(text))
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
-_SECRETS = (
-    (re.compile(r"\beyJ[\w-]+\.[\w-]+\.?[\w-]*"), "***"),
-    (re.compile(r"(?i)\b(bearer)\s+[^\s\"',]+"), r"\1 ***"),
-    (re.compile(r"(?i)\b(sig|code|client_secret|accountkey)=[^&\s\"';]+"), r"\1=***"),
-)
+_CODE = re.compile(r"(?i)([?&]code=)[^&\s\"';]+")  # of a sign-in
 
 
 def _of_response(error: HttpResponseError) -> ServiceError:
@@ -239,7 +236,7 @@ def _page(text: str) -> str:
     said = _MESSAGE.search(text)
     if said:
         text = said[1]
-    elif text.lstrip()[:1] == "<":
+    elif _HTML.match(text):
         title = _TITLE.search(text)
         text = f"an HTML page: {title[1]}" if title else "an HTML page"
     return " ".join(text.split())

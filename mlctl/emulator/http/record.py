@@ -8,6 +8,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from mlctl.emulator.http.messages import Request, Response
+from mlctl.masking import MASK, mask, names_secret
 from mlctl.pointer import Data
 
 _SECRET = re.compile(
@@ -16,7 +17,6 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _OPEN = frozenset({"secretstype", "token_type", "$skiptoken"})
-_HIDDEN = "***"
 _LONGEST = 100_000  # bytes of a body that is written down
 
 
@@ -47,7 +47,7 @@ class Recorder:
 def _line(request: Request, response: Response, seconds: float) -> Data:
     return {
         "method": request.method,
-        "path": request.path,
+        "path": mask(request.path),
         "query": _redacted(dict(request.query)),
         "headers": _redacted(dict(request.headers)),
         "body": _body(request.body),
@@ -74,17 +74,19 @@ def _redacted(data: Data) -> Data:
     match data:
         case dict():
             return {
-                key: _HIDDEN if _is_secret(key, held) else _redacted(held)
+                key: MASK if _is_secret(key, held) else _redacted(held)
                 for key, held in data.items()
             }
         case list():
             return [_redacted(each) for each in data]
         case str():
-            return re.sub(r"([?&]sig=)[^&]*", rf"\1{_HIDDEN}", data)
+            return mask(data)
         case _:
             return data
 
 
 def _is_secret(key: str, value: Data) -> bool:
+    if names_secret(key, value):
+        return True
     secret = _SECRET.search(key) and key.casefold() not in _OPEN
     return bool(secret) and isinstance(value, str) and value != ""

@@ -61,3 +61,22 @@ def test_an_error_of_http_keeps_its_headers() -> None:
     answer = error_response(error, "1")
     assert (answer.status, answer.headers["allow"]) == (405, "GET")
     assert type(errors.error_of(Answer(answer))) is Permanent
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "<!DOCTYPE html>\n<html><title>Blocked\n::error::x</title>...",
+            "an HTML page: Blocked ::error::x",
+        ),
+        ("<html><body>no</body></html>", "an HTML page"),
+        (
+            "<?xml version='1.0'?>\n<Error>Not yours.</Error>",
+            "<?xml version='1.0'?> <Error>Not yours.</Error>",
+        ),
+    ],
+)
+def test_a_page_of_a_proxy_is_told_on_one_line(body: str, said: str) -> None:
+    error = errors.error_of(Answer(Response(403, {}, body.encode())))
+    assert error.message == said

@@ -343,6 +343,22 @@ def test_a_token_is_asked_for_and_exported(tmp_path: Path, emulator: Emulator) -
         assert exported(emulator(tmp_path, "env"))["IDENTITY_HEADER"] == "s3cret"
 
 
+def test_a_token_is_read_from_a_variable_and_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("s3cret\n")
+    bearer = {"authorization": "Bearer s3cret"}
+    for flags, variable in ((("--token", "@token"), ""), ((), "s3cret"), ((), "@token")):
+        with serving(tmp_path, *flags, MLCTL_EMULATOR_TOKEN=variable) as found:
+            assert found.ask("GET", found.workspace)[0] == 401
+            assert found.ask("GET", found.workspace, headers=bearer)[0] == 200
+
+
+def test_a_file_without_a_token_is_refused(tmp_path: Path, emulator: Emulator) -> None:
+    (tmp_path / "empty").write_text("\n")
+    for name, why in (("empty", "is empty"), ("none", "No such file")):
+        ended = emulator(tmp_path, "start", "--token", f"@{name}")
+        assert (ended.code, why in ended.err) == (2, True)
+
+
 def test_the_style_comes_from_the_environment(tmp_path: Path) -> None:
     with serving(tmp_path, MLCTL_EMULATOR_LRO="sync") as found:
         body = found.ask("PUT", f"{found.workspace}/computes/cpu", CLUSTER)[1]

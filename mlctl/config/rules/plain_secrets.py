@@ -1,0 +1,72 @@
+"""Secrets that stand in a document as plain text, and the asterisks that took the place of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mlctl import masking, pointer
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+
+PLAIN_SECRET = Rule(
+    "MLC319",
+    "secret-in-file",
+    Severity.WARNING,
+    "a key, a token or a password that stands in the file as plain text",
+    "Everyone who can read the repository has it, now and later, and so has everyone who may read"
+    " the resource: environment variables, tags and URIs are returned as they were written. mlctl"
+    " masks what looks like a secret in all that it prints and saves; others do not.",
+    "Put a placeholder in the file, such as `${{ env.NAME }}`, and let the pipeline fill it in from"
+    " its secret variables; or keep the secret in Azure Key Vault, where code that runs reads it"
+    " with its managed identity. A secret that was committed once has to be changed. What only"
+    " looks like one is waived with `# mlctl:ignore=MLC319`.",
+    "learn.microsoft.com/azure/machine-learning/how-to-use-secrets-in-runs",
+)
+MASKED_VALUE = Rule(
+    "MLC328",
+    "masked-value",
+    Severity.ERROR,
+    "asterisks in place of a secret that some output left out",
+    "`show` and `list` print `***` where a secret is. Written back, the asterisks would take the"
+    " place of the secret.",
+    "Write the value itself, by a placeholder; or remove the field from the file, and what is there"
+    " stays.",
+    "mlctl",
+)
+PLAIN_SECRET_RULES = (PLAIN_SECRET, MASKED_VALUE)
+_MASKED = re.compile(r"(?:.*[:=])?\*\*\*(?:[@&;].*)?", re.DOTALL)
+
+
+def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC319. The lines that are shown have asterisks where the secret is."""
+    for resource in declared(graph):
+        if resource.owner is not None:
+            continue
+        for at in dict.fromkeys(at for at, _ in masking.find(resource.document.data)):
+            if at in resource.form.secrets:
+                continue  # rules of their own: MLC312, MLC313
+            yield finding(
+                PLAIN_SECRET,
+                resource,
+                resource.document.label(at, key=True),
+                f"`{pointer.dotted(at)}` looks like a secret, and is in the file as plain text",
+                "put a placeholder in the file (`${{ env.NAME }}`), or read it from Key Vault",
+            )
+
+
+def masked_values(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC328."""
+    for resource in declared(graph):
+        if resource.owner is not None:
+            continue
+        for at, text in pointer.texts(resource.document.data):
+            if masking.MASK in text and _MASKED.fullmatch(text):
+                yield finding(
+                    MASKED_VALUE,
+                    resource,
+                    resource.document.label(at),
+                    f"`{pointer.dotted(at)}` holds asterisks in place of a secret",
+                    "write the value by a placeholder, or remove the field",
+                )

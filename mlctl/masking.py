@@ -1,0 +1,154 @@
+"""What looks like a secret, and the text or data without it.
+
+By its name: a variable `*_KEY`, `*_SECRET` or `*_TOKEN`, anything that ends in `password`. By its
+shape: private keys, tokens of known services, the signature of a SAS, the keys of a connection
+string, the password in a URL. Digests, GUIDs, ids of resources and placeholders are none. Masking
+is for output: what is planned and written keeps its value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from mlctl.pointer import Data, Pointer
+
+MASK = "***"
+_SHORT = 6  # characters; a shorter secret is masked where it stands, but not wherever it occurs
+
+_VARIABLE = re.compile(r"(?:[A-Z][A-Z0-9]*_)*(?:KEY|SECRET|TOKEN)")
+_NAME = re.compile(
+    r"(?:passw(?:or[dt]|d)|passphrase|secret|connection[_-]?string|credential"
+    r"|(?:access|account|api|auth|shared|storage|private|subscription|encryption)[_-]?key"
+    r"|(?:access|api|auth|bearer|refresh|sas|github|hf)[_-]?token)\Z",
+    re.IGNORECASE,
+)
+# Variables so called that hold the names of columns, or the special tokens of a language model.
+_HARMLESS = re.compile(
+    r"(?:PRIMARY|PARTITION|SORT|FOREIGN|PUBLIC|ROW|JOIN|HASH|CACHE|INSTRUMENTATION)_?KEY"
+    r"|(?:PAD|EOS|BOS|UNK|MASK|SEP|CLS|START|END|STOP)_TOKEN",
+)
+# A placeholder, an id of a resource, a path, a URL, a number, a GUID, a truth value.
+_PLAIN = re.compile(
+    r"\$.*|\{\{.*|#\{.*|<.*>|__\w+__|%\w+%|@Microsoft\.KeyVault\(.*|azureml:.*|\.{0,2}/[\w.-]+(?:/.*)?"
+    r"|https?://.*|\*+|-?[\d.]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|true|false|yes|no|none|null|sha\d+:.*",
+    re.DOTALL | re.IGNORECASE,
+)
+_VALUE = r"(?P<{}>(?!\$|\{{|<|#\{{|%|\*\*\*)[^\s&\"'`;,<>\\]+)"
+_SHAPES = re.compile(
+    "|".join(
+        (
+            r"(?P<pem>-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,20}PRIVATE"
+            r" KEY-----|\Z))",
+            r"(?P<jwt>(?<![\w-])eyJ[\w-]+\.[\w-]+\.?[\w-]*)",
+            r"(?<![\w-])bearer\s+(?=[^\s\"',]{8})(?=[^\s\"',]*[\d.])" + _VALUE.format("bearer"),
+            r"(?<![\w%])sig=" + _VALUE.format("sig"),
+            r"(?:account_?key|shared_?access_?key|shared_?access_?signature|client_?secret"
+            r"|password|(?<![a-z])pwd)=" + _VALUE.format("pair"),
+            r"://[^\s/:@\"']*:" + _VALUE.format("url").replace(r"[^\s&", r"[^\s/@&") + "(?=@)",
+            r"(?P<token>(?<![A-Za-z0-9])(?:gh[opsur]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}"
+            r"|hf_[A-Za-z0-9]{30,}|sk-[\w-]{32,}|xox[abprs]-[\w-]{20,}|AIza[\w-]{35}|npm_\w{36}"
+            r"|dapi[0-9a-f]{32}))",
+            r"(?P<azure>(?<![A-Za-z0-9+/=-])[A-Za-z0-9+/]{86}==)",
+            r"(?P<client>(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-]))",
+            r"(?-i:_KEY|_SECRET|_TOKEN|PASSWORD)[\"']?[=:]\s?[\"']?" + _VALUE.format("variable"),
+        )
+    ),
+    re.DOTALL | re.IGNORECASE,
+)
+# What each of the shapes has in it: most texts have nothing of the kind.
+_HINT = re.compile(
+    r"PRIVATE KEY|eyJ|bearer|sig=|key=|signature=|secret=|password=|pwd=|://[^\s/]*@|gh[opsur]_"
+    r"|github_pat|glpat|hf_|sk-|xox|AIza|npm_|dapi|==|Q~|(?:_KEY|_SECRET|_TOKEN|PASSWORD)[\"']?[=:]",
+    re.IGNORECASE,
+)
+
+_known: set[str] = set()  # the secrets of this run, which the service may echo
+
+
+def forget() -> None:
+    """Forget the secrets of an earlier run."""
+    _known.clear()
+
+
+def remember(secrets: Iterable[str]) -> None:
+    """Mask these wherever they occur from now on."""
+    _known.update(one for one in secrets if len(one) >= _SHORT and not _PLAIN.fullmatch(one))
+
+
+def names_secret(name: object, value: Data) -> bool:
+    """Whether a value is a secret by the name of its key."""
+    return (
+        isinstance(name, str)
+        and isinstance(value, str)
+        and bool(_VARIABLE.fullmatch(name) or _NAME.search(name))
+        and not _HARMLESS.search(name)
+        and value.strip() != ""
+        and not _PLAIN.fullmatch(value.strip())
+    )
+
+
+def text_secrets(text: str, *, echoes: bool = False) -> Iterator[str]:
+    """The parts of a text that look like secrets by their shape; the remembered ones if asked."""
+    if echoes:
+        yield from (one for one in _known if one in text)
+    if _HINT.search(text) is None:
+        return
+    for found in _SHAPES.finditer(text):
+        secret = found[found.lastgroup or 0]
+        if not _PLAIN.fullmatch(secret):
+            yield secret
+
+
+def find(data: Data, at: Pointer = (), *, echoes: bool = False) -> Iterator[tuple[Pointer, str]]:
+    """Where plain data holds secrets: the pointer of the text, and the secret in it.
+
+    With `echoes` those too that are remembered from elsewhere.
+    """
+    match data:
+        case dict():
+            for key, value in data.items():
+                if names_secret(key, value):
+                    yield (*at, key), value
+                else:
+                    yield from find(value, (*at, key), echoes=echoes)
+        case list():
+            for index, value in enumerate(data):
+                yield from find(value, (*at, index), echoes=echoes)
+        case str():
+            for secret in text_secrets(data, echoes=echoes):
+                yield at, secret
+        case _:
+            return
+
+
+def mask(text: str) -> str:
+    """`text` with `***` for what looks like a secret, and for those that are remembered."""
+    for secret in sorted(_known, key=len, reverse=True):
+        if secret in text:
+            text = text.replace(secret, MASK)
+    if _HINT.search(text) is None:
+        return text
+    return _SHAPES.sub(_masked_shape, text)
+
+
+def masked(data: Data, name: object = None, mark: str = MASK) -> Data:
+    """Plain data without secrets; `name` is the key of the data, `mark` stands for a whole text."""
+    match data:
+        case dict():
+            return {key: masked(value, key, mark) for key, value in data.items()}
+        case list():
+            return [masked(value, None, mark) for value in data]
+        case str():
+            return mark if names_secret(name, data) else mask(data)
+        case _:
+            return data
+
+
+def _masked_shape(found: re.Match[str]) -> str:
+    group = found.lastgroup or 0
+    if _PLAIN.fullmatch(found[group]):
+        return found[0]
+    start, end = (edge - found.start() for edge in found.span(group))
+    return found[0][:start] + MASK + found[0][end:]
