@@ -1,13 +1,9 @@
-"""Applies a folder to a state file, and may be killed at a write: what `test_kill` runs apart.
-
-python -m tests.builders.killed STATE FOLDER apply|destroy NTH before|after
-"""
+"""Applies a folder to a state file, and may be killed at a write: what `test_kill` runs apart."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from datetime import date
 from pathlib import Path
@@ -60,7 +56,3 @@ def run(state: Path, folder: Path, verb: str, nth: int = 0, when: str = "never")
     finish_operations(inner)
     inner.close()
     return backend.told
-
-
-if __name__ == "__main__":
-    run(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5])
