@@ -190,7 +190,7 @@ def test_a_write_that_has_to_be_repeated_is_laid_over_what_is_there_then(
 
 
 def test_settings_that_are_not_there_are_not_made_an_empty_object() -> None:
-    """The emulator shows a null where there are none, as the SDK needs the key."""
+    """The emulator shows an empty object where there are none, as the SDK needs one."""
     store = Store(":memory:")
     backend, behind = azure(emulated(store), SCOPE).backend, LocalBackend(store, SCOPE)
     applied(backend, *HEART[:2], endpoint())

@@ -28,7 +28,7 @@ def _endpoint(call: Call, found: StoredResource, properties: dict[str, Data]) ->
 def _deployment(_call: Call, _found: StoredResource, properties: dict[str, Data]) -> None:
     configured = properties.get("deploymentConfiguration")
     if configured:
-        configured.setdefault("settings", None)  # the SDK breaks without the key (KeyError)
+        configured.setdefault("settings", {})  # the SDK breaks without (KeyError)
 
 
 # What the SDK needs of the bodies of some kinds; of most, nothing.

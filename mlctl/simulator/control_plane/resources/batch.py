@@ -172,3 +172,5 @@ def _normalize_kinds(properties: dict[str, Data]) -> None:
             ("Model", "PipelineComponent"),
             "deploymentConfigurationType",
         )
+        if not configured.get("settings"):  # none and an empty object say the same
+            configured.pop("settings", None)
