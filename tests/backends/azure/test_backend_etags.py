@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("azure.core")
+
 from mlctl.applying.events import RetryOptions, Stale, StepState
 from mlctl.emulator import Emulator, Request, Response
 from tests.builders.azure import azure, emulated, no
