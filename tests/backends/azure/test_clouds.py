@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
+pytest.importorskip("azure.identity", reason="the azure extra is not installed")
+
 from mlctl.backends.azure.clouds import METADATA_URL_VARIABLE as METADATA_URL
 from mlctl.backends.azure.clouds import choose_cloud
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
-
-pytest.importorskip("azure.identity", reason="the azure extra is not installed")
-
 
 URL = "https://stack.test:8443/metadata/endpoints?api-version=2022-09-01"
 

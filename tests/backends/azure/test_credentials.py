@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("azure.identity", reason="the azure extra is not installed")
+
 from mlctl.backends import open_backend
 from mlctl.backends.azure import identified
 from mlctl.backends.azure.clouds import METADATA_URL_VARIABLE as METADATA_URL
@@ -20,9 +22,6 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from tests.builders.azure import SCOPE, Between, azure, emulated, says
 from tests.builders.paths import ROOT
-
-pytest.importorskip("azure.identity", reason="the azure extra is not installed")
-
 
 URL = "https://stack.test:8443/metadata/endpoints?api-version=2022-09-01"
 

@@ -353,6 +353,7 @@ def test_a_token_is_read_from_a_variable_and_from_a_file(tmp_path: Path) -> None
 
 
 def test_a_file_without_a_token_is_refused(tmp_path: Path, emulator: Emulator) -> None:
+    pytest.importorskip("uvicorn", reason="the emulator extra is not installed")
     (tmp_path / "empty").write_text("\n")
     for name, why in (("empty", "is empty"), ("none", "No such file")):
         ended = emulator(tmp_path, "start", "--token", f"@{name}")
