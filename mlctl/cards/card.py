@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from mlctl import files
@@ -81,6 +81,17 @@ def read(path: Path) -> Card:
         raise CardError(f"{path}: it is no JSON: {error}") from None
     except (TypeError, KeyError) as error:
         raise CardError(f"{path}: it is no card: {error}") from None
+
+
+def as_data(card: Card) -> dict[str, Data]:
+    """The card as JSON has it."""
+    data = asdict(card)
+    request = data["request"]
+    if request["host"] is None:
+        del request["host"]
+    if not card.note:
+        del data["note"]
+    return data | {"follows": list(card.follows)}
 
 
 def load(folder: Path = RECORDED) -> tuple[Card, ...]:

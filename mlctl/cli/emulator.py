@@ -16,6 +16,7 @@ import typer
 
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
+from mlctl.cli.cards import record
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import InvalidValue
@@ -99,6 +100,7 @@ def register(app: typer.Typer, verb: str) -> None:
     group = typer.Typer(help=text)
     command(group, "start")(start)
     command(group, "env")(env)
+    command(group, "record")(record)
     app.add_typer(group, name=verb)
 
 
