@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,15 +27,26 @@ def waiting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.kill()
 
 
-def start_held(folder: Path) -> subprocess.Popen[str]:
+@contextmanager
+def inherited(number: signal.Signals, handler: Any) -> Iterator[None]:
+    """What children begin with, whatever this process was started with (`nohup`, some CI)."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def start_held(folder: Path, hangup: Any = signal.SIG_DFL) -> subprocess.Popen[str]:
     """Start an apply of five clusters, one at a time, and wait for its first write."""
     clusters(folder / "five", 5)
     entry_points.install(folder)
-    process = start(
-        *(folder, "apply", "five", "--yes", "--parallelism", "1"),
-        *("--backend", "held", *entry_points.SCOPE),
-        env=STATE,
-    )
+    with inherited(signal.SIGHUP, hangup):
+        process = start(
+            *(folder, "apply", "five", "--yes", "--parallelism", "1"),
+            *("--backend", "held", *entry_points.SCOPE),
+            env=STATE,
+        )
     assert (folder / "reached").read_text() == "compute/c00"
     return process
 
@@ -74,11 +87,7 @@ def test_a_second_signal_ends_it_at_once(waiting: subprocess.Popen[str], tmp_pat
 
 
 def test_under_nohup_a_closed_terminal_stops_nothing(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # children inherit it
-    try:
-        process = start_held(tmp_path)
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    process = start_held(tmp_path, signal.SIG_IGN)
     process.send_signal(signal.SIGHUP)
     (tmp_path / "go").write_text("")
     done = finish(process)
@@ -95,14 +104,15 @@ def test_a_terminal_that_is_closed_stops_an_apply_after_what_runs(tmp_path: Path
         "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
         " os.execv(sys.executable, [sys.executable, '-m', 'mlctl', *sys.argv[1:]])"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *command, *entry_points.SCOPE],
-        cwd=tmp_path,
-        env=environment(tmp_path, **STATE),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
+    with inherited(signal.SIGHUP, signal.SIG_DFL):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *command, *entry_points.SCOPE],
+            cwd=tmp_path,
+            env=environment(tmp_path, **STATE),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
     os.close(theirs)
     assert (tmp_path / "reached").read_text() == "compute/c00"
     os.close(ours)
