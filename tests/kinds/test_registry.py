@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlctl.cli.az import field_flags, invoke
-from mlctl.emulator.requests import views
+from mlctl.emulator.shapes import views
 from mlctl.kinds import ALL, DOCUMENTS, KINDS, Kind, children
 from mlctl.simulator.control_plane.resources import assets, behaviours
 from mlctl.simulator.control_plane.state.settings import Delays
@@ -19,7 +19,7 @@ from tests.builders.paths import ROOT, SAMPLES
 TABLES: dict[str, Mapping[str, Any]] = {
     "mlctl/simulator/control_plane/resources/behaviours.py: BEHAVIOURS": behaviours.BEHAVIOURS,
     "mlctl/simulator/control_plane/resources/assets.py: ADDED": assets.ADDED,
-    "mlctl/emulator/requests/views.py: ADAPTED": views.ADAPTED,
+    "mlctl/emulator/shapes/views.py: SHAPES": views.SHAPES,
     "mlctl/cli/az/invoke.py: MORE": invoke.MORE,
 }
 NAMES = "|".join(sorted(ALL))

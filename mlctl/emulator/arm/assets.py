@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from mlctl.emulator.arm import operations
 from mlctl.emulator.http.messages import Response, json_response
-from mlctl.emulator.requests import listing, views
+from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes import views
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.upload import UploadTarget

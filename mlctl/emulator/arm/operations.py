@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mlctl.emulator.http.messages import Response, json_response
-from mlctl.emulator.requests import views
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
+from mlctl.emulator.shapes import views
 from mlctl.kinds.address import PROVIDER, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent

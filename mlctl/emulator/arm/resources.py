@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from mlctl import pointer
 from mlctl.emulator.arm import operations
 from mlctl.emulator.http.messages import Response, json_response
-from mlctl.emulator.requests import listing, views
+from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes import views
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent

@@ -1,1 +1,1 @@
-"""What handlers of requests share: the call, lists, resource bodies, stored blobs, settings."""
+"""What handlers of requests share: the call, lists, stored blobs, settings."""

@@ -19,6 +19,7 @@ _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{1,30}[a-zA-Z0-9]")
 _OUTER_READ_ONLY = (
     "provisioningState",
     "provisioningErrors",
+    "provisioningWarnings",
     "createdOn",
     "modifiedOn",
     "computeLocation",
@@ -149,6 +150,7 @@ def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
     inner.setdefault("vmPriority", "Dedicated")
     inner.setdefault("osType", "Linux")
     inner.setdefault("enableNodePublicIp", True)
+    inner.setdefault("isolatedNetwork", False)
     if inner.get(_PORT, "NotSpecified") == "NotSpecified":
         inner[_PORT] = "Disabled" if "subnet" in inner else "Enabled"
 
@@ -168,7 +170,7 @@ def _add_read_only(
             "currentNodeCount": 0,
             "targetNodeCount": 0,
             "nodeStateCounts": {f"{state}NodeCount": 0 for state in _NODES},
-            "errors": [],
+            "errors": None,
         }
         times = {"createdOn": now, "modifiedOn": now}
     else:
@@ -179,7 +181,7 @@ def _add_read_only(
     properties |= {
         "computeLocation": top["location"],
         "isAttachedCompute": False,
-        "provisioningErrors": [],
+        "provisioningErrors": None,
         **times,
     }
     top["properties"] = properties

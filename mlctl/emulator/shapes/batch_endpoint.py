@@ -1,0 +1,58 @@
+"""Batch endpoints, as recorded from 2023-12 on (api-versions 2023-10-01 and 2024-04-01)."""
+
+from __future__ import annotations
+
+from mlctl.emulator.shapes.shape import (
+    Place,
+    Shape,
+    held,
+    if_set,
+    null,
+    omitted,
+    once_created,
+    otherwise,
+    section,
+    state,
+    time,
+)
+from mlctl.pointer import Data
+
+SYSTEM_DATA: Shape = {  # of endpoints and deployments: by whom they were changed, is not told
+    "createdAt": time,
+    "createdBy": held,
+    "lastModifiedAt": time,
+    "createdByType": omitted,
+    "lastModifiedBy": omitted,
+    "lastModifiedByType": omitted,
+}
+
+
+def _scoring_uri(place: Place) -> Data:
+    # The service has a host for every endpoint. The SDK takes what stands before "/subscriptions/"
+    # for the service's base URL, and an emulator has one host: a path at it stands for the host.
+    occasion = place.occasion
+    if occasion.address is None:
+        return None
+    return f"{occasion.call.request.base}{occasion.address.id(occasion.call.scope)}/jobs"
+
+
+BATCH_ENDPOINT: Shape = {
+    "id": held,
+    "name": held,
+    "type": held,
+    "properties": section(
+        {
+            "description": held,
+            "properties": otherwise({}),
+            "scoringUri": once_created(_scoring_uri),
+            "swaggerUri": null,
+            "authMode": held,
+            "defaults": section({"deploymentName": held}),
+            "provisioningState": state,
+        }
+    ),
+    "systemData": section(SYSTEM_DATA),
+    "tags": otherwise({}),
+    "location": held,
+    "identity": if_set,
+}

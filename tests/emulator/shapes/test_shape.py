@@ -1,0 +1,109 @@
+"""A shape tells what is stored as the service does: order, nulls, what waits, what came later."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlctl.emulator import EmulatorSettings, Request
+from mlctl.emulator.requests.blob_store import BlobStore
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes.shape import (
+    Occasion,
+    Phase,
+    Shape,
+    always,
+    as_sent,
+    held,
+    if_any,
+    if_set,
+    omitted,
+    once_created,
+    or_null,
+    otherwise,
+    section,
+    since,
+    tell,
+    time,
+    until,
+    when_done,
+)
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.http_faults import OperationStyle
+from mlctl.simulator.control_plane.state.store import Store
+
+
+def occasion(version: str = "2024-04-01", phase: Phase = Phase.DONE) -> Occasion:
+    store = Store(":memory:")
+    request = Request.to("GET", f"https://any/?api-version={version}")
+    settings = EmulatorSettings()
+    call = Call(request, "", {}, store, BlobStore(store), settings, OperationStyle.ASYNC)
+    return Occasion(call, phase=phase)
+
+
+def told(shape: Shape, stored: dict[str, Data], **more: Data) -> dict[str, Data]:
+    return tell(shape, stored, occasion(**more))
+
+
+def test_keys_come_in_the_order_of_the_shape_and_what_it_does_not_know_follows() -> None:
+    shape = {"b": held, "a": held}
+    assert list(told(shape, {"z": 1, "a": 2, "b": 3}).items()) == [("b", 3), ("a", 2), ("z", 1)]
+
+
+def test_what_is_not_stored_is_null_or_left_out_or_a_value_of_the_services() -> None:
+    shape = {
+        "null": held,
+        "gone": if_set,
+        "own": otherwise({}),
+        "empty": or_null,
+        "inside": section({"a": held}),
+        "none": if_any({"a": held}),
+        "no key": if_any({"a": held}, omitted),
+    }
+    assert told(shape, {"empty": {}}) == {
+        "null": None,
+        "own": {},
+        "empty": None,
+        "inside": {"a": None},
+        "none": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("phase", "created", "done"),
+    [(Phase.CREATING, None, None), (Phase.CHANGING, 1, None), (Phase.DONE, 1, 1)],
+)
+def test_some_keys_wait(phase: Phase, created: Data, done: Data) -> None:
+    shape = {"a": once_created(held), "b": when_done(held), "c": when_done(held, omitted)}
+    body = told(shape, {"a": 1, "b": 1, "c": 1}, phase=phase)
+    assert (body["a"], body["b"], "c" in body) == (created, done, done is not None)
+
+
+def test_while_an_operation_goes_on_a_key_may_tell_only_what_was_sent() -> None:
+    shape = {"in": section({"a": as_sent(held), "b": as_sent(held, always("No"))})}
+    stored = {"in": {"a": 1, "b": 2}}
+    assert tell(shape, stored, occasion(phase=Phase.CHANGING), {"in": {"a": 7}}) == {
+        "in": {"a": 1, "b": "No"}
+    }
+    assert tell(shape, stored, occasion(), {"in": {"a": 7}}) == stored
+
+
+@pytest.mark.parametrize(
+    ("version", "keys"),
+    [("2022-05-01", ["old"]), ("2023-04-01-preview", ["new"]), ("2024-04-01", ["new"])],
+)
+def test_keys_come_and_go_with_the_api_version(version: str, keys: list[str]) -> None:
+    shape = {"new": since("2023-04-01", held), "old": until("2023-04-01", held)}
+    assert list(told(shape, {"new": 1, "old": 1}, version=version)) == keys
+
+
+@pytest.mark.parametrize(
+    ("stored", "spelt"),
+    [
+        ("2024-07-24T08:52:31.067Z", "2024-07-24T08:52:31.067+00:00"),
+        ("2024-07-24T08:52:31.500Z", "2024-07-24T08:52:31.5+00:00"),
+        ("2024-07-24T08:52:31.000Z", "2024-07-24T08:52:31+00:00"),
+        (None, None),
+    ],
+)
+def test_times_are_spelt_as_dotnet_does(stored: Data, spelt: Data) -> None:
+    assert told({"at": time}, {"at": stored}) == {"at": spelt}
