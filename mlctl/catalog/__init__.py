@@ -76,6 +76,19 @@ def size_of(text: str) -> Size | None:
     return Size(text, family, int(match["vcpus"]), 0.0, gpus, "", None, None)
 
 
+def family(text: str) -> str:
+    """The VM family called `text`, in any letter case and with or without blanks.
+
+    It is spelt as the catalog spells it; one that is not listed keeps its spelling.
+    """
+    return _families().get(text.replace(" ", "").casefold(), text)
+
+
+@cache
+def _families() -> Mapping[str, str]:
+    return {one.family.replace(" ", "").casefold(): one.family for one in sizes().values()}
+
+
 @cache
 def retirement(text: str) -> Retirement | None:
     """The retirement of the size called `text`, listed or not: the series follows from the name."""

@@ -18,7 +18,8 @@ DEPLOYMENTS_PER_ENDPOINT = 20
 JOB_DAYS = 21
 LOW_PRIORITY_JOB_DAYS = 7
 
-# What the quotas are called, as Azure's usages are told by the backends; a VM family by its name.
+# What the quotas are called, as Azure's usages are told by the backends; dedicated cores of a VM
+# family by its name, low-priority ones by `low_priority_of`.
 LOW_PRIORITY_QUOTA, DEDICATED_QUOTA, COMPUTES_QUOTA = "low_priority", "total", "computes"
 ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA = "endpoints", "deployments"
 BATCH_POOLS_QUOTA, VMS_PER_POOL_QUOTA = "batch_pools", "vms_per_pool"  # of the account
@@ -32,3 +33,18 @@ EVERYWHERE = ""  # the region of a limit that holds over all regions
 # assumptions.
 BATCH_POOLS = 10
 VMS_PER_POOL = 100
+
+
+def low_priority_of(family: str) -> str:
+    """The quota of the low-priority cores of a VM family; most have no limit of their own."""
+    return f"{LOW_PRIORITY_QUOTA}/{family}"
+
+
+def is_low_priority_of_family(quota: str) -> bool:
+    """Whether a quota is one of those that `low_priority_of` names."""
+    return quota.startswith(f"{LOW_PRIORITY_QUOTA}/")
+
+
+def same_quota(one: str, other: str) -> bool:
+    """Whether two names are of one quota: families are spelt in any letter case, or with blanks."""
+    return one.replace(" ", "").casefold() == other.replace(" ", "").casefold()

@@ -110,6 +110,8 @@ ROUTES = (
     Route("GET", _PLACE + "/mfeOperationsStatus/{token}", operations.status),
     Route("GET", _PLACE + "/mfeOperationResults/{token}", operations.result),
     Route("GET", _PLACE + "/usages", capacity.usages),
+    Route("GET", _PLACE + "/quotas", capacity.quotas),
+    Route("POST", _PLACE + "/updateQuotas", capacity.update_quotas),
     Route("GET", _PLACE + "/vmSizes", capacity.sizes),
     Route("POST", _ENDPOINTS + "/{parent}/jobs", jobs.invoke, needs=Needs.TOKEN),
     Route("GET", _ENDPOINTS + "/{parent}/jobs", jobs.show_all),

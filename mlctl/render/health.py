@@ -13,6 +13,7 @@ from mlctl.render.terminal import clean
 FORMAT_VERSION = "1.0"
 _SIGNS = {
     HealthStatus.OK: ("✓", Style.GREEN),
+    HealthStatus.INFO: ("i", Style.GRAY),
     HealthStatus.WARNING: ("!", Style.YELLOW),
     HealthStatus.FAILED: ("✗", Style.BOLD_RED),
     HealthStatus.SKIPPED: ("-", Style.GRAY),

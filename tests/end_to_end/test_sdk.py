@@ -110,7 +110,7 @@ def test_nodes_usages_and_sizes_are_listed() -> None:
     ml = sdk().ml
     ml.compute.begin_create_or_update(cluster()).result()
     used = {each.name["value"]: each.__dict__["currentValue"] for each in ml.compute.list_usage()}
-    assert used["Clusters"] == 1
+    assert used["TotalClusters"] == 1
     assert "Standard_DS3_v2" in {each.name for each in ml.compute.list_sizes()}
     assert list(ml.compute.list_nodes("cpu-cluster")) == []
 

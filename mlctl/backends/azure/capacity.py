@@ -10,16 +10,20 @@ from mlctl import catalog
 from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.reads import run_concurrently
 from mlctl.backends.ports.backend import Usage
-from mlctl.catalog import Size
+from mlctl.catalog import Size, limits
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, get
 from mlctl.service_errors import ServiceError
 
 _MOST_WORKSPACES = 32  # workspaces of a region that are looked at; names in others count as free
-# Type of a usage -> what `Usage` calls it. Origin: the service's own example (2024-04-01,
-# Usage/list.json), where the number of clusters really is of the type `totalCores`.
-_GENERAL = {"totalCores": "computes", "dedicatedCores": "total", "lowPriorityCores": "low_priority"}
+# Type of a usage -> the quota (recorded: api-version 2024-04-01, card usages-list).
+_TOTALS = {
+    "totalclusters": limits.COMPUTES_QUOTA,
+    "totaldedicatedcores": limits.DEDICATED_QUOTA,
+    "totallowprioritycores": limits.LOW_PRIORITY_QUOTA,
+}
+_DEDICATED, _LOW_PRIORITY = "vmfamily/dedicatedcores", "vmfamily/lowprioritycores"
 
 
 def usage(arm: ArmClient, scope: Scope, location: str) -> list[Usage]:
@@ -94,16 +98,17 @@ def _place(scope: Scope, location: str, what: str) -> str:
 
 
 def _usage(body: Mapping[str, Data]) -> Iterator[Usage]:
-    """A line of the list: those of single workspaces and clusters are parts of others."""
-    sort = str(body.get("type")).split("/")[-2:-1]
-    limit = body.get("limit")
-    allowed = int(limit) if isinstance(limit, int) and limit >= 0 else None
-    used = int(body.get("currentValue") or 0)
-    name = str(get(body, ("name", "value")))
-    if sort and sort[0] in _GENERAL:
-        yield Usage(_GENERAL[sort[0]], used, allowed)
-    elif sort == ["vmFamily"] and name.endswith(_DEDICATED):
-        yield Usage(_family(name.removesuffix(_DEDICATED)), used, allowed)
+    """A row of the list: a total, or the cores of a VM family; a limit of -1 is none of its own."""
+    sort = str(body.get("type")).partition("/")[2].casefold().removesuffix("/usages")
+    limit, used = body.get("limit"), int(body.get("currentValue") or 0)
+    allowed = limit if isinstance(limit, int) and limit >= 0 else None
+    family = catalog.family(str(get(body, ("name", "value"))))
+    if sort in _TOTALS:
+        yield Usage(_TOTALS[sort], used, allowed)
+    elif sort == _DEDICATED:
+        yield Usage(family, used, allowed)
+    elif sort == _LOW_PRIORITY:
+        yield Usage(limits.low_priority_of(family), used, allowed)
 
 
 def _size(body: Mapping[str, Data]) -> Size:
@@ -126,13 +131,3 @@ def _size(body: Mapping[str, Data]) -> Size:
         body.get("lowPriorityCapable"),
         usual[0] if usual else None,
     )
-
-
-_DEDICATED = " Cluster Dedicated vCPUs"
-
-
-def _family(words: str) -> str:
-    """`Standard DSv2 Family` -> `standardDSv2Family`, as the list of sizes spells it."""
-    bare = words.replace(" ", "")
-    known = {size.family.casefold(): size.family for size in catalog.sizes().values()}
-    return known.get(bare.casefold(), bare[:1].lower() + bare[1:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -169,6 +169,10 @@ class HealthChecker:
         yield from tight
         if not tight:
             yield HealthCheck("quota", HealthStatus.OK, f"room left in {self._location}")
+        none = sorted(one.family for one in found if one.limit == 0 and one.family not in _COUNTS)
+        if none:
+            told = f"no cores in {self._location} for {_listed(none)}"
+            yield HealthCheck("quota", HealthStatus.INFO, told)
 
 
 _VITAL = ("credentials", "workspace")
@@ -252,11 +256,20 @@ def _nearly_used_up(one: Usage) -> Iterator[HealthCheck]:
     if one.limit is None or (one.limit == 0 and one.family not in _COUNTS):
         return
     if one.used >= one.limit * _NEARLY:
-        told = f"{one.used} of {one.limit} used of {_COUNTS.get(one.family, one.family)}"
+        what = _COUNTS.get(one.family, one.family)
+        told = f"{one.used} of {one.limit} used of {what}" if one.limit else f"0 allowed of {what}"
         advice = "delete idle clusters, or ask for more: the portal's page `Usage + quotas`"
         yield HealthCheck("quota", HealthStatus.WARNING, told, advice)
 
 
+def _listed(families: Sequence[str]) -> str:
+    """How many VM families, and the first few of them."""
+    more = "" if len(families) <= _NAMED else f" and {len(families) - _NAMED} more"
+    plural = "family" if len(families) == 1 else "families"
+    return f"{len(families)} VM {plural}: {', '.join(families[:_NAMED])}{more}"
+
+
+_NAMED = 6  # VM families at most
 _COUNTS = {
     "total": "all dedicated cores",
     "low_priority": "the low-priority cores",

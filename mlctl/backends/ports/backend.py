@@ -137,9 +137,10 @@ class SupportsStateCheck(Protocol):
 class Usage:
     """Cores in use and allowed in one region (`limit` None: unlimited or unknown).
 
-    `family` is a VM family (`standardDSv2Family`), or `total` for dedicated cores of all families,
-    `low_priority` for the one number over all families, `computes` for the count of computes. Those
-    of `limits.EVERYWHERE` are `batch_pools`, the count of pools, and `vms_per_pool`.
+    `family` is a VM family (`standardDSv2Family`: its dedicated cores), `total` for the dedicated
+    cores of all families, `low_priority` for the low-priority ones of all, `low_priority/FAMILY`
+    for those of one, `computes` for the count of computes. Those of `limits.EVERYWHERE` are
+    `batch_pools`, the count of pools, and `vms_per_pool`.
     """
 
     family: str

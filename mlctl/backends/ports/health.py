@@ -14,6 +14,7 @@ class HealthStatus(Enum):
     """The result of a health check."""
 
     OK = "ok"
+    INFO = "info"  # worth knowing, and nothing to do
     WARNING = "warning"
     FAILED = "failed"
     SKIPPED = "skipped"

@@ -21,6 +21,7 @@ from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.resources import quota as quotas
 
 Location = Annotated[
     str | None,
@@ -172,7 +173,7 @@ def quota_list(
         data = [
             {"quota": one.name, "used": one.used, "limit": one.limit}
             for one in (*own, *everywhere)
-            if one.used or one.is_set or not one.name.startswith("standard")
+            if one.limit is not None and (one.used or one.is_set or not quotas.is_family(one.name))
         ]
         print_data(session, data, output, query)
     return Exit.OK

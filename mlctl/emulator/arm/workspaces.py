@@ -47,6 +47,8 @@ _TYPES = {
         "workspaces/datastores",
         "workspaces/jobs",
         "locations/usages",
+        "locations/quotas",
+        "locations/updateQuotas",
         "locations/vmSizes",
     ),
     "Microsoft.Authorization": ("locks", "permissions"),

@@ -27,7 +27,8 @@ def _claims(value: Effective, region: str) -> Claims:
     """A cluster claims the most nodes that it may have, whether they run or not.
 
     "Unprovisioned nodes contribute to your quota usage" (how-to-create-attach-compute-cluster).
-    Dedicated cores count for their VM family and in total, low-priority ones for one number.
+    Dedicated cores count for their VM family and in total; low-priority ones too, but their
+    families have no limits as a rule.
     """
     size, nodes = catalog.size_of(str(value("size"))), value("max_instances")
     one: Claims = {(region, limits.COMPUTES_QUOTA): 1}
@@ -35,7 +36,8 @@ def _claims(value: Effective, region: str) -> Claims:
         return one
     cores = nodes * size.vcpus
     if str(value("tier")).replace("_", "").casefold() == "lowpriority":
-        return {**one, (region, limits.LOW_PRIORITY_QUOTA): cores}
+        family = limits.low_priority_of(size.family)
+        return {**one, (region, family): cores, (region, limits.LOW_PRIORITY_QUOTA): cores}
     return {**one, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 

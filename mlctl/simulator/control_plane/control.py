@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from mlctl.catalog.limits import is_low_priority_of_family, low_priority_of
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import faults, locks
@@ -46,11 +47,11 @@ class CloudStatus:
 
 @dataclass(frozen=True, slots=True)
 class QuotaStatus:
-    """The use and limit of a quota; `is_set` if the limit was set by a user."""
+    """The use and limit of a quota (None: none of its own); `is_set` if a user set the limit."""
 
     name: str
     used: int
-    limit: int
+    limit: int | None
     is_set: bool
 
 
@@ -112,7 +113,7 @@ def configure(workspace: WorkspaceHandle, wanted: CloudSettings) -> None:
 
 
 def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]:
-    """The quotas of a region: the general ones, then every VM family.
+    """The quotas of a region: the general ones, every VM family, then their low-priority cores.
 
     `quota.EVERYWHERE` gives those that apply across regions.
     """
@@ -120,10 +121,12 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
         used = quota_usage.usage(db, workspace.scope.subscription, location)
         limits = quota_usage.limits(db, workspace.scope.subscription, location)
     general: tuple[str, ...] = (quota.BATCH_POOLS, quota.VMS_PER_POOL)
-    families: set[str] = set()
+    families: list[str] = []
     if location != quota.EVERYWHERE:
         general = (quota.LOW_PRIORITY, quota.TOTAL, quota.COMPUTES, quota.ENDPOINTS)
-        families = {*quota.families(), *used, *limits} - {*quota.DEFAULTS}
+        low = {one.partition("/")[2] for one in used if is_low_priority_of_family(one)}
+        named = {*quota.families(), *filter(quota.is_family, (*used, *limits)), *low}
+        families = sorted(named, key=str.casefold)
     return tuple(
         QuotaStatus(
             name,
@@ -131,7 +134,7 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
             limits.get(name, quota.default(name)),
             name in limits,
         )
-        for name in (*general, *sorted(families, key=str.casefold))
+        for name in (*general, *families, *map(low_priority_of, families))
     )
 
 

@@ -1,8 +1,10 @@
-"""What a region allows, as the service's own example spells it."""
+"""What a region allows, as it was recorded."""
 
 from __future__ import annotations
 
-from mlctl import catalog
+import pytest
+
+from mlctl import cards, catalog
 from mlctl.backends.ports.backend import Usage
 from mlctl.pointer import Data
 from tests.builders.azure import Between, azure, emulated, says
@@ -10,8 +12,11 @@ from tests.builders.azure import Between, azure, emulated, says
 ML = "Microsoft.MachineLearningServices"
 
 
+CARDS = {card.id: card for card in cards.load()}
+
+
 def line(sort: str, name: str, used: int, limit: int) -> Data:
-    """A line of Usage/list.json (2024-04-01)."""
+    """A row of usages."""
     told = {"value": name, "localizedValue": name}
     return {"type": f"{ML}/{sort}/usages", "currentValue": used, "limit": limit, "name": told}
 
@@ -21,35 +26,44 @@ def usage(*lines: Data) -> list[Usage]:
     return azure(Between(emulated(), [("GET */usages", answer)])).backend.usage("eastus")
 
 
-def test_the_totals_are_known_by_their_types() -> None:
-    found = usage(
-        line("totalCores", "Clusters", 7, 100),
-        line("dedicatedCores", "Total Cluster Dedicated Regional vCPUs", 14, 24),
-        line("lowPriorityCores", "Total Cluster LowPriority Regional vCPUs", 18, 50),
-    )
-    assert found == [
-        Usage("computes", 7, 100),
-        Usage("total", 14, 24),
-        Usage("low_priority", 18, 50),
+def test_the_recorded_usages_are_understood() -> None:
+    found = {one.family: one for one in usage(*CARDS["usages-list"].response.body["value"])}
+    assert found["computes"] == Usage("computes", 3, 200)
+    assert found["total"] == Usage("total", 20, 20)
+    assert found["low_priority"] == Usage("low_priority", 0, 0)
+    assert found["standardDSv2Family"] == Usage("standardDSv2Family", 4, 6)
+    assert found["Standard NCASv3_T4 Family"].limit == 0
+    assert found["low_priority/standardDSv2Family"].limit is None
+    assert len(found) == len(CARDS["usages-list"].response.body["value"])
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    ["standardDSv2Family", "StandardDSV2family", "Standard DSv2 Family", "STANDARDDSV2FAMILY"],
+)
+def test_families_are_spelt_as_the_catalogue_spells_them(spelt: str) -> None:
+    assert usage(line("vmFamily/dedicatedCores", spelt, 2, 24)) == [
+        Usage("standardDSv2Family", 2, 24)
     ]
 
 
-def test_families_are_spelt_as_the_list_of_sizes_spells_them() -> None:
-    words = "Standard DSv2 Family Cluster Dedicated vCPUs"
-    assert usage(line("vmFamily", words, 2, 24)) == [Usage("standardDSv2Family", 2, 24)]
-    unheard = "Standard XYZv9 Family Cluster Dedicated vCPUs"
-    assert usage(line("vmFamily", unheard, 0, 1)) == [Usage("standardXYZv9Family", 0, 1)]
+def test_a_family_that_is_not_listed_keeps_its_name() -> None:
+    assert usage(line("vmFamily/dedicatedCores", "Standard XYZv9 Family", 0, 1)) == [
+        Usage("Standard XYZv9 Family", 0, 1)
+    ]
 
 
-def test_parts_of_a_total_do_not_count_again() -> None:
-    words = "Standard NC Family Cluster Dedicated vCPUs"
-    assert usage(line("workspaces", words, 6, 24)) == []
-    assert usage(line("workspaces/computes", words, 6, 24)) == []
-    assert usage(line("vmFamily", "Standard NC Family Cluster LowPriority vCPUs", 6, -1)) == []
+def test_types_are_known_in_any_letter_case_and_others_are_not_ours() -> None:
+    assert usage(line("TotalDedicatedCores", "", 1, 2)) == [Usage("total", 1, 2)]
+    assert usage(line("workspaces/dedicatedCores", "standardNCFamily", 6, 24)) == []
+    assert usage(line("totalCores", "Clusters", 6, 24)) == []
 
 
-def test_less_than_nothing_means_no_limit() -> None:
-    assert usage(line("lowPriorityCores", "", 3, -1)) == [Usage("low_priority", 3, None)]
+def test_less_than_nothing_means_no_limit_of_its_own() -> None:
+    assert usage(line("totalLowPriorityCores", "", 3, -1)) == [Usage("low_priority", 3, None)]
+    assert usage(line("vmFamily/lowPriorityCores", "standardDFamily", 3, 8)) == [
+        Usage("low_priority/standardDFamily", 3, 8)
+    ]
 
 
 def test_the_sizes_of_a_region_are_those_that_the_service_has() -> None:

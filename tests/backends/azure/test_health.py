@@ -44,7 +44,8 @@ def found(name: str, *answers: tuple[str, Response]) -> tuple[HealthStatus, str]
 
 
 def test_a_workspace_in_order_has_nothing_wrong() -> None:
-    assert {one.status for one in looked().values()} == {HealthStatus.OK, HealthStatus.SKIPPED}
+    fine = {HealthStatus.OK, HealthStatus.INFO, HealthStatus.SKIPPED}
+    assert {one.status for one in looked().values()} == fine
     assert (
         looked()["clock"].status is HealthStatus.SKIPPED
     )  # an emulator in memory has no clock to tell
@@ -187,13 +188,42 @@ def test_a_cluster_that_failed_says_why() -> None:
     assert "compute/c is Failed: (X) no room" in text
 
 
+def quotas(*rows: tuple[str, str, int, int]) -> list[HealthCheck]:
+    """What is said of rows of usages: (type, name, used, limit)."""
+    lines = [
+        {"type": f"x/{sort}/usages", "currentValue": used, "limit": limit, "name": {"value": name}}
+        for sort, name, used, limit in rows
+    ]
+    asking = client(("GET */usages", says(200, {"value": lines})))
+    return [one for one in asking.backend.check_health(NOW) if one.name == "quota"]
+
+
 def test_a_quota_that_is_used_up_is_told() -> None:
-    total = {"type": "x/dedicatedCores/usages", "currentValue": 95, "limit": 100, "name": {}}
-    none = {"type": "x/vmFamily/usages", "currentValue": 0, "limit": 0}
-    family = {**none, "name": {"value": "Standard NC Family Cluster Dedicated vCPUs"}}
-    verdict, text = found("quota", ("GET */usages", says(200, {"value": [total, family]})))
-    assert verdict is HealthStatus.WARNING
-    assert "95 of 100 used of all dedicated cores" in text
+    total = ("totalDedicatedCores", "TotalDedicatedCores", 95, 100)
+    (check,) = quotas(total, ("vmFamily/dedicatedCores", "standardDFamily", 0, 6))
+    assert check.status is HealthStatus.WARNING
+    assert check.found == "95 of 100 used of all dedicated cores"
+
+
+def test_low_priority_without_any_cores_is_told() -> None:
+    (check,) = quotas(("totalLowPriorityCores", "TotalLowPriorityCores", 0, 0))
+    assert (check.status, check.found) == (
+        HealthStatus.WARNING,
+        "0 allowed of the low-priority cores",
+    )
+
+
+def test_families_without_cores_are_information_on_one_line() -> None:
+    names = [f"standardN{letter}Family" for letter in "HGFEDCBA"]
+    rows = [("vmFamily/dedicatedCores", name, 0, 0) for name in names]
+    room, none = quotas(*rows, ("vmFamily/lowPriorityCores", names[0], 0, -1))
+    assert (room.status, none.status) == (HealthStatus.OK, HealthStatus.INFO)
+    assert none.found == (
+        "no cores in eastus for 8 VM families: standardNAFamily, standardNBFamily,"
+        " standardNCFamily, standardNDFamily, standardNEFamily, standardNFFamily and 2 more"
+    )
+    assert len(health.line(none).splitlines()) == 1
+    assert health.summary([room, none]) == "Everything is in order."
 
 
 def test_a_look_that_is_refused_is_a_finding_with_advice() -> None:

@@ -1,8 +1,7 @@
-"""Batch jobs as far as they are written down; nodes, usages and sizes."""
+"""Batch jobs as far as they are written down; and nodes."""
 
 from __future__ import annotations
 
-from mlctl.emulator.arm.capacity import family
 from tests.builders.emulator import (
     CLUSTER,
     WS,
@@ -14,7 +13,6 @@ from tests.builders.emulator import (
 
 ENDPOINT = f"{WS}/batchEndpoints/scoring"
 NAMED = {"azureml-model-deployment": "blue"}
-PLACE = "/subscriptions/sub/providers/Microsoft.MachineLearningServices/locations/eastus"
 
 
 def invoked(times: int = 1, **settings: object) -> World:
@@ -110,30 +108,6 @@ def test_nodes_are_listed_under_nodes_on_one_page() -> None:
     here.made(f"{WS}/computes/cpu", CLUSTER)
     assert here.ask("POST", f"{WS}/computes/cpu/listNodes").data == {"nodes": []}
     assert here.ask("POST", f"{WS}/computes/none/listNodes").status == 404
-
-
-def test_usages_have_the_services_words_and_what_clusters_claim() -> None:
-    here = world()
-    here.made(f"{WS}/computes/cpu", CLUSTER)
-    found = here.get(f"{PLACE}/usages").data["value"]
-    used = {each["name"]["value"]: each["currentValue"] for each in found if each["currentValue"]}
-    assert used == {
-        "Clusters": 1,
-        "Standard DSv2 Family Cluster Dedicated vCPUs": 16,
-        "Total Cluster Dedicated Regional vCPUs": 16,
-    }
-
-
-def test_the_words_of_a_family_are_those_of_the_service() -> None:
-    assert family("standardNCADSH100v5Family") == (
-        "Standard NCADSH100v5 Family Cluster Dedicated vCPUs"
-    )
-
-
-def test_sizes_say_what_a_cluster_needs_to_know() -> None:
-    sizes = {each["name"]: each for each in world().get(f"{PLACE}/vmSizes").data["value"]}
-    found = sizes["Standard_DS3_v2"]
-    assert (found["vCPUs"], found["family"]) == (4, "standardDSv2Family")
 
 
 def test_a_second_deployment_finds_its_endpoint_again() -> None:

@@ -65,7 +65,7 @@ def excess_of(
                 db, state.scope.subscription, region, quota_name
             )
             limit = quota.default(quota_name) if set_limit is None else set_limit
-            if used - mine + asked > limit:
+            if limit is not None and used - mine + asked > limit:
                 return Excess(quota_name, region, limit, used - mine, asked)
     return None
 

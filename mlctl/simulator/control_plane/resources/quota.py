@@ -30,11 +30,18 @@ FAMILY_DEFAULT, GPU_FAMILY_DEFAULT = 100, 0
 EVERYWHERE = limits.EVERYWHERE
 
 
-def default(quota: str) -> int:
-    """The limit of a quota that nobody set."""
+def default(quota: str) -> int | None:
+    """The limit of a quota that nobody set; None: low-priority families have none of their own."""
     if quota in DEFAULTS:
         return DEFAULTS[quota]
+    if limits.is_low_priority_of_family(quota):
+        return None
     return GPU_FAMILY_DEFAULT if families().get(quota) else FAMILY_DEFAULT
+
+
+def is_family(quota: str) -> bool:
+    """Whether a quota is one of the dedicated cores of a VM family."""
+    return quota not in DEFAULTS and not limits.is_low_priority_of_family(quota)
 
 
 @cache
