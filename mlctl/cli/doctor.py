@@ -9,14 +9,20 @@ from collections.abc import Iterator
 from contextlib import closing
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mlctl import __version__
+from mlctl import __version__, files
 from mlctl.backends import open_backend
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.health import HealthCheck, HealthStatus, SupportsHealthChecks
+from mlctl.backends.ports.health import (
+    HealthCheck,
+    HealthStatus,
+    SupportsHealthChecks,
+    SupportsReport,
+)
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.scope import ScopeError
@@ -44,13 +50,22 @@ def doctor(
     output: Annotated[
         DoctorFormat, typer.Option("--output", "-o", help="How findings are written.")
     ] = DoctorFormat.HUMAN,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write down in which form the service answers: codes, names of headers, keys of"
+            " bodies. No value, id or name is in it, so that it can be sent to the authors.",
+        ),
+    ] = None,
 ) -> Exit:
     """Check credentials, workspace, permissions, locks and quotas, and say what to do.
 
     Nothing is changed. Exits with 1 when something is wrong, with 0 otherwise, warnings included.
     """
     found = []
-    for check in _checks(session):
+    for check in _checks(session, report):
         found.append(check)
         if output is DoctorFormat.HUMAN:
             session.out(health.line(check, color=session.color(sys.stdout)))
@@ -62,7 +77,7 @@ def doctor(
     return Exit.ERROR if any(one.status is HealthStatus.FAILED for one in found) else Exit.OK
 
 
-def _checks(session: Session) -> Iterator[HealthCheck]:
+def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
     yield HealthCheck(
         "mlctl", HealthStatus.OK, f"{__version__}, Python {platform.python_version()}"
     )
@@ -86,6 +101,26 @@ def _checks(session: Session) -> Iterator[HealthCheck]:
             yield from backend.check_health(time.time())
         else:
             yield _opened(backend)
+        if report is not None:
+            yield _reported(backend, report)
+
+
+def _reported(backend: Backend, path: Path) -> HealthCheck:
+    """Write the report; the check says what is in it."""
+    if not isinstance(backend, SupportsReport):
+        found = f"the {backend.name} backend has no service whose answers could be reported"
+        return HealthCheck("report", HealthStatus.SKIPPED, found, "use --backend azure")
+    try:
+        answers = list(backend.report())
+    except ServiceError as error:
+        return HealthCheck("report", HealthStatus.FAILED, str(error), error=error)
+    try:
+        files.write(path, (health.report(answers) + "\n").encode(), private=True)
+    except OSError as error:
+        found = f"cannot write `{path}`: {error.strerror or error}"
+        return HealthCheck("report", HealthStatus.FAILED, found, "name another --report")
+    found = f"the form of {len(answers)} answers is in {path}; it holds no value, id or name"
+    return HealthCheck("report", HealthStatus.OK, found)
 
 
 def _opened(backend: Backend) -> HealthCheck:

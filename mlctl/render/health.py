@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mlctl import __version__
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.inert import as_json
+from mlctl.pointer import Data
 from mlctl.render.advice import advice
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
@@ -54,6 +56,12 @@ def document(checks: Sequence[HealthCheck]) -> str:
     ]
     healthy = all(one.status is not HealthStatus.FAILED for one in checks)
     told = {"format_version": FORMAT_VERSION, "healthy": healthy, "checks": found}
+    return as_json(told, indent=2, ascii_only=False)
+
+
+def report(answers: Sequence[Data]) -> str:
+    """The forms of a service's answers as JSON."""
+    told = {"format_version": FORMAT_VERSION, "mlctl": __version__, "answers": list(answers)}
     return as_json(told, indent=2, ascii_only=False)
 
 

@@ -58,3 +58,10 @@ def test_a_backend_that_nobody_knows_is_told(mlctl: Run) -> None:
     found = mlctl("doctor", "--backend", "aws", *scope)
     assert found.code == Exit.ERROR
     assert "there is: local, azure" in found.out
+
+
+def test_the_local_backend_has_nothing_to_report(mlctl: Run, tmp_path: Path) -> None:
+    found = mlctl("doctor", "--report", "report.json")
+    assert found.code == Exit.OK
+    assert "- report       the local backend has no service" in found.out
+    assert not (tmp_path / "report.json").exists()

@@ -157,6 +157,20 @@ class ArmClient:
             )
         return errors.checked_json(answer.http_response), answer.http_response.headers
 
+    def look(
+        self, path: str, version: str, query: Mapping[str, str] | None = None
+    ) -> tuple[int, Mapping[str, str], Data]:
+        """Status, headers and JSON (None: no JSON) of an answer to a GET, refusals included.
+
+        Raises:
+            ServiceError: there is no answer, or none that can be read.
+        """
+        with errors.sdk_errors_decoded():
+            answer = self._run(
+                "GET", path, version, query or {}, None, deadline=self.clock.deadline()
+            ).http_response
+        return int(answer.status_code), answer.headers, errors.json_body(answer)
+
     def close(self) -> None:
         """Close the connections."""
         self.transport.close()

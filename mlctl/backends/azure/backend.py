@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 
 from mlctl import pointer
-from mlctl.backends.azure import capacity, metrics
+from mlctl.backends.azure import capacity, metrics, report
 from mlctl.backends.azure.arm import ArmClient, AzureOperation
 from mlctl.backends.azure.capacity import OtherWorkspaces, normalized_region
 from mlctl.backends.azure.clouds import Cloud
@@ -181,6 +181,10 @@ class AzureBackend:
     def check_health(self, now: float) -> Iterator[HealthCheck]:
         """Check everything between the caller and the workspace."""
         return HealthChecker(self.arm, self.scope, now).checks()
+
+    def report(self) -> Iterator[dict[str, Data]]:
+        """What the service answers to a few reads, without values."""
+        return report.report(self.arm, self.scope, self.location)
 
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash, whoever uploaded it."""

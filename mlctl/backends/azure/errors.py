@@ -54,7 +54,7 @@ def checked_json(response: Any) -> Data:
     Raises:
         ServiceError: the response is an error; a 200 whose body is an error counts as one.
     """
-    data = _json(response)
+    data = json_body(response)
     told = data.get("error") if isinstance(data, dict) else None
     if response.status_code >= _FIRST_NO or (isinstance(told, dict) and told.get("code")):
         raise error_of(response)
@@ -175,7 +175,7 @@ def _of_connection(error: AzureError) -> ServiceError:
 
 def _error_object(response: Any) -> Mapping[str, Data]:
     """The `error` of a body: `{error: {...}}`, or a failed operation's or resource's own."""
-    data = _json(response)
+    data = json_body(response)
     if not isinstance(data, dict):
         return {}
     told = data.get("error")
@@ -219,7 +219,12 @@ def _request_id(headers: Mapping[str, str]) -> str | None:
     return request or correlation
 
 
-def _json(response: Any) -> Data:
+def json_body(response: Any) -> Data:
+    """The JSON of a response; None where it has no body, or is a refusal in another form.
+
+    Raises:
+        Transient: it is a success, and no JSON.
+    """
     text = _text(response)
     if not text.strip():
         return None

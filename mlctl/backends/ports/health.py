@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
+from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError
 
 
@@ -42,4 +43,16 @@ class SupportsHealthChecks(Protocol):
         """Run the checks in order of dependency; what a failed check blocks is skipped.
 
         `now` is this machine's clock, in Unix seconds. Raises nothing and changes nothing.
+        """
+
+
+@runtime_checkable
+class SupportsReport(Protocol):
+    """Can tell in which form its service answers."""
+
+    def report(self) -> Iterator[dict[str, Data]]:
+        """The form of the answers to a few reads: codes, names of headers, keys; no values.
+
+        Raises:
+            ServiceError: the workspace cannot be read.
         """

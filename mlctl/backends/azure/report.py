@@ -1,0 +1,170 @@
+"""What the service answers to a few reads, without values: for `mlctl doctor --report`.
+
+Of each answer only its form is kept: status, codes of errors, names of headers, keys of the body
+and the types of their values. Ids, names, tags and every other value are left out, so that a user
+with a subscription can send it, and settle what docs/azure.md calls open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
+from mlctl.backends.azure.reads import workspace_path
+from mlctl.kinds.address import PROVIDER, Scope
+from mlctl.kinds.registry import ALL
+from mlctl.pointer import Data, get
+from mlctl.service_errors import ServiceError
+
+_ABSENT = "mlctl-report-absent"
+_AUTHORIZATION = "/providers/Microsoft.Authorization"
+# Keys that their owner chose, or that are ids: how many there are is told, not which.
+_FREE = frozenset(
+    {
+        *("tags", "environmentVariables", "userAssignedIdentities", "traffic", "flavors"),
+        *("inputs", "outputs", "inputData", "outputData", "jobs", "services"),
+        "properties.properties",
+    }
+)
+_KEY = re.compile(r"[A-Za-z@$_][\w@$-]{0,60}")
+_CODE = re.compile(r"[A-Za-z][\w.]{0,80}")
+_FORMS = (
+    ("guid", re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")),
+    ("time", re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d.*")),
+    ("duration", re.compile(r"P(?=.)(\d+D)?(T[\d.HMS]+)?")),
+    ("id", re.compile(r"/subscriptions/.*", re.IGNORECASE | re.DOTALL)),
+    ("uri", re.compile(r"[a-z][a-z0-9+.-]*:.*", re.DOTALL)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A read whose answer would settle an open point, by that point's name in docs/azure.md."""
+
+    settles: str
+    what: str
+    path: str
+    version: str = VERSION
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def probes(arm: ArmClient, scope: Scope, region: str) -> Iterator[Probe]:
+    """The reads, in order; those of what is there are made of names that lists answer with."""
+    workspace = workspace_path(scope)
+    group = workspace.partition("/providers/")[0]
+    subscription = path_of("subscriptions", scope.subscription)
+    place = subscription + path_of("providers", PROVIDER, "locations", region)
+    yield Probe("identity", "the workspace", workspace)
+    for what in ("usages", "vmSizes", "quotas"):
+        yield Probe("quotas", f"the {what} of its region", f"{place}/{what}")
+    top = [kind for kind in ALL.values() if kind.in_arm and kind.parent is None]
+    for kind in top:
+        collection = workspace + path_of(kind.collection)
+        yield Probe("pages", f"{kind.name}: the list", collection)
+        absent = collection + path_of(_ABSENT) + (path_of("versions", "1") * kind.versioned)
+        yield Probe("error-codes", f"{kind.name}: one that is not there", absent)
+        yield from _of_first(arm, kind.name, collection, versioned=kind.versioned)
+    query = {"hash": "0" * 64, "hashVersion": "202208"}
+    code = workspace + path_of("codes", _ABSENT, "versions")
+    yield Probe("code-by-hash", "code by a hash that nobody has", code, query=query)
+    yield Probe("datastores", "the list of datastores", f"{workspace}/datastores")
+    yield Probe("locks", "the locks of the group", f"{group}{_AUTHORIZATION}/locks", "2020-05-01")
+    granted = f"{workspace}{_AUTHORIZATION}/permissions"
+    yield Probe("permissions", "what the caller may do", granted, "2022-04-01")
+    provider = subscription + path_of("providers", PROVIDER)
+    yield Probe("permissions", "the resource provider", provider, "2021-04-01")
+    metrics = f"{workspace}/providers/Microsoft.Insights/metrics"
+    asked = {"metricnames": "Active Nodes", "aggregation": "Average"}
+    yield Probe("metrics", "a metric of the clusters", metrics, "2018-01-01", asked)
+
+
+def _of_first(arm: ArmClient, kind: str, collection: str, *, versioned: bool) -> Iterator[Probe]:
+    """Reads about the first of a collection, where there is one that may be read."""
+    try:
+        first = next(iter(arm.pages(collection)), None)
+    except ServiceError:
+        return
+    if first is None:
+        return
+    one = collection + path_of(str(first.get("name")))
+    yield Probe("bodies", f"{kind}: the first", one)
+    if versioned:
+        newest = {"$orderBy": "createdtime desc", "$top": "1"}
+        yield Probe(
+            "newest-version",
+            f"{kind}: the newest version of the first",
+            f"{one}/versions",
+            query=newest,
+        )
+        all_of_it = {"listViewType": "All"}
+        yield Probe(
+            "newest-version",
+            f"{kind}: all versions of the first",
+            f"{one}/versions",
+            query=all_of_it,
+        )
+    if kind == "batch-endpoint":
+        yield Probe("bodies", f"{kind}: the deployments of the first", f"{one}/deployments")
+
+
+def report(arm: ArmClient, scope: Scope, region: str) -> Iterator[dict[str, Data]]:
+    """The form of each answer; of one that never came, why."""
+    for probe in probes(arm, scope, region):
+        said: dict[str, Data] = {
+            "settles": probe.settles,
+            "what": probe.what,
+            "api_version": probe.version,
+        }
+        try:
+            status, headers, body = arm.look(probe.path, probe.version, probe.query)
+        except ServiceError as error:
+            yield {**said, "failed": error.code}
+            continue
+        names = sorted({name.lower() for name in headers})
+        said |= {"status": status, "codes": list(_codes(body)), "headers": names}
+        yield {**said, "body": form(body)}
+
+
+def form(data: Data, name: str = "") -> Data:
+    """The keys of plain data and the types of its values; `name` is the key that it stands under.
+
+    Lists become their length and the forms that their items have; keys that their owner chose
+    become their number.
+    """
+    if isinstance(data, dict):
+        if name in _FREE or not all(_KEY.fullmatch(str(key)) for key in data):
+            return {"keys": len(data)}
+        return {key: form(held, _within(name, key, held)) for key, held in data.items()}
+    if isinstance(data, list):
+        forms: list[Data] = []
+        for item in data:
+            if (shown := form(item, name)) not in forms:
+                forms.append(shown)
+        return {"items": len(data), "forms": forms}
+    if isinstance(data, str):
+        return next((what for what, pattern in _FORMS if pattern.fullmatch(data)), "text")
+    return None if data is None else "boolean" if isinstance(data, bool) else "number"
+
+
+def _within(above: str, key: str, held: Data) -> str:
+    """`properties` of texts within `properties` are the owner's, unlike those of computes."""
+    owned = isinstance(held, dict) and all(isinstance(one, str) for one in held.values())
+    return "properties.properties" if above == key == "properties" and owned else key
+
+
+def _codes(body: Data) -> Iterator[str]:
+    """The codes of an error, the outermost first."""
+    told = get(body, ("error",))
+    while isinstance(told, dict):
+        code = told.get("code")
+        if isinstance(code, str) and _CODE.fullmatch(code):
+            yield code
+        info = told.get("additionalInfo")
+        inner = [
+            get(one, ("info", "value"))
+            for one in (info if isinstance(info, list) else ())
+            if get(one, ("type",)) == "InnerError"
+        ]
+        told = told.get("innererror") or told.get("innerError") or (inner[0] if inner else None)
