@@ -15,6 +15,7 @@ from mlctl import files
 from mlctl.pointer import Data
 
 RECORDED = Path(__file__).parent / "recorded"  # the cards that mlctl brings along
+_FIRST_ERROR = 400
 _LARGEST = 10_000_000  # bytes of a card
 
 
@@ -41,6 +42,11 @@ class CardResponse:
     status: int
     headers: Mapping[str, str]
     body: Data
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the status is that of an error."""
+        return self.status >= _FIRST_ERROR
 
 
 @dataclass(frozen=True, slots=True)

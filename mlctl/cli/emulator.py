@@ -17,6 +17,7 @@ import typer
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.cards import record
+from mlctl.cli.emulator_verify import verify
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import InvalidValue
@@ -101,6 +102,7 @@ def register(app: typer.Typer, verb: str) -> None:
     command(group, "start")(start)
     command(group, "env")(env)
     command(group, "record")(record)
+    command(group, "verify")(verify)
     app.add_typer(group, name=verb)
 
 
@@ -146,6 +148,23 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
     eval "$(mlctl emulator env)"."""
     from mlctl.emulator import instance_file
 
+    running = running_instance()
+    pairs = instance_file.environment_variables(running, session.environment)
+    if output is OutputFormat.NONE and query is None:
+        session.out_data(instance_file.export_lines(pairs))
+    else:
+        print_data(session, dict(pairs), output, query)
+    return Exit.OK
+
+
+def running_instance() -> EmulatorInstance:
+    """The emulator that runs in this folder.
+
+    Raises:
+        ServiceError: there is none, or what says so is not believed.
+    """
+    from mlctl.emulator import instance_file
+
     why = instance_file.distrust(instance_file.FILE)
     if why is not None:
         raise Permanent(
@@ -157,12 +176,7 @@ def env(session: Session, output: Output = OutputFormat.NONE, query: Query = Non
     if running is None:
         why = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
         raise Permanent("NoEmulator", why)
-    pairs = instance_file.environment_variables(running, session.environment)
-    if output is OutputFormat.NONE and query is None:
-        session.out_data(instance_file.export_lines(pairs))
-    else:
-        print_data(session, dict(pairs), output, query)
-    return Exit.OK
+    return running
 
 
 def _require_extras(*, http: bool) -> None:
