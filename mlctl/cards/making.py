@@ -27,6 +27,7 @@ _SENT = re.compile(r"content-type|if-(none-)?match|azureml-model-deployment", re
 _VERBS = {"GET": "get", "PUT": "put", "PATCH": "patch", "DELETE": "delete", "POST": "action"}
 _SIGNED = frozenset({"t", "c", "s", "h"})  # of the links of operations
 _POLLED = re.compile(r"/locations/[^/]+/\w*operation\w*/", re.IGNORECASE)
+_COLLECTION = re.compile(r"/providers/[\w.]+/\w+(/[^/]+/\w+)*$")  # also one that is not there
 
 
 def cards(
@@ -128,5 +129,6 @@ def _operation(method: str, path: str, response: Data) -> str:
     if method == "GET":
         if _POLLED.search(path):
             return "poll"
-        return "list" if isinstance(response, dict) and "value" in response else "get"
+        listed = isinstance(response, dict) and "value" in response
+        return "list" if listed or _COLLECTION.search(path) else "get"
     return _VERBS.get(method, method.lower())
