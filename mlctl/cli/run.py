@@ -14,6 +14,7 @@ import typer
 from mlctl import files, masking
 from mlctl.cli import console
 from mlctl.cli.app import VERBS, build
+from mlctl.cli.az import stand_in
 from mlctl.cli.az.compatibility import ABSENT_FLAGS
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser import arguments, tree
@@ -29,6 +30,7 @@ from mlctl.service_errors import NotFound, ServiceError
 _PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift")
 # Flags with a value that may stand before the verb.
 _BEFORE = ("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w")
+_AZ = "az"  # what the executable of `mlctl az-shim` says first
 _COMPLETION = "_MLCTL_COMPLETE"  # typer's variable
 _MAX_ARGUMENTS = 8 << 20  # bytes of an `@FILE`
 _ISSUES = "https://github.com/mlctl/mlctl/issues"
@@ -54,6 +56,8 @@ def _run(args: Sequence[str]) -> int:
     """Read the arguments as az does, and run the command that they name."""
     if _COMPLETION in os.environ:
         return _complete(args)
+    if args and args[0] == _AZ:
+        return stand_in.run(args[1:], _run)
     verb = args[0] if args and args[0] in VERBS else None
     if verb in KINDS:
         args = arguments.expand_files(args, _read)

@@ -30,8 +30,6 @@ ABSENT_FLAGS = {
     **{f"job {verb} {flag}": _POLICY for verb in _JOBS for flag in _POLICY_FLAGS},
     **{f"job {verb} {flag}": _NO_DATA for verb in _JOBS[1:] for flag in ("--output", "--query")},
     "job create --skip-validation": "what az would refuse is refused before anything is sent",
-    "job create --web": "there is no page to open",
-    "job show --web": "there is no page to open",
     **{
         f"{kind.name} {what}": why
         for kind in KINDS.values()
@@ -189,7 +187,8 @@ _HEAD = """\
 Each flag of `az ml` for the kinds that mlctl has. **same**: name, short form and meaning are az's.
 **better**: the same, and more. **not here**: refused with the reason.
 
-`eval "$(mlctl az-shim)"` lets a script that says `az ml` run with mlctl.
+`eval "$(mlctl az-shim)"` puts an executable `az` first on the path: scripts that say `az ml` run
+with mlctl, and while the backend is local nothing they say reaches Azure.
 
 mlctl takes what az takes: the unambiguous beginning of a flag, several values after `--set`,
 `--add`, `--remove`, `--tags` and `--user-assigned-identities`, `@FILE` for the content of a file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -22,6 +23,7 @@ from mlctl.backends.ports.jobs import (
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.session import Session
 from mlctl.service_errors import NotFound, Permanent
 
@@ -43,7 +45,12 @@ Limit = Annotated[
         help="Wait no longer than this (virtual) time: 90s, 15m, 6h, 30d.",
     ),
 ]
+Web = Annotated[
+    bool, typer.Option("--web", "-e", help="Taken with a note: there is no page to open.")
+]
 EVER = "365d"
+_MOST_DIGITS = 6  # of seconds
+POLLING = "MLCTL_LOCAL_POLLING"
 
 
 @contextmanager
@@ -69,12 +76,16 @@ def jobs_of(backend: Backend) -> Jobs:
     return backend.jobs
 
 
-def show(session: Session, name: Name, output: Output = None, query: Query = None) -> Exit:
+def show(
+    session: Session, name: Name, web: Web = False, output: Output = None, query: Query = None
+) -> Exit:
     """Show a job: what was asked for, how it stands, and what it has used.
 
     Exits with 3 when there is none.
     """
+    note_web(session, web=web)
     with opened(session) as jobs:
+        let_time_pass(session, jobs, name)
         print_job(session, jobs.show(name), output, query)
     return Exit.OK
 
@@ -177,6 +188,29 @@ def cancel(session: Session, name: Name, output: Output = None, query: Query = N
     with opened(session) as jobs:
         print_job(session, jobs.cancel(name), output, query)
     return Exit.OK
+
+
+def note_web(session: Session, *, web: bool) -> None:
+    """Say why no page is opened."""
+    if web:
+        session.note("--web: there is no page to open")
+
+
+def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
+    """Advance a simulated clock by what `MLCTL_LOCAL_POLLING` says, until a job has ended.
+
+    Scripts that ask again and again until a job has ended wait in vain for a clock that stands.
+
+    Raises:
+        NotFound: there is no such job.
+        InvalidValue: it is no number of seconds.
+    """
+    told = session.environment.get(POLLING)
+    if not told or not jobs.simulated:
+        return
+    if not told.isdecimal() or len(told) > _MOST_DIGITS:
+        raise InvalidValue(f"it is no number of seconds: `{told}`", flag=POLLING)
+    deque(jobs.follow(name, float(told), detail=False), maxlen=0)
 
 
 def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:

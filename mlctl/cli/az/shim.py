@@ -1,45 +1,38 @@
-"""`mlctl az-shim`: a shell function that runs `az ml` commands of scripts with mlctl."""
+"""`mlctl az-shim`: an executable `az` that runs the `az ml` commands of scripts with mlctl."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from mlctl.cli.az import commands, job_commands
+from mlctl import files
+from mlctl.backends import LOCAL_DB
+from mlctl.cli.az.jobs import POLLING
+from mlctl.cli.az.stand_in import MARK, PASS_THROUGH
 from mlctl.cli.exits import Exit
-from mlctl.cli.parser import tree
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
-from mlctl.kinds import DOCUMENTS, JOB
+from mlctl.service_errors import Permanent
 
-_SHIM = """\
-# sh, bash and zsh; put it into a script or a profile:  eval "$(mlctl az-shim)"
-# What mlctl has of `az ml` goes to mlctl; everything else goes to the real az, if there is one.
-az() {{
-  if [ "${{1-}}" = ml ]; then
-    case "${{2-}} ${{3-}}" in
-{cases}
-        shift
-        mlctl "$@"
-        return
-        ;;
-    esac
-  fi
-  if (unset -f az; command -v az) >/dev/null 2>&1; then
-    command az "$@"
-    return
-  fi
-  case "${{1-}} ${{2-}}" in
-    configure*) mlctl "$@" ;;
-    ml*)
-      shift
-      mlctl "$@"
-      ;;
-    *)
-      echo "az ${{1-}}: mlctl stands for 'az ml' only, and there is no az on the path." >&2
-      return 127
-      ;;
-  esac
-}}
+_EXECUTABLE = f"""\
+#!/bin/sh
+# {MARK}: `az ml` goes to mlctl; made by `mlctl az-shim`, and to be removed with its folder.
+{{variables}}exec {{python}} -m mlctl az "$@"
+"""
+_EXPORTS = """\
+# sh, bash and zsh; put it into a script, a profile or a step of CI:  eval "$(mlctl az-shim)"
+unset -f az 2>/dev/null || true
+unalias az 2>/dev/null || true
+PATH={folder}:"$PATH"
+MLCTL_LOCAL_DB="${{MLCTL_LOCAL_DB:-$PWD/{state}}}"
+export PATH MLCTL_LOCAL_DB
+hash -r 2>/dev/null || true
 """
 
 
@@ -48,17 +41,54 @@ def register(app: typer.Typer, verb: str) -> None:
     command(app, verb)(az_shim)
 
 
-def az_shim(session: Session) -> Exit:
-    """Print a shell function `az`: `az ml ...` goes to mlctl, the rest to the real az."""
-    app = typer.Typer()
-    for kind in DOCUMENTS.values():
-        if kind.az:
-            (job_commands if kind is JOB else commands).register(app, kind.name)
-    lines = [
-        "|".join(f'"{group} {verb}"' for verb in node.children) + " | \\"
-        for group, node in tree.read(app).children.items()
-    ]
-    lines = [f"      {line}" for line in lines]
-    lines[-1] = lines[-1].removesuffix(" | \\") + ")"
-    session.out_data(_SHIM.format(cases="\n".join(lines)))
+def az_shim(
+    session: Session,
+    install: Annotated[
+        Path | None,
+        typer.Option(
+            "--install",
+            metavar="DIR",
+            help="Put the executable `az` into this folder, and print nothing to evaluate.",
+        ),
+    ] = None,
+    pass_through: Annotated[
+        bool,
+        typer.Option(
+            "--pass-through",
+            help="Let the real az do what mlctl does not, also while the backend is local.",
+        ),
+    ] = False,
+) -> Exit:
+    """Put an executable `az` first on the path: `az ml ...` goes to mlctl, in scripts too.
+
+    Print the lines to evaluate for that. While the backend is local, what mlctl has not is refused
+    rather than given to the real az, so that no script works on two clouds at once: `az login`,
+    `az account`, `az group`, `az extension`, `az version` and `az configure` are answered here.
+    """
+    folder = install or _own_folder(session, pass_through=pass_through)
+    variables = {POLLING: "60"} | ({PASS_THROUGH: "1"} if pass_through else {})
+    lines = (f'export {name}="${{{name}-{value}}}"\n' for name, value in variables.items())
+    text = _EXECUTABLE.format(python=shlex.quote(sys.executable), variables="".join(lines))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        files.write(folder / "az", text.encode())
+        (folder / "az").chmod(0o755)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise Permanent(
+            "NoShim", f"cannot write `{folder / 'az'}`: {why}; name another --install DIR"
+        ) from None
+    if install is not None:
+        session.note(f"{folder / 'az'} is there: put {folder} first on the PATH")
+    else:
+        place = shlex.quote(str(folder))
+        session.out_data(_EXPORTS.format(folder=place, state=LOCAL_DB))
     return Exit.OK
+
+
+def _own_folder(session: Session, *, pass_through: bool) -> Path:
+    """A folder of this installation of mlctl, the same every time."""
+    home = Path(session.environment.get("HOME") or Path("~").expanduser())
+    cache = Path(session.environment.get("XDG_CACHE_HOME") or home / ".cache")
+    name = hashlib.sha256(os.fsencode(sys.executable)).hexdigest()[:8]
+    return cache / "mlctl" / f"az-{name}{'-pass-through' * pass_through}"

@@ -15,7 +15,7 @@ from mlctl.cli.az import documents, jobs
 from mlctl.cli.az.args import EditArgs
 from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
-from mlctl.cli.az.jobs import Output
+from mlctl.cli.az.jobs import Output, Web
 from mlctl.cli.az.stream import stream
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
@@ -50,6 +50,7 @@ class JobArgs:
         bool,
         typer.Option("--stream", "-s", help="Show what happens to it until it has ended."),
     ] = False
+    web: Web = False
     save_as: Annotated[
         Path | None,
         typer.Option("--save-as", "-a", metavar="FILE", help="Write the job to a file, as YAML."),
@@ -71,6 +72,7 @@ def create(
     checkpoints in `outputs`. Preempted, it is started again from the last complete one.
     """
     asked = workload_flags.workload_of(work)
+    jobs.note_web(session, web=args.web)
     with session.backend() as backend:
         runs = jobs.jobs_of(backend)
         workload_flags.check(runs, workload, work)
@@ -85,7 +87,8 @@ def create(
         if args.save_as:
             data = {**resource.document.data, "name": job.name}
             jobs.write(args.save_as.expanduser(), [dump(data)])
-        jobs.print_job(session, job, printing.output, printing.query)
+        jobs.let_time_pass(session, runs, job.name)
+        jobs.print_job(session, runs.show(job.name), printing.output, printing.query)
     return stream(session, job.name) if args.stream else Exit.OK
 
 

@@ -1,0 +1,193 @@
+"""What the executable `az` of `mlctl az-shim` does with a command line.
+
+`az ml` verbs that mlctl has go to mlctl. While the backend is local, nothing else reaches Azure:
+the commands by which scripts choose a subscription and a group are answered here, the rest is
+refused. On the azure backend, and with `--pass-through`, the rest goes to the real az.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from mlctl import __version__
+from mlctl.cli.app import build
+from mlctl.cli.az.compatibility import ABSENT_COMMANDS
+from mlctl.cli.exits import Exit
+from mlctl.cli.output import OutputFormat, print_data
+from mlctl.cli.parser import tree
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.session import GlobalArgs, Session
+from mlctl.kinds import DOCUMENTS
+from mlctl.pointer import Data
+
+MARK = "mlctl az-shim"  # in its first lines, the file `az` says that it is this one
+PASS_THROUGH = "MLCTL_AZ_PASS_THROUGH"  # noqa: S105  # the name of a variable
+_NOT_FOUND = 127
+_HEAD = 300  # bytes of a file that are looked at for the mark
+_AZ_VERSION, _ML_VERSION = "2.91.0", "2.0.0"  # of November 2026; of the extension, the major one
+_HELP = frozenset({"-h", "--help"})
+
+
+def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
+    """Run the arguments of `az`; `mlctl` runs a command line of mlctl's own.
+
+    Raises:
+        UsageError: the local cloud has nothing of the kind.
+    """
+    first, rest = (args[0] if args else ""), list(args[1:])
+    if first == "ml" and _is_ours(rest):
+        return mlctl(rest)
+    if first == "configure":
+        return mlctl(args)
+    session = Session(GlobalArgs())
+    local = session.backend_name == "local"
+    if not local or session.environment.get(PASS_THROUGH):
+        return _real(session, args)
+    if first == "ml":
+        raise UsageError(_lacking(rest))
+    answer = _ANSWERS.get(" ".join(args[:2])) or _ANSWERS.get(first)
+    if answer is None:
+        raise UsageError(_refused(" ".join(one for one in args[:2] if not one.startswith("-"))))
+    return _print(session, answer(session, _flags(args)), _flags(args))
+
+
+def _is_ours(args: Sequence[str]) -> bool:
+    """Whether mlctl has the verb, or the line only asks what there is."""
+    group = args[0] if args else ""
+    kinds = {kind.name for kind in DOCUMENTS.values() if kind.az}
+    if group not in kinds:
+        return not args or group in _HELP
+    verb = next((one for one in args[1:] if not one.startswith("-")), None)
+    if verb is None:
+        return True
+    return verb in tree.read(build(group)).children[group].children
+
+
+def _lacking(args: Sequence[str]) -> str:
+    name = " ".join(one for one in args[:2] if not one.startswith("-"))
+    why = ABSENT_COMMANDS.get(name) or "mlctl has no such command"
+    return (
+        f"az ml {name}: {why}. It is not given to the real az, as the backend is local and that"
+        " would work on Azure; `mlctl az-shim --pass-through` allows it."
+    )
+
+
+def _refused(name: str) -> str:
+    return (
+        f"az {name}: the local cloud of mlctl stands for `az ml` only. It is not given to the real"
+        " az, as that would work on Azure; `mlctl az-shim --pass-through` allows it."
+    )
+
+
+def _real(session: Session, args: Sequence[str]) -> int:
+    """Become the real az, the first on the path that is not ours."""
+    for folder in session.environment.get("PATH", os.defpath).split(os.pathsep):
+        found = shutil.which("az", path=folder or ".")
+        if found and not _is_shim(Path(found)):
+            _become(found, args)
+    session.say(f"az {args[0] if args else ''}: there is no az on the path but that of mlctl.")
+    return _NOT_FOUND
+
+
+def _become(program: str, args: Sequence[str]) -> NoReturn:
+    os.execv(program, [program, *args])  # noqa: S606  # it is what the user asked for
+
+
+def _is_shim(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return MARK.encode() in file.read(_HEAD)
+    except OSError:
+        return False
+
+
+def _flags(args: Sequence[str]) -> dict[str, str]:
+    """The flags of a line and the value after each."""
+    flags: dict[str, str] = {}
+    for index, one in enumerate(args):
+        if one.startswith("-"):
+            name, equals, value = one.partition("=")
+            after = args[index + 1] if index + 1 < len(args) else ""
+            flags[name] = value if equals else after
+    return flags
+
+
+def _print(session: Session, data: Data, flags: Mapping[str, str]) -> int:
+    told = flags.get("--output") or flags.get("-o") or "json"
+    try:
+        output = OutputFormat(told)
+    except ValueError:
+        choices = ", ".join(OutputFormat)
+        raise UsageError(f"argument --output/-o: '{told}' is none of {choices}.") from None
+    if data is not None:
+        print_data(session, data, output, flags.get("--query"))
+    return Exit.OK
+
+
+def _account(session: Session, _flags: Mapping[str, str]) -> Data:
+    return {
+        "environmentName": "mlctl-local",
+        "homeTenantId": _NOBODY,
+        "id": session.scope.subscription,
+        "isDefault": True,
+        "managedByTenants": [],
+        "name": "mlctl-local",
+        "state": "Enabled",
+        "tenantId": _NOBODY,
+        "user": {"name": "mlctl", "type": "user"},
+    }
+
+
+def _accounts(session: Session, flags: Mapping[str, str]) -> Data:
+    return [_account(session, flags)]
+
+
+def _group(session: Session, flags: Mapping[str, str]) -> Data:
+    scope = session.scope
+    name = next((flags[one] for one in _GROUP_FLAGS if flags.get(one)), scope.resource_group)
+    place = flags.get("--location") or flags.get("-l") or "eastus"
+    return {
+        "id": f"/subscriptions/{scope.subscription}/resourceGroups/{name}",
+        "location": place,
+        "managedBy": None,
+        "name": name,
+        "properties": {"provisioningState": "Succeeded"},
+        "tags": None,
+        "type": "Microsoft.Resources/resourceGroups",
+    }
+
+
+def _nothing(session: Session, _flags: Mapping[str, str]) -> Data:
+    session.note("the local cloud of mlctl needs none of this; nothing was done")
+
+
+def _version(_session: Session, _flags: Mapping[str, str]) -> Data:
+    extensions = {"ml": _ML_VERSION, "mlctl": __version__}
+    return {"azure-cli": _AZ_VERSION, "azure-cli-core": _AZ_VERSION, "extensions": extensions}
+
+
+def _extensions(_session: Session, _flags: Mapping[str, str]) -> Data:
+    return [{"name": "ml", "version": _ML_VERSION, "extensionType": "whl", "preview": False}]
+
+
+_NOBODY = "00000000-0000-0000-0000-000000000000"
+_GROUP_FLAGS = ("--name", "-n", "--resource-group", "-g")
+_ANSWERS: Mapping[str, Callable[[Session, Mapping[str, str]], Data]] = {
+    "account show": _account,
+    "account list": _accounts,
+    "account set": _nothing,
+    "group show": _group,
+    "group create": _group,
+    "extension add": _nothing,
+    "extension remove": _nothing,
+    "extension update": _nothing,
+    "extension list": _extensions,
+    "version": _version,
+    "--version": _version,
+    "login": _accounts,
+    "logout": _nothing,
+}
