@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from mlctl import source
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import job_io
+from mlctl.kinds import datastore_uri, job_io
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field
 from mlctl.pointer import Data
@@ -225,18 +225,24 @@ def _conda_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     return source.plain(value) if isinstance(value, str) else value
 
 
-def _upload_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
+def _upload_canonical(value: Data, _field: Field, scope: Scope) -> Data:
     """Where uploaded content stands is the service's affair; the folder's name is its hash.
 
     Origin: azure-ai-ml 1.35.2 puts it in `LocalUpload/HASH/NAME` of a datastore, and says so as
     `azureml://...` of a model and as `https://...` of a build context.
     """
-    return str(value).partition("/LocalUpload/")[2].rstrip("/") or str(value)
+    uploaded = str(value).partition("/LocalUpload/")[2].rstrip("/")
+    return uploaded or datastore_uri.canonical(str(value), scope)
 
 
 def _json_canonical(value: Data, _field: Field, _scope: Scope) -> Data:
     """Text, because Python holds `true` and 1 for equal; 1.0 and 1 are the same in JSON."""
     return json.dumps(json.loads(json.dumps(value), parse_float=_whole), sort_keys=True)
+
+
+def _paths_canonical(value: Data, field: Field, scope: Scope) -> Data:
+    """As JSON, with the paths in datastores in one form."""
+    return _json_canonical(job_io.with_paths(value, scope), field, scope)
 
 
 def _whole(text: str) -> float:
@@ -260,6 +266,6 @@ CODECS: dict[str, Codec] = {
     "conda": Codec(_conda_encode, _conda_decode, _conda_decode),
     "upload": Codec(_same, _same, _upload_canonical),
     "json": Codec(_same, _same, _json_canonical),
-    "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _json_canonical),
-    "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _json_canonical),
+    "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _paths_canonical),
+    "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _paths_canonical),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Field
 from mlctl.pointer import Data
@@ -45,6 +46,17 @@ def encode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
 def decode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
     """What a job writes, as YAML has it."""
     return _each(value, partial(_decoded, sort="jobOutputType", scope=scope))
+
+
+def with_paths(value: Data, scope: Scope) -> Data:
+    """Inputs or outputs as YAML has them, their paths in datastores in canonical form."""
+
+    def one(given: Data) -> Data:
+        if not (isinstance(given, dict) and isinstance(given.get("path"), str)):
+            return given
+        return {**given, "path": datastore_uri.canonical(given["path"], scope)}
+
+    return _each(value, one)
 
 
 def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:

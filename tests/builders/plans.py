@@ -24,7 +24,7 @@ from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import Work
 from mlctl.render import plan as render
 from tests.builders.resources import parsed
-from tests.builders.workspace import SCOPE, cloud
+from tests.builders.workspace import cloud
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,8 @@ def planned(
 ) -> Planned:
     """The plan that makes the workspace as declared."""
     report = Report()
-    built = graph.build(resolve_local_files(resources, SCOPE, report), SCOPE)
+    scope = backend.scope
+    built = graph.build(resolve_local_files(resources, scope, report), scope)
     assert not report.failed
     world = refresh(built, backend, destroying=destroying)
     made = planner.plan(built, world, backend="local", destroying=destroying, targets=targets)

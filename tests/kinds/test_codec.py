@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.kinds import KINDS, codec
+from mlctl.kinds import ALL, codec
 from mlctl.kinds.field import Field
 from mlctl.pointer import Data
 from tests.builders.workspace import SCOPE
@@ -14,7 +14,7 @@ NET = "/providers/Microsoft.Network/virtualNetworks"
 
 
 def field(kind: str, *at: str, form: int = -1) -> Field:
-    found = KINDS[kind].forms[form].field(at)
+    found = ALL[kind].forms[form].field(at)
     assert found is not None
     return found
 
@@ -180,5 +180,23 @@ def test_zero_and_false_say_something(value: Data, at: str) -> None:
 
 
 def test_every_field_has_a_codec_that_there_is() -> None:
-    forms = [form for kind in KINDS.values() for form in kind.forms]
+    forms = [form for kind in ALL.values() for form in kind.forms]
     assert {one.codec for form in forms for one in form.fields} <= codec.CODECS.keys()
+
+
+@pytest.mark.parametrize(("kind", "at"), [("model", "path"), ("data", "path"), ("job", "inputs")])
+def test_the_short_and_the_long_uri_of_a_path_in_a_datastore_are_the_same(
+    kind: str, at: str
+) -> None:
+    def spelt(uri: str) -> Data:
+        return {"x": {"type": "uri_file", "path": uri}} if at == "inputs" else uri
+
+    group, rest = SCOPE.resource_group, "datastores/blobs/paths/Model/v1"
+    long = f"azureml://subscriptions/{SCOPE.subscription}/{{}}/{group}/workspaces/{{}}/{rest}"
+    short = spelt(f"azureml://{rest}")
+    for groups in ("resourcegroups", "resourceGroups"):
+        assert same(short, spelt(long.format(groups, SCOPE.workspace.upper())), at, kind=kind)
+        assert not same(short, spelt(long.format(groups, "other")), at, kind=kind)
+    other = [spelt(long.format(groups, "Other")) for groups in ("resourcegroups", "resourceGroups")]
+    assert same(*other, at, kind=kind)
+    assert not same(short, spelt(f"azureml://{rest.lower()}"), at, kind=kind)
