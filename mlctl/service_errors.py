@@ -16,8 +16,9 @@ class ServiceError(Exception):
     """A request was refused: a code and a message in the service's own words.
 
     `status` is the HTTP status that the answer had or would have; `target` is what ARM says that
-    the error is about; `details` are the further messages of ARM's `error.details`; `request_id`
-    finds the request in the service's logs. `str()` is `(code) message`.
+    the error is about; `details` are the further messages of ARM's `error.details`; `inner` are the
+    codes of its InnerError, the outermost first; `request_id` finds the request in the service's
+    logs. `str()` is `(code) message`.
     """
 
     default_status = BAD_REQUEST
@@ -30,6 +31,7 @@ class ServiceError(Exception):
         status: int | None = None,
         target: str | None = None,
         details: tuple[str, ...] = (),
+        inner: tuple[str, ...] = (),
         request_id: str | None = None,
     ) -> None:
         super().__init__(f"({code}) {message}")
@@ -38,6 +40,7 @@ class ServiceError(Exception):
         self.status = self.default_status if status is None else status
         self.target = target
         self.details = details
+        self.inner = inner
         self.request_id = request_id
 
 

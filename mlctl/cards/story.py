@@ -12,7 +12,9 @@ from mlctl import catalog
 from mlctl.cards.card import Card, CardRequest, CardResponse
 from mlctl.pointer import Data
 
-_PLACE = re.compile(r'/locations/([a-z0-9]+)|"location": "([a-z0-9]+)"')
+_PLACE = re.compile(
+    r'/locations/([a-z0-9]+)|"location": "([a-z0-9]+)"|"Location", "info": \{"value": "([a-z0-9]+)"'
+)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _GUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 USUAL_REGION = "eastus"
@@ -105,18 +107,17 @@ def _join(card: Card, known: Mapping[str, Card], story_of: dict[str, dict[str, C
 
 
 def region(story: Sequence[Card]) -> str:
-    """The region of the workspace: that of the polling addresses, or of the resources."""
+    """The region of the workspace: that of polling addresses, of errors, or of the resources."""
     texts = [_as_text(card) for card in story]
     found = [match for text in texts for match in _PLACE.finditer(text)]
-    polled = [match[1] for match in found if match[1]]
-    shown = [match[2] for match in found if match[2]]
-    return next(iter([*polled, *shown]), USUAL_REGION)
+    surest_first = (match[group] for group in (1, 3, 2) for match in found if match[group])
+    return next(surest_first, USUAL_REGION)
 
 
 def in_known_regions(story: Sequence[Card]) -> tuple[Card, ...]:
     """The story in public regions: those of test rings are replaced by one that it does not use."""
     texts = [_as_text(card) for card in story]
-    used = dict.fromkeys(m[1] or m[2] for text in texts for m in _PLACE.finditer(text))
+    used = dict.fromkeys(m[m.lastindex or 0] for text in texts for m in _PLACE.finditer(text))
     free = iter(sorted(catalog.regions() - used.keys()))
     told = {each: next(free) for each in used if not catalog.knows_region(each)}
     return tuple(_rewritten(card, told) for card in story)

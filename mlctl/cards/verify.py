@@ -14,6 +14,7 @@ from mlctl.cards.story import Learned, Place, as_told, in_known_regions, region,
 from mlctl.pointer import get
 
 _TRIES = 40  # until an operation has ended as the recorded one has
+_NO_WORKSPACE = "ParentResourceNotFound"  # a code of the resource manager's own
 _LATEST = "2024-04-01"  # the api-version of cards that have none
 
 
@@ -88,7 +89,8 @@ class _Teller:
         self._running: list[CardResponse] = []
 
     def tell(self, story: Sequence[Card]) -> Iterator[Verdict]:
-        self._make_workspace(region(story))
+        if get(story[0].response.body, ("error", "code")) != _NO_WORKSPACE:
+            self._make_workspace(region(story))
         for card in story:
             told = as_told(card, self._place, self._learned)
             version = card.api_version or _LATEST

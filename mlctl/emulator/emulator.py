@@ -13,6 +13,8 @@ from mlctl.emulator.requests.blob_store import BlobStore
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.emulator.routes import Needs
+from mlctl.emulator.shapes import errors
+from mlctl.emulator.shapes.headers import is_of_service, service_headers
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control, integrity
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
@@ -50,19 +52,20 @@ class Emulator:
         number = self._settings.new_id()
         struck: list[HttpFault] = []  # known as soon as the request has been counted
         try:
-            response = self._answer(_plain(request), struck)
+            response = self._answer(_plain(request), number, struck)
         except LocalStateBusyError as error:
             busy = Transient("ServerBusy", error.message, retry_after=_BUSY_RETRY)
-            response = error_response(busy, number)
+            response = error_response(busy)
         except LocalStateError as error:
-            response = error_response(_internal(error.message), number)
+            response = error_response(_internal(error.message))
         except ServiceError as error:
-            response = error_response(self._passed(error), number)
+            response = error_response(self._passed(error))
         except Exception as error:  # noqa: BLE001 - one bad request must not end the server
-            response = error_response(_internal(self._explained(error)), number)
+            response = error_response(_internal(self._explained(error)))
+        response = response.with_headers(service_headers(request, response))
         return faults.apply_to(response, struck).with_headers(_always(request, number))
 
-    def _answer(self, request: Request, struck: list[HttpFault]) -> Response:
+    def _answer(self, request: Request, number: str, struck: list[HttpFault]) -> Response:
         self._tick()
         if not request.path.casefold().startswith(_OWN):
             struck += faults.match_request(self._store, request)
@@ -79,7 +82,12 @@ class Emulator:
         )
         if route.needs is Needs.VERSION:
             authorization.check_locks(call, request.path)
-        return route.handler(call)
+        try:
+            return route.handler(call)
+        except Permanent as error:
+            if isinstance(error, LocalStateError) or not is_of_service(request):
+                raise
+            return errors.response(call, error, number)
 
     def _tick(self) -> None:
         """Advance the virtual clock by the wall time since the last call, times the pace."""

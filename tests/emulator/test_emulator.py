@@ -102,7 +102,7 @@ def test_a_body_that_is_no_object_of_the_right_shape_is_refused(body: bytes) -> 
 
 def test_an_error_body_has_all_that_arm_puts_there() -> None:
     error = world().get(f"{WS}/computes/cpu").data["error"]
-    assert set(error) == {"code", "message", "target", "details", "additionalInfo"}
+    assert set(error) == {"code", "message", "details", "additionalInfo"}
     assert error["additionalInfo"][0]["info"] == {"value": "managementfrontend"}
 
 

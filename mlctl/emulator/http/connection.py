@@ -33,7 +33,7 @@ def timeout_response() -> Response:
     """The answer to a request that was not completed in time; it closes the connection."""
     text = f"The request was not complete after {READ_TIMEOUT:.0f} seconds."
     error = HttpError("RequestTimeout", text, status=408, headers={"connection": "close"})
-    return error_response(error, "")
+    return error_response(error)
 
 
 class _Watch:
@@ -74,7 +74,7 @@ class _Watch:
 
 
 def _end(transport: Any, error: ServiceError) -> None:
-    _write(transport, error_response(error, ""))
+    _write(transport, error_response(error))
 
 
 def _write(transport: Any, response: Response) -> None:

@@ -32,14 +32,14 @@ def with_host_check(
         host = _name(request.header("host"))
         if _is_cross_origin(request):
             text = "This request was sent by a web page of another origin."
-            return error_response(Permanent("CrossOriginRequest", text, status=403), "")
+            return error_response(Permanent("CrossOriginRequest", text, status=403))
         if host in known or _is_ours(host, anywhere=bound in ALL_INTERFACES):
             return answer(request)
         text = (
             f"This emulator is not known as '{host}'. If it should be, start it with"
             " --allow-host and that name."
         )
-        return error_response(Permanent("MisdirectedRequest", text, status=421), "")
+        return error_response(Permanent("MisdirectedRequest", text, status=421))
 
     return admitted
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlsplit
 
@@ -103,28 +103,32 @@ def raw(text: str, status: int = 200, headers: Mapping[str, str] | None = None) 
     return Response(status, {**kind, **(headers or {})}, text.encode())
 
 
-def error_response(error: ServiceError, request_id: str) -> Response:
-    """ARM's error body: `{"error": {code, message, target, details, additionalInfo}}`.
+def error_response(error: ServiceError) -> Response:
+    """The answer to a request that did not get as far as the provider of the service.
 
     A conflict has `x-ms-retry-after-ms` instead of Retry-After: with that, the SDK would retry the
     write by itself.
     """
-    info = [
-        {"type": "ComponentName", "info": {"value": "managementfrontend"}},
-        {"type": "Correlation", "info": {"value": {"request": request_id}}},
+    body: dict[str, Data] = {"code": error.code, "message": error.message, "target": error.target}
+    if error.details:
+        body["details"] = detail_bodies(error.details)
+    return with_error_body(error, body, {"x-ms-failure-cause": "gateway"})
+
+
+def with_error_body(
+    error: ServiceError, body: Mapping[str, Data], headers: Mapping[str, str]
+) -> Response:
+    """The answer with an error in it, and the headers that go with it."""
+    own, cut = _on_the_wire(error)
+    told = {key: value for key, value in body.items() if value is not None}
+    return replace(json_response({"error": told}, error.status, {**headers, **own}), cut=cut)
+
+
+def detail_bodies(messages: Iterable[str], code: str = "") -> list[Data]:
+    """ARM's `error.details`."""
+    return [
+        {"code": code, "message": each, "details": [], "additionalInfo": []} for each in messages
     ]
-    body = {
-        "code": error.code,
-        "message": error.message,
-        "target": error.target,
-        "details": [{"code": "", "message": each} for each in error.details],
-        "additionalInfo": info,
-    }
-    headers, cut = _on_the_wire(error)
-    response = json_response(
-        {"error": body}, error.status, {"x-ms-failure-cause": "gateway", **headers}
-    )
-    return replace(response, cut=cut)
 
 
 def _on_the_wire(error: ServiceError) -> tuple[Mapping[str, str], int | None]:

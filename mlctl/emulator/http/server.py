@@ -136,7 +136,7 @@ def _is_refused_upload(request: Request, largest: int) -> bool:
 
 def _too_large(largest: int, headers: Mapping[str, str] | None = None) -> Response:
     text = f"The request is larger than {largest // 2**20} MB."
-    return error_response(HttpError("RequestEntityTooLarge", text, status=413, headers=headers), "")
+    return error_response(HttpError("RequestEntityTooLarge", text, status=413, headers=headers))
 
 
 def _request(scope: Message) -> Request:

@@ -14,6 +14,7 @@ from mlctl.emulator.requests.blob_store import BlobStore
 from mlctl.emulator.requests.settings import VIRTUAL, EmulatorSettings
 from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.state import rows
@@ -49,11 +50,16 @@ class Call:
         with self.store.read() as db:
             world = rows.workspace_state(db, home if at_home else asked, DEFAULT_LOCATION)
         if self.settings.strict and world.id == NO_WORKSPACE and not at_home:
-            raise not_found(
-                f"{PROVIDER}/workspaces/{asked.workspace}",
-                f"resource group '{asked.resource_group}'",
-            )
+            raise self._no_workspace(asked)
         return world
+
+    def _no_workspace(self, asked: Scope) -> NotFound:
+        """What the resource manager says of it; it lets no write beneath through."""
+        if self.request.method != "GET":
+            why = "Can not perform requested operation on nested resource. Parent resource"
+            return NotFound("ParentResourceNotFound", f"{why} '{asked.workspace}' not found.")
+        group = f"resource group '{asked.resource_group}'"
+        return not_found(f"{PROVIDER}/workspaces/{asked.workspace}", group)
 
     @property
     def scope(self) -> Scope:
@@ -64,6 +70,11 @@ class Call:
     def handle(self) -> WorkspaceHandle:
         """The workspace, as functions of the control plane take it."""
         return WorkspaceHandle(self.store, self.state.scope, self.state.location)
+
+    @property
+    def home(self) -> WorkspaceHandle:
+        """The workspace that always exists."""
+        return WorkspaceHandle(self.store, self.settings.home, DEFAULT_LOCATION)
 
     @property
     def address(self) -> Address:

@@ -46,19 +46,19 @@ class Answer:
     ids=lambda error: error.code,
 )
 def test_an_error_is_the_same_on_the_other_side(error: ServiceError) -> None:
-    again = errors.error_of(Answer(error_response(error, "")))
+    again = errors.error_of(Answer(error_response(error)))
     assert (type(again), vars(again)) == (type(error), vars(error))
 
 
 def test_an_answer_that_was_lost_is_cut_before_its_first_byte() -> None:
     lost = Transient("ConnectionLost", "No answer came.", status=504, ambiguous=True)
-    assert error_response(lost, "1").cut == DROPPED
-    assert error_response(Transient("Busy", "Later.", status=503), "1").cut is COMPLETE
+    assert error_response(lost).cut == DROPPED
+    assert error_response(Transient("Busy", "Later.", status=503)).cut is COMPLETE
 
 
 def test_an_error_of_http_keeps_its_headers() -> None:
     error = HttpError("MethodNotAllowed", "No.", status=405, headers={"allow": "GET"})
-    answer = error_response(error, "1")
+    answer = error_response(error)
     assert (answer.status, answer.headers["allow"]) == (405, "GET")
     assert type(errors.error_of(Answer(answer))) is Permanent
 

@@ -19,7 +19,7 @@ def test_workspaces_are_made_on_first_use_and_kept_apart() -> None:
 
 def test_a_strict_emulator_refuses_workspaces_that_nobody_made() -> None:
     here = world(strict=True)
-    assert here.put(f"{WS}/computes/cpu", CLUSTER).code == "ResourceNotFound"
+    assert here.put(f"{WS}/computes/cpu", CLUSTER).code == "ParentResourceNotFound"
     assert here.put(WS, {"location": "West US"}).status == 201
     assert here.put(f"{WS}/computes/cpu", CLUSTER).status == 201
     assert here.get(WS).data["location"] == "westus"

@@ -16,9 +16,17 @@ def conflict(message: str, code: str = "Conflict") -> Permanent:
     return Permanent(code, message, status=CONFLICT)
 
 
-def missing(address: Address) -> NotFound:
-    """404: there is no such resource; its code is unverified, so callers go by the status."""
-    return NotFound("ResourceNotFound", f"The resource `{address}` was not found.")
+class Missing(NotFound):
+    """404: nothing is at `address`; the code differs by kind, callers go by the status."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__("ResourceNotFound", f"The resource `{address}` was not found.")
+        self.address = address
+
+
+def missing(address: Address) -> Missing:
+    """404: there is no such resource."""
+    return Missing(address)
 
 
 def busy(address: Address, state: str, seconds: float) -> Transient:

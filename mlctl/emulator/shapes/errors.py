@@ -1,0 +1,90 @@
+"""Errors of the service as recorded: codes by kind, what they are about, the chain of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mlctl.emulator.http.messages import Response, detail_bodies, with_error_body
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes.shape import dotnet_time
+from mlctl.kinds.address import Address, Scope
+from mlctl.pointer import Data
+from mlctl.service_errors import ServiceError
+from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.state import clock
+from mlctl.simulator.control_plane.state.errors import Missing
+
+_NOT_FOUND = "The specified resource was not found."
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorForm:
+    """An error in the service's words: a detail is a code and a message, `inner` are codes."""
+
+    code: str
+    message: str
+    detail: tuple[str, str] | None = None
+    inner: tuple[str, ...] = ()
+
+
+def _no_model(address: Address, scope: Scope) -> ErrorForm:
+    where = f"Account Subscription: {scope.subscription}, ResourceGroup: {scope.resource_group}"
+    named = f"{address.name}:{address.version}" if address.version else address.name
+    text = f"There is no registered model in {where}, Workspace: {scope.workspace} with id {named}"
+    return ErrorForm("UserError", _NOT_FOUND, ("NoSuchModelRegistered", text))
+
+
+def _no_endpoint(address: Address, scope: Scope) -> ErrorForm:
+    text = f"There is no endpoint with name: {address.name} in {scope.workspace}"
+    return ErrorForm("NotFound", _NOT_FOUND, ("NoSuchEndpoint", text))
+
+
+def _no_component(address: Address, _scope: Scope) -> ErrorForm:
+    named = f"{address.name}:{address.version}" if address.version else address.name
+    inner = ("NotFound", "ComponentNotFound")
+    return ErrorForm("UserError", f"Not found component {named}.", inner=inner)
+
+
+# 404s by kind, as recorded (model-get-404, batch-endpoint-get-404, component-container-get-404);
+# of other kinds none is known.
+_MISSING: Mapping[str, Callable[[Address, Scope], ErrorForm]] = {
+    "model": _no_model,
+    "batch-endpoint": _no_endpoint,
+    "component": _no_component,
+}
+
+
+def response(call: Call, error: ServiceError, request_id: str) -> Response:
+    """The answer of the provider of the service to a call that it refuses."""
+    form = ErrorForm(error.code, error.message, inner=error.inner)
+    if isinstance(error, Missing) and error.address.kind in _MISSING:
+        form = _MISSING[error.address.kind](error.address, call.scope)
+    details = detail_bodies(error.details)
+    if form.detail is not None:
+        code, text = form.detail
+        details += detail_bodies([text], code)
+    body = {"code": form.code, "message": form.message, "target": error.target, "details": details}
+    body["additionalInfo"] = list(_additional_info(call, request_id, form.inner))
+    return with_error_body(error, body, {})
+
+
+def _additional_info(call: Call, request_id: str, inner: tuple[str, ...]) -> list[Data]:
+    region = call.names.get("location") or call.state.location
+    correlation = call.request.header("x-ms-correlation-request-id") or request_id
+    values = {
+        "ComponentName": "managementfrontend",
+        "Correlation": {"operation": correlation.replace("-", ""), "request": request_id},
+        "Environment": region,
+        "Location": region,
+        "Time": dotnet_time(clock.iso(control.now(call.home))),
+    }
+    if inner:
+        values["InnerError"] = _chain(inner)
+    return [{"type": kind, "info": {"value": value}} for kind, value in values.items()]
+
+
+def _chain(codes: tuple[str, ...]) -> Data:
+    """The codes, each inside the one before."""
+    first, *rest = codes
+    return {"code": first, "innerError": _chain(tuple(rest)) if rest else None}
