@@ -10,7 +10,8 @@ _ISO = re.compile(
     re.IGNORECASE,
 )
 _ISO_UNITS = (31_536_000, 2_592_000, 604_800, 86_400, 3_600, 60, 1)  # a year is 365 days
-_LONGEST = 2**63 / 10**7  # seconds of .NET's TimeSpan, in which the service keeps durations
+_TICKS = 10**7  # of .NET's TimeSpan in a second
+_LONGEST = 2**63 / _TICKS  # seconds of .NET's TimeSpan, in which the service keeps durations
 _SHORT_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
@@ -34,22 +35,19 @@ def parse_iso(text: str) -> float:
 
 
 def format_iso(seconds: float) -> str:
-    """The ISO 8601 duration that the SDK would write: 90 -> `PT1M30S`."""
-    days, rest = divmod(seconds, 86_400)
+    """The ISO 8601 duration as .NET's `XmlConvert` and the SDK write it: 93784.5 -> `P1DT2H3M4.5S`.
+
+    Days are the largest unit, and a ten-millionth of a second the smallest; nothing is `PT0S`.
+    """
+    whole, fraction = divmod(round(seconds * _TICKS), _TICKS)
+    days, rest = divmod(whole, 86_400)
     hours, rest = divmod(rest, 3_600)
-    minutes, secs = divmod(rest, 60)
-    day = f"{int(days)}D" if days else ""
-    time = "".join(
-        f"{value:g}{unit}" for value, unit in ((hours, "H"), (minutes, "M"), (secs, "S")) if value
-    )
-    return (
-        f"P{day}" + (f"T{time}" if time or not day else "") + ("0S" if not time and not day else "")
-    )
-
-
-def format_iso_seconds(seconds: float) -> str:
-    """The ISO 8601 duration in seconds alone, as the service writes it: 90 -> `PT90S`."""
-    return f"PT{seconds:.12g}S"
+    minutes, second = divmod(rest, 60)
+    exact = f"{second}.{fraction:07d}".rstrip("0").rstrip(".") if fraction else second
+    day = f"{days}D" if days else ""
+    units = ((hours, "H"), (minutes, "M"), (exact, "S"))
+    time = "".join(f"{value}{unit}" for value, unit in units if value)
+    return f"P{day}" + (f"T{time}" if time else "" if day else "T0S")
 
 
 def parse(text: str) -> float:

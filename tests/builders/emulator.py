@@ -84,9 +84,12 @@ class World:
         return self.ask("PUT", where, body, **more)
 
     def done(self, answer: Answer) -> Answer:
-        """Ask once whether a write is done: in virtual time, it is."""
-        where = answer.header("azure-asyncoperation") or answer.header("location")
-        return self.get(str(where)) if where else answer
+        """Ask until a write is done: in virtual time, it is at the second time."""
+        status, result = answer.header("azure-asyncoperation"), answer.header("location")
+        if not (status or result):
+            return answer
+        self.get(str(status or result))
+        return self.get(str(status or result))
 
     def made(self, where: str, body: Data) -> Answer:
         """Write and wait."""

@@ -70,11 +70,11 @@ def test_a_workspace_is_shown_and_listed() -> None:
     assert [each.name for each in ml.workspaces.list()] == ["ws"]
 
 
-def test_a_cluster_is_created_in_three_requests() -> None:
+def test_a_cluster_is_created_in_four_requests() -> None:
     here = sdk()
     made = here.ml.compute.begin_create_or_update(cluster(location="westus")).result()
     assert (made.provisioning_state, made.location) == ("Succeeded", "westus")
-    assert [each.split()[0] for each in here.asked] == ["PUT", "GET", "GET"]
+    assert [each.split()[0] for each in here.asked] == ["PUT", "GET", "GET", "GET"]
 
 
 def test_a_cluster_comes_back_as_it_was_sent() -> None:

@@ -208,8 +208,16 @@ class AzureOperation:
 
     @property
     def created(self) -> bool | None:
-        """Whether the write made the resource: 201, and not 200; other statuses do not say."""
-        return {_OK: False, _CREATED: True}.get(self._answer.http_response.status_code)
+        """Whether the write made the resource: 201, and not 200; other statuses do not say.
+
+        A PUT over a cluster is 201, too, but its body tells that it was changed after it was made.
+        """
+        answer = self._answer.http_response
+        body = errors.checked_json(answer)
+        told = (body.get("properties") or {}) if isinstance(body, dict) else {}
+        if answer.status_code == _CREATED and told.get("modifiedOn") != told.get("createdOn"):
+            return False
+        return {_OK: False, _CREATED: True}.get(answer.status_code)
 
     def wait(self) -> None:
         """Poll until it has ended, in any of ARM's four styles; then check the resource's state.

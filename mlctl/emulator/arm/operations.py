@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mlctl.emulator.arm.protocols import protocol_of
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes import views
-from mlctl.kinds.address import PROVIDER, kind_of
+from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import service
@@ -22,48 +23,75 @@ from mlctl.simulator.control_plane.resources.operations import (
     OperationFailure,
     OperationKind,
 )
-from mlctl.simulator.control_plane.state import clock
 
-_ACCEPTED, _NO_CONTENT = 202, 204
+_OK, _CREATED, _ACCEPTED, _NO_CONTENT = 200, 201, 202, 204
+_WORKSPACE = "workspace"  # a query parameter of ours, of URLs that lead to the resource itself
 _SOON, _LATE = 0.02, 5.0  # seconds between two polls, at least and at most
 
 
-def write_response(call: Call, number: int | None, *, created: bool) -> Response:
-    """The answer to a PUT or PATCH that began operation `number` (None: all is done)."""
+def write_response(
+    call: Call, number: int | None, *, created: bool, patched: bool = False
+) -> Response:
+    """The answer to a PUT or PATCH that began operation `number` (None: all is done).
+
+    201 to a new resource, whose URL is told, and of some kinds to a PUT over what is there;
+    202 to a PATCH that goes on.
+    """
     running = _begun(call, number)
     found = call.peek(call.address)
     if found is None:  # somebody else deleted it in this very moment
         text = f"The resource `{call.address}` is gone."
         raise Permanent("Conflict", text, target=str(call.address), status=409)
+    goes_on = running is not None and running.status == RUNNING
+    protocol = protocol_of(call.kind)
+    if patched:
+        status = _ACCEPTED if goes_on else _OK
+    else:
+        status = _CREATED if created else protocol.overwritten if running else _OK
     headers = _headers(call, running) if running else {}
-    return json_response(views.resource_body(call, found), 201 if created else 200, headers)
+    if status == _CREATED and protocol.locates and call.style is not OperationStyle.LOCATION:
+        headers["location"] = call.url(found.address.id(call.scope))
+    return json_response(views.resource_body(call, found), status, headers)
 
 
 def delete_response(call: Call, number: int | None) -> Response:
     """The answer to a DELETE that began operation `number` (None: all is done)."""
     running = _begun(call, number)
     if running is None or running.status != RUNNING:
-        return Response(_NO_CONTENT if running else 200)
+        return Response(_NO_CONTENT if running else _OK)
     headers = _headers(call, running)
-    headers["location"] = _url(call, running, 1)  # without any header, ARM's poller would not wait
-    return Response(_ACCEPTED, headers)
+    if call.style is OperationStyle.STATE:  # without any header, ARM's poller would not wait
+        headers["location"] = _url(call, running, located=True)
+    if not protocol_of(call.kind).locates:
+        return Response(_ACCEPTED, headers)
+    if call.style is OperationStyle.ASYNC:
+        headers["location"] = _url(call, running, located=True)
+    return json_response(None, _ACCEPTED, headers)
 
 
 def status(call: Call) -> Response:
     """GET of an Azure-AsyncOperation URL: always 200, whatever the status."""
-    call = _there(call)
+    call = call.at_home()
     running = _polled(call)
     headers = retry_headers(call, running.number) if running.status == RUNNING else {}
-    return json_response(_status(call, running), 200, headers)
+    return json_response(_status(call, running), _OK, headers)
 
 
 def result(call: Call) -> Response:
-    """GET of a Location URL: 202 while it runs, then the resource (a delete: 204) or error."""
-    call = _there(call)
+    """GET of a Location URL: 202 while it runs, then the resource (a delete: 204) or error.
+
+    Raises:
+        ServiceError: 404, it has ended, and is no way to ask for what there is: only an operation
+            that has no other URL tells its workspace in this one.
+    """
+    call = call.at_home()
     running = _polled(call)
     if running.status == RUNNING:
         here = call.url(call.request.path, call.request.query)
         return Response(_ACCEPTED, {"location": here, **retry_headers(call, running.number)})
+    if not call.request.query_value(_WORKSPACE):
+        raise _no_operation(call.names["token"])
+    call = _there(call)
     if running.failure and running.status == FAILED:
         raise _failed(running.failure)
     found = None if running.verb is OperationKind.DELETE else call.peek(running.address)
@@ -94,62 +122,74 @@ def _begun(call: Call, number: int | None) -> LongRunningOperation | None:
 
 
 def _headers(call: Call, running: LongRunningOperation) -> dict[str, str]:
+    """The headers of an operation; that with the poll interval is for the SDK, not recorded."""
     if running.status != RUNNING:
         return {}
-    headers = retry_headers(call, running.number)
+    headers = {**retry_headers(call, running.number), **protocol_of(call.kind).headers}
     match call.style:
         case OperationStyle.ASYNC:
-            headers["azure-asyncoperation"] = _url(call, running, 0)
+            headers["azure-asyncoperation"] = _url(call, running, located=False)
         case OperationStyle.LOCATION:
-            headers["location"] = _url(call, running, 1)
+            headers["location"] = _url(call, running, located=True)
         case OperationStyle.STATE | OperationStyle.SYNC:
             pass
     return headers
 
 
-def _url(call: Call, running: LongRunningOperation, which: int) -> str:
-    world = call.state
-    segment = kind_of(running.address).operations[which]
+def _url(call: Call, running: LongRunningOperation, *, located: bool) -> str:
+    """The URL of an operation's result, where it is located by that, or of its status."""
+    world, protocol = call.state, protocol_of(running.address.kind)
+    segment = protocol.result if located else protocol.status
     token = operations.token(world.seed, running.number)
+    if protocol.prefix:
+        token = f"{protocol.prefix}:{call.guid('workspace')}:{token}"
     path = (
         f"/subscriptions/{world.scope.subscription}/providers/{PROVIDER}"
         f"/locations/{world.location}/{segment}/{token}"
     )
-    return call.url(path, {"workspace": f"{world.scope.resource_group}/{world.scope.workspace}"})
+    query = dict(protocol.query)
+    if call.style is not OperationStyle.ASYNC:
+        query[_WORKSPACE] = f"{world.scope.resource_group}/{world.scope.workspace}"
+    return call.url(path, query)
 
 
 def _there(call: Call) -> Call:
     """The call, in the workspace that the query of the polling URL names."""
-    group, _, workspace = call.request.query_value("workspace").partition("/")
-    home = call.settings.home
-    named = {"group": group or home.resource_group, "workspace": workspace or home.workspace}
-    return replace(call, names={**call.names, **named})
+    group, _, workspace = call.request.query_value(_WORKSPACE).partition("/")
+    return replace(call, names={**call.names, "group": group, "workspace": workspace})
 
 
 def _polled(call: Call) -> LongRunningOperation:
-    """The operation; in virtual time, polling advances the clock to its end."""
+    """The operation. In virtual time, who polls first waits for half of it, and then to its end."""
     token = call.names["token"]
     with call.store.read() as db:
-        number = operations.number_of(call.state.seed, token)
+        number = operations.number_of(call.state.seed, token.rpartition(":")[2])
         running = operations.find(db, number) if number is not None else None
     if running is None:
-        text = f"The operation '{token}' was not found."
-        raise NotFound("OperationNotFound", text, target=token)
-    if call.settings.pace is not VIRTUAL:
+        raise _no_operation(token)
+    if call.settings.pace is not VIRTUAL or running.status != RUNNING:
+        return running
+    half = (running.started + running.due) / 2
+    if call.state.now < half:
+        service.advance(call.handle, half)
         return running
     return service.finish(call.handle, running.number) or running
 
 
 def _status(call: Call, running: LongRunningOperation) -> Data:
-    body: dict[str, Data] = {
+    protocol = protocol_of(running.address.kind)
+    word = protocol.running if running.status == RUNNING else running.status
+    told: dict[str, Data] = {
         "id": call.request.path,
         "name": call.names["token"],
-        "status": running.status,
-        "startTime": clock.iso(running.started),
-        "percentComplete": 100.0 if running.status == SUCCEEDED else 0.0,
+        "status": word,
+        "percentComplete": 100.0 if running.status == SUCCEEDED else None,
     }
-    if running.status != RUNNING:
-        body["endTime"] = clock.iso(running.due)
+    body = {
+        key: value
+        for key, value in told.items()
+        if key == "status" or (key in protocol.shows and value is not None)
+    }
     if running.failure and running.status == FAILED:
         body["error"] = {
             "code": running.failure.code,
@@ -158,6 +198,10 @@ def _status(call: Call, running: LongRunningOperation) -> Data:
             "details": [],
         }
     return body
+
+
+def _no_operation(token: str) -> NotFound:
+    return NotFound("UserError", f"Resource {token} not found", target=token)
 
 
 def _failed(failure: OperationFailure) -> Permanent:

@@ -69,7 +69,7 @@ def patch(call: Call) -> Response:
             held = pointer.get(body, at)
             merge = isinstance(wanted, dict) and isinstance(held, dict) and kind.patched
             pointer.put(body, at, {**held, **wanted} if merge else wanted)
-    return _put(call, body)
+    return _put(call, body, patched=True)
 
 
 def delete(call: Call) -> Response:
@@ -85,7 +85,7 @@ def delete(call: Call) -> Response:
 
 
 def nodes(call: Call) -> Response:
-    """POST listNodes: under `nodes`, on a single page, as the SDK cannot follow a second one."""
+    """POST listNodes: under `nodes`, not `value`, and all of them on one page."""
     found = [
         {
             "nodeId": node.id,
@@ -97,12 +97,14 @@ def nodes(call: Call) -> Response:
         }
         for node in cluster_nodes.list_nodes(call.handle, call.address)
     ]
-    return json_response({"nodes": found})
+    return json_response({"computeType": "AmlCompute", "nodes": found})
 
 
-def _put(call: Call, body: dict[str, Data]) -> Response:
+def _put(call: Call, body: dict[str, Data], *, patched: bool = False) -> Response:
     accepted = service.put(call.handle, call.address, body)
-    return operations.write_response(call, accepted.operation, created=accepted.created)
+    return operations.write_response(
+        call, accepted.operation, created=accepted.created, patched=patched
+    )
 
 
 def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterable[str]:

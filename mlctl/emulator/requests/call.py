@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import quote, urlencode
 from uuid import NAMESPACE_URL, uuid5
@@ -71,6 +71,12 @@ class Call:
         """The workspace, as functions of the control plane take it."""
         return WorkspaceHandle(self.store, self.state.scope, self.state.location)
 
+    def at_home(self) -> Call:
+        """The call in the workspace that always exists, for what all workspaces share."""
+        home = self.settings.home
+        named = {"group": home.resource_group, "workspace": home.workspace}
+        return replace(self, names={**self.names, **named})
+
     @property
     def home(self) -> WorkspaceHandle:
         """The workspace that always exists."""
@@ -105,7 +111,7 @@ class Call:
         """The absolute URL of a path of the emulator."""
         pairs = {"api-version": self.request.query_value("api-version"), **(query or {})}
         asked = urlencode({key: held for key, held in pairs.items() if held}, quote_via=quote)
-        return f"{self.request.base}{quote(path)}{'?' if asked else ''}{asked}"
+        return f"{self.request.base}{quote(path, safe='/:')}{'?' if asked else ''}{asked}"
 
     def finish(self, number: int | None) -> None:
         """In virtual time, advance the clock until an operation has ended."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlctl.emulator.shapes.batch_endpoint import SYSTEM_DATA
 from mlctl.emulator.shapes.shape import (
+    Phase,
     Place,
     Shape,
     held,
@@ -22,6 +23,11 @@ _CONFIGURED = "2022-10-01"  # the first api-version with deploymentConfiguration
 def _configuration(place: Place) -> Data:
     # The SDK breaks on a pipeline's configuration without `settings` (KeyError).
     return {**place.stored, "settings": place.stored.get("settings", {})} if place.stored else None
+
+
+def _state(place: Place) -> Data:
+    """A deployment that is being made is `Updating`, too."""
+    return "Updating" if place.occasion.phase is Phase.CREATING else state(place)
 
 
 BATCH_DEPLOYMENT: Shape = {
@@ -48,7 +54,7 @@ BATCH_DEPLOYMENT: Shape = {
             "resources": section(
                 {"instanceCount": held, "instanceType": held, "properties": or_null}
             ),
-            "provisioningState": state,
+            "provisioningState": _state,
         }
     ),
     "systemData": section(SYSTEM_DATA),

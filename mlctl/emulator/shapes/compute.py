@@ -36,6 +36,12 @@ def _batch_cluster(place: Place) -> Data:
     )
 
 
+def _state(place: Place) -> Data:
+    """A PUT over a cluster is told as `Creating`, too; a PATCH is not."""
+    overwritten = place.occasion.call.request.method == "PUT"
+    return "Creating" if overwritten and place.occasion.phase is Phase.CHANGING else state(place)
+
+
 _COUNTS = ("preparing", "running", "idle", "unusable", "leaving", "preempted")
 _ACCOUNT: Shape = {"adminUserName": held, "adminUserPassword": null, "adminUserSshPublicKey": held}
 _NODES: Shape = {
@@ -81,7 +87,7 @@ COMPUTE: Shape = {
             "resourceId": _batch_cluster,
             "computeType": held,
             "computeLocation": once_created(held, omitted),
-            "provisioningState": state,
+            "provisioningState": _state,
             "provisioningErrors": or_null,
             "provisioningWarnings": once_created(always({})),
             "isAttachedCompute": held,

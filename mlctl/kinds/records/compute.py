@@ -58,7 +58,6 @@ COMPUTE = Kind(
     patchable=(("properties", "properties", "scaleSettings"),),
     patched=True,  # no GET tells the password of the administrator
     delete_query={"underlyingResourceAction": "Delete"},
-    operations=("computeOperationsStatus", "computeOperationsResults"),
     claims=_claims,
     has_nodes=True,
     vm_size=("size",),

@@ -16,6 +16,7 @@ from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks, writes
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.resources import operations
+from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
 from mlctl.simulator.control_plane.resources.checks import refuse_busy
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
 from mlctl.simulator.control_plane.state import rows
@@ -117,6 +118,7 @@ def put(workspace: WorkspaceHandle, address: Address, body: Mapping[str, Data]) 
             old is None
             or old.state != "Succeeded"
             or new != old.body
+            or behaviour_of(kind_of(address)).always_operates
             or faults.operation_failure(matched)
         ):
             number = writes.store(write, address, new, old)
@@ -160,6 +162,12 @@ def finish(workspace: WorkspaceHandle, number: int) -> LongRunningOperation | No
     with workspace.store.write() as db:
         operations.advance(db, running.due)  # the clock never goes back
         return operations.find(db, number)
+
+
+def advance(workspace: WorkspaceHandle, to: float) -> None:
+    """Advance the clock to a time, if it is not later already."""
+    with workspace.store.write() as db:
+        operations.advance(db, to)
 
 
 def show_nodes(

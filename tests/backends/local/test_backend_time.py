@@ -98,11 +98,20 @@ def test_a_deployment_waits_for_its_endpoint(local: LocalBackend) -> None:
     assert isinstance(error, Transient)
 
 
-def test_putting_the_same_again_is_done_at_once(local: LocalBackend) -> None:
+def test_putting_the_same_endpoint_again_is_done_at_once(local: LocalBackend) -> None:
+    local.put(ENDPOINT, endpoint()).wait()
+    before = live(local, ENDPOINT)
+    assert local.put(ENDPOINT, endpoint()).number is None
+    assert live(local, ENDPOINT) == before
+
+
+def test_putting_the_same_cluster_again_is_an_operation(local: LocalBackend) -> None:
     local.put(CPU, cluster()).wait()
     before = live(local, CPU)
-    assert local.put(CPU, cluster()).number is None
-    assert live(local, CPU) == before
+    local.put(CPU, cluster()).wait()
+    properties = live(local, CPU).body["properties"]
+    assert properties["properties"] == before.body["properties"]["properties"]
+    assert properties["modifiedOn"] > properties["createdOn"]
 
 
 def test_a_change_shows_when_it_was_made(local: LocalBackend) -> None:

@@ -32,7 +32,7 @@ def test_a_lock_forbids_deleting_what_is_in_its_scope(scope: str) -> None:
     here = locked(scope.upper().replace("SUBSCRIPTIONS", "subscriptions"), "CanNotDelete")
     answer = here.ask("DELETE", CPU)
     assert (answer.status, answer.code) == (409, "ScopeLocked")
-    assert here.put(CPU, {**CLUSTER, "tags": {"a": "b"}}).status == 200
+    assert here.put(CPU, {**CLUSTER, "tags": {"a": "b"}}).status == 201
 
 
 def test_a_read_only_lock_forbids_every_write() -> None:
@@ -123,7 +123,7 @@ def test_a_lock_that_a_caller_set_holds_who_works_beside_the_emulator() -> None:
     assert disruptions.lock(clusters_of(here).handle, [], locked=False) == [
         Address("compute", "cpu")
     ]
-    assert here.put(CPU, CLUSTER).status == 200
+    assert here.put(CPU, CLUSTER).status == 201
 
 
 @pytest.mark.parametrize("path", [CPU.replace("/sub/", "//sub/"), CPU.replace("/rg/", "/%72g/")])

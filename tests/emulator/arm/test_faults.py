@@ -109,7 +109,7 @@ def test_an_ignored_immutable_is_accepted_and_not_applied() -> None:
     sized = {"computeType": "AmlCompute", "properties": {"vmSize": "STANDARD_DS2_V2"}}
     answer = here.put(CPU, {"location": "eastus", "properties": sized})
     assert (answer.status, answer.data["properties"]["properties"]["vmSize"]) == (
-        200,
+        201,
         "STANDARD_DS3_V2",
     )
 

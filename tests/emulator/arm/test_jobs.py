@@ -106,7 +106,10 @@ def test_a_command_job_is_created_once() -> None:
 def test_nodes_are_listed_under_nodes_on_one_page() -> None:
     here = world()
     here.made(f"{WS}/computes/cpu", CLUSTER)
-    assert here.ask("POST", f"{WS}/computes/cpu/listNodes").data == {"nodes": []}
+    assert here.ask("POST", f"{WS}/computes/cpu/listNodes").data == {
+        "computeType": "AmlCompute",
+        "nodes": [],
+    }
     assert here.ask("POST", f"{WS}/computes/none/listNodes").status == 404
 
 

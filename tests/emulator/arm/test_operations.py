@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from mlctl.pointer import Data
 from mlctl.simulator.control_plane.http_faults import OperationStyle
-from tests.builders.emulator import CLUSTER, WS, Answer, Wall, World, world
+from tests.builders.emulator import (
+    BASE,
+    CLUSTER,
+    VERSION,
+    WS,
+    Answer,
+    Wall,
+    World,
+    deployment,
+    with_deployment,
+    world,
+)
 
 CPU = f"{WS}/computes/cpu"
 ENDPOINT = f"{WS}/batchEndpoints/scoring"
+BLUE = f"{ENDPOINT}/deployments/blue"
+BODIES: dict[str, dict[str, Data]] = {
+    CPU: CLUSTER,
+    ENDPOINT: {"location": "eastus", "properties": {}},
+    BLUE: deployment(),
+}
 
 
 def fault(here: World, **fields: object) -> None:
@@ -19,31 +39,66 @@ def state(answer: Answer) -> str:
     return str(answer.data["properties"]["provisioningState"])
 
 
-def test_a_create_is_201_and_an_update_is_200() -> None:
-    here = world()
-    first = here.made(CPU, CLUSTER)
-    second = here.put(CPU, {**CLUSTER, "tags": {"a": "b"}})
-    assert (first.status, second.status) == (201, 200)
+@pytest.mark.parametrize(
+    ("path", "again", "changed"), [(CPU, 201, 201), (ENDPOINT, 200, 200), (BLUE, 201, 201)]
+)
+def test_what_a_put_over_a_resource_answers_differs_by_kind(
+    path: str, again: int, changed: int
+) -> None:
+    here = with_deployment()
+    body = BODIES[path]
+    for wanted, expected in ((body, again), ({**body, "tags": {"a": "b"}}, changed)):
+        answer = here.made(path, wanted)
+        assert answer.status == expected
+        located = expected == 201 and path != CPU
+        assert (answer.header("location") is not None) == located
 
 
-def test_a_write_that_changes_nothing_is_done_at_once() -> None:
+def test_a_put_that_changes_nothing_is_an_operation_but_of_endpoints() -> None:
+    here = with_deployment()
+    states = {path: state(here.put(path, body)) for path, body in BODIES.items()}
+    assert states == {CPU: "Creating", ENDPOINT: "Succeeded", BLUE: "Updating"}
+
+
+def test_a_patch_that_goes_on_is_202_and_updates() -> None:
     here = world()
     here.made(CPU, CLUSTER)
-    again = here.put(CPU, CLUSTER)
-    assert (again.status, state(again), again.header("azure-asyncoperation")) == (
-        200,
-        "Succeeded",
-        None,
-    )
+    scale = {"properties": {"properties": {"scaleSettings": {"maxNodeCount": 2}}}}
+    answer = here.ask("PATCH", CPU, scale)
+    assert (answer.status, state(answer)) == (202, "Updating")
+    assert here.done(answer).data["status"] == "Succeeded"
 
 
-def test_async_has_a_status_to_ask_and_a_hint_when() -> None:
-    here = world()
-    began = here.put(CPU, CLUSTER)
-    status = here.get(str(began.header("azure-asyncoperation")))
-    assert (state(began), began.header("x-ms-retry-after-ms")) == ("Creating", "20")
-    assert (status.status, status.data["status"]) == (200, "Succeeded")
-    assert state(here.get(CPU)) == "Succeeded"
+@pytest.mark.parametrize(
+    ("path", "running"), [(CPU, "InProgress"), (ENDPOINT, "Updating"), (BLUE, "Updating")]
+)
+def test_the_first_look_at_an_operation_sees_it_going_on_and_the_second_done(
+    path: str, running: str
+) -> None:
+    here = with_deployment()
+    began = here.put(path, {**BODIES[path], "tags": {"a": "b"}})
+    url = str(began.header("azure-asyncoperation"))
+    first, second = here.get(url), here.get(url)
+    assert began.header("x-ms-retry-after-ms") == "20"
+    assert (first.status, first.data["status"]) == (200, running)
+    assert (second.status, second.data["status"]) == (200, "Succeeded")
+    assert state(here.get(path)) == "Succeeded"
+
+
+def test_a_status_has_the_fields_that_its_provider_gives() -> None:
+    here = with_deployment()
+    for path, keys in ((CPU, ["status", "percentComplete"]), (BLUE, ["id", "name", "status"])):
+        began = here.put(path, BODIES[path])
+        assert list(here.done(began).data) == keys
+
+
+def test_an_operation_of_an_endpoint_is_named_by_its_provider_and_the_workspace() -> None:
+    here = with_deployment()
+    began = here.put(BLUE, BODIES[BLUE])
+    url, located = str(began.header("azure-asyncoperation")), str(began.header("location"))
+    assert re.search(r"/mfeOperationsStatus/bdbes:[-0-9a-f]{36}:[-0-9a-f]{36}\?api-version=", url)
+    assert located == f"{BASE}{BLUE}?{VERSION}"
+    assert began.header("x-ms-async-operation-timeout") == "PT30M"
 
 
 def test_no_write_has_a_retry_after_header() -> None:
@@ -87,12 +142,26 @@ def test_sync_is_done_when_the_answer_comes() -> None:
 @pytest.mark.parametrize(
     "style", [OperationStyle.ASYNC, OperationStyle.LOCATION, OperationStyle.STATE]
 )
-def test_a_delete_is_202_and_then_the_resource_is_gone(style: OperationStyle) -> None:
-    here = world()
-    here.made(CPU, CLUSTER)
-    began = here.ask("DELETE", CPU, headers={"x-mlctl-lro": style.value})
-    done = here.get(str(began.header("location")))
-    assert (began.status, done.status, here.get(CPU).status) == (202, 204, 404)
+@pytest.mark.parametrize("path", [CPU, ENDPOINT])
+def test_a_delete_is_202_and_then_the_resource_is_gone(style: OperationStyle, path: str) -> None:
+    here = with_deployment()
+    began = here.ask("DELETE", path, headers={"x-mlctl-lro": style.value})
+    done = here.done(began)
+    ended = 200 if style is OperationStyle.ASYNC else 204
+    assert (began.status, done.status, here.get(path).status) == (202, ended, 404)
+
+
+def test_a_deletion_tells_its_result_where_the_provider_does_and_that_is_404_in_the_end() -> None:
+    here = with_deployment()
+    began = here.ask("DELETE", ENDPOINT)
+    located = str(began.header("location"))
+    assert "/mfeOperationResults/bebes:" in located
+    assert began.response.body == b"null"
+    answers = [here.get(located) for _ in range(2)]
+    assert [answer.status for answer in answers] == [202, 404]
+    assert answers[1].code == "UserError"
+    cluster = here.ask("DELETE", CPU)
+    assert (cluster.header("location"), cluster.response.body) == (None, b"")
 
 
 def test_the_caller_may_choose_the_style() -> None:
@@ -158,14 +227,14 @@ def test_a_second_write_meanwhile_is_a_conflict_that_passes() -> None:
     refused = here.put(CPU, {**CLUSTER, "tags": {"a": "b"}})
     assert (refused.status, refused.code) == (409, "OperationInProgress")
     assert refused.header("retry-after") is None
-    assert here.put(CPU, {**CLUSTER, "tags": {"a": "b"}}).status == 200
+    assert here.put(CPU, {**CLUSTER, "tags": {"a": "b"}}).status == 201
 
 
 @pytest.mark.parametrize("token", ["x", "00000000-0000-0000-0000-000000000001"])
 def test_an_operation_that_never_was_is_not_found(token: str) -> None:
     place = "/subscriptions/sub/providers/Microsoft.MachineLearningServices/locations/eastus"
     answer = world().get(f"{place}/computeOperationsStatus/{token}")
-    assert (answer.status, answer.code) == (404, "OperationNotFound")
+    assert (answer.status, answer.code) == (404, "UserError")
 
 
 def test_deleting_twice_joins_the_running_delete() -> None:

@@ -30,12 +30,14 @@ class Behaviour:
     - `create_command`: the event engine's command for a resource, from its engine name and body.
     - `delete_command`: the name of the engine's command that deletes it; "" for none.
     - `provisioned`: updates bodies when an operation (its number) has succeeded.
+    - `always_operates`: whether a PUT that changes nothing begins an operation, too.
     - `failed`: notes in a body why its operation failed (the error, and the time in ISO 8601).
     """
 
     accept: Accept
     create_command: Callable[[str, Body], Body] | None = None
     delete_command: str = ""
+    always_operates: bool = False
     provisioned: Callable[[Connection, int], None] | None = None
     failed: Callable[[dict[str, Data], Body, str], None] | None = None
 
@@ -45,10 +47,11 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         compute.accept,
         compute.create_command,
         "DeleteCluster",
+        always_operates=True,
         failed=compute.note_failure,
     ),
     "batch-endpoint": Behaviour(batch.accept_endpoint),
-    "batch-deployment": Behaviour(batch.accept_deployment),
+    "batch-deployment": Behaviour(batch.accept_deployment, always_operates=True),
     "batch-pool": Behaviour(
         batch_pools.accept,
         batch_pools.create_command,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from mlctl import catalog, pointer
-from mlctl.durations import format_iso_seconds, parse_iso
+from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data, Pointer
@@ -112,13 +112,13 @@ def whole_number(value: Data, least: int, what: str, most: int = 2**31 - 1) -> i
 
 
 def duration(value: Data, what: str) -> str:
-    """An ISO 8601 duration, normalized to seconds: `PT2M` becomes `PT120S`.
+    """An ISO 8601 duration, as .NET writes it: `PT120S` becomes `PT2M`.
 
     Raises:
         ServiceError: it is not a duration.
     """
     try:
-        return format_iso_seconds(parse_iso(value if isinstance(value, str) else ""))
+        return format_iso(parse_iso(value if isinstance(value, str) else ""))
     except ValueError:
         text = f"`{what}` must be an ISO 8601 duration such as PT2M, not `{value}`."
         raise bad(text) from None

@@ -34,6 +34,7 @@ _INNER_READ_ONLY = (
     "nodeStateCounts",
     "errors",
 )
+_ACCOUNT = "userAccountCredentials"
 _PORT = "remoteLoginPortPublicAccess"
 # All fields but those of `az ml compute update`: tags, max_instances, min_instances,
 # idle_time_before_scale_down, identity_type and user_assigned_identities.
@@ -42,6 +43,8 @@ _CREATE_ONLY = [
     ("properties", "computeType"),
     ("properties", "description"),
     ("properties", "disableLocalAuth"),
+    ("properties", "properties", _ACCOUNT, "adminUserName"),
+    ("properties", "properties", _ACCOUNT, "adminUserSshPublicKey"),
     *(
         ("properties", "properties", name)
         for name in (
@@ -49,7 +52,6 @@ _CREATE_ONLY = [
             "vmPriority",
             "osType",
             "subnet",
-            "userAccountCredentials",
             "enableNodePublicIp",
             "isolatedNetwork",
             "virtualMachineImage",
@@ -95,7 +97,7 @@ def accept(
         _check_size(context, inner["vmSize"])
     _add_read_only(context, top, properties, inner, old)
     out = part.stored_body(context, address, old, top)
-    if old and out != old.body:
+    if old is not None:
         out["properties"]["modifiedOn"] = clock.iso(context.now)
     return out
 
@@ -123,7 +125,7 @@ def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
     most = scale["maxNodeCount"] = part.whole_number(
         scale.get("maxNodeCount", 4), 0, "maxNodeCount", most=_NODES_MOST
     )
-    idle = scale.get("nodeIdleTimeBeforeScaleDown", "PT120S")
+    idle = scale.get("nodeIdleTimeBeforeScaleDown", "PT2M")
     scale["nodeIdleTimeBeforeScaleDown"] = part.duration(idle, "nodeIdleTimeBeforeScaleDown")
     if least > most:
         raise bad(f"minNodeCount ({least}) must not be larger than maxNodeCount ({most}).")
@@ -131,21 +133,22 @@ def _normalize(inner: dict[str, Data], *, fresh: bool) -> None:
 
 
 def _hide_secrets(inner: dict[str, Data], *, fresh: bool) -> None:
-    """Keep only the user name of the credentials; a new cluster needs a password or key with it."""
-    account = part.section(inner, "userAccountCredentials")
-    inner.pop("userAccountCredentials", None)
+    """Drop the password of the credentials; a new cluster needs it, or a key, with the name."""
+    account = part.section(inner, _ACCOUNT)
+    inner.pop(_ACCOUNT, None)
     if not account:
         return
     if not account.get("adminUserName"):
         raise bad("`userAccountCredentials` needs an `adminUserName`.")
     if fresh and not (account.get("adminUserPassword") or account.get("adminUserSshPublicKey")):
         raise bad("`userAccountCredentials` needs `adminUserPassword` or `adminUserSshPublicKey`.")
-    inner["userAccountCredentials"] = {"adminUserName": account["adminUserName"]}
+    kept = ("adminUserName", "adminUserSshPublicKey")
+    inner[_ACCOUNT] = {name: account[name] for name in kept if name in account}
 
 
 def _fill_in(properties: dict[str, Data], inner: dict[str, Data]) -> None:
     """Set defaults; an unspecified port depends on the subnet at creation (REST reference)."""
-    properties.setdefault("disableLocalAuth", "userAccountCredentials" not in inner)
+    properties.setdefault("disableLocalAuth", False)
     inner.setdefault("vmSize", "STANDARD_DS3_V2")
     inner.setdefault("vmPriority", "Dedicated")
     inner.setdefault("osType", "Linux")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlctl.durations import format_iso
 from mlctl.kinds.address import Address
 from mlctl.simulator.engine.model import SimulationSettings, parameters
 from tests.builders.workspace import cloud
@@ -17,5 +18,5 @@ def test_a_cluster_gets_the_bounds_that_the_settings_show() -> None:
     assert scale == {
         "minNodeCount": shown["min_instances"],
         "maxNodeCount": shown["max_instances"],
-        "nodeIdleTimeBeforeScaleDown": f"PT{shown['idle_time_before_scale_down']}S",
+        "nodeIdleTimeBeforeScaleDown": format_iso(int(str(shown["idle_time_before_scale_down"]))),
     }
