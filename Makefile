@@ -9,7 +9,7 @@ EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts test test-az fix docs coverage bench demo clean
+.PHONY: help audit setup check lint types contracts test test-az fix docs coverage bench fuzz demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -20,6 +20,7 @@ help:
 	@echo "make docs      write the pages that are made from the program"
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
 	@echo "make bench     time mlctl beside its peers, one table; fails where a target is missed"
+	@echo "make fuzz      odd documents, flags, files and answers for SECONDS=60; fails on a bug, a hang or 300 MB"
 	@echo "make demo      validate, plan and apply samples/low-priority-batch to the local workspace"
 	@echo "make audit     known vulnerabilities and licences of what is installed; asks the package index"
 	@echo "make clean     remove .venv and every cache"
@@ -93,6 +94,11 @@ audit: $(READY)
 bench: $(READY)
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m bench.run
+
+# `make fuzz SEED=1 CASES=60` always runs the same 60 of each surface. Answers of Azure need EXTRAS=azure.
+SECONDS ?= 60
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz $(if $(CASES),--cases $(CASES),--seconds $(SECONDS)) $(SEED:%=--seed %)
 
 # The workspace is .mlctl/local.db: a second run finds everything in place and changes nothing.
 demo: $(READY)

@@ -21,6 +21,21 @@ _OTHERS = 0o077  # the access rights of group and others
 _DESCRIPTORS = re.compile(r"/proc/[^/]+(?:/task/[^/]+)?/fd|/dev/fd")
 
 
+def is_file(path: Path) -> bool:
+    """Whether a path leads to a regular file; False too for what no path can be."""
+    return os.path.isfile(path)  # noqa: PTH113 - pathlib raises where a name is too long
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path leads to a folder; False too for what no path can be."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def expanded(path: Path) -> Path:
+    """A path with the home of a user in place of `~`; of an unknown user, the path as it is."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib raises for an unknown user
+
+
 def open_regular(path: Path) -> BinaryIO:
     """A regular file (or a link to one), open for reading.
 
@@ -42,15 +57,17 @@ def read(path: Path, most: int, *, pipes: bool = False) -> bytes:
     Raises:
         OSError: it cannot be read, is no regular file without `pipes`, or is bigger.
     """
+    content = bytearray()
     try:
         with path.open("rb") if pipes else open_regular(path) as stream:
-            content = stream.read(most + 1)
+            while len(content) <= most and (chunk := stream.read(_CHUNK)):
+                content += chunk  # all at once, Python would make room for the most
     except OSError as error:
         error.filename = str(path)  # reading, unlike opening, does not name it
         raise
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is bigger than {most:,} bytes", str(path))
-    return content
+    return bytes(content)
 
 
 def chunks(path: Path) -> Iterator[bytes]:

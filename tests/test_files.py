@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,25 @@ def test_a_private_file_is_made_once_and_nothing_is_overwritten(tmp_path: Path) 
     files.make_private_file(file)
     files.make_private_file(tmp_path / "none" / "state")
     assert file.read_text() == "kept"
+
+
+def test_a_bound_takes_no_room_before_there_is_content(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    tracemalloc.start()
+    try:
+        assert files.read(tmp_path / "a", 1 << 30) == b"12345"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "~nobody-at-all/x"])
+def test_what_no_path_can_be_is_neither_file_nor_folder(name: str) -> None:
+    path = files.expanded(Path(name))
+    assert (files.is_file(path), files.is_folder(path)) == (False, False)
+
+
+def test_a_path_is_expanded_by_the_home_of_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert files.expanded(Path("~/a")) == Path("/home/me/a")
+    assert files.expanded(Path("~nobody-at-all/a")) == Path("~nobody-at-all/a")

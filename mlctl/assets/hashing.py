@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mlctl.assets import ignore
 from mlctl.assets.folders import walk
-from mlctl.files import chunks
+from mlctl.files import chunks, is_file, is_folder
 
 
 def code_hash(path: Path) -> str:
@@ -39,7 +39,7 @@ def asset_hash(path: Path) -> str:
         OSError: something in the folder cannot be read.
     """
     digest = hashlib.sha256(b"Initialize for october 2021 AML CLI version")
-    if not path.is_dir():
+    if not is_folder(path):
         _update_with_file(digest, path)
         return digest.hexdigest()
     for entry in walk(path, ignore.read(path), prune=True):
@@ -55,7 +55,7 @@ def files(path: Path) -> Iterator[tuple[Path, str]]:
     Raises:
         OSError: a folder or its ignore file cannot be read.
     """
-    if path.is_file():
+    if is_file(path):
         yield path.resolve(), path.name
         return
     for entry in walk(path, ignore.read(path), prune=False):

@@ -29,6 +29,7 @@ from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_pla
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Ignore, Paths, Strict, new_report
 from mlctl.diagnostics import Report
+from mlctl.files import is_file
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.steps import Work
@@ -101,7 +102,7 @@ def destroy(
 
 def _is_plan(path: Path) -> bool:
     """Whether a path names a saved plan, which is JSON: by its name, or by its first character."""
-    if path.suffix in (".yml", ".yaml") or not path.is_file():
+    if path.suffix in (".yml", ".yaml") or not is_file(path):
         return False
     try:
         with path.open("rb") as file:

@@ -15,7 +15,6 @@ from typing import Annotated
 import typer
 
 from mlctl import __version__, files
-from mlctl.backends import open_backend
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.health import (
     HealthCheck,
@@ -92,7 +91,7 @@ def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
     if name == "azure":
         yield HealthCheck("packages", HealthStatus.OK, _packages())
     try:
-        backend, _ = open_backend(name, scope, session.environment, session.options)
+        backend, _ = session.open()
     except ServiceError as error:
         yield HealthCheck("backend", HealthStatus.FAILED, str(error), error=error)
         return

@@ -97,7 +97,7 @@ def _help(command: tree.CommandNode) -> None:
 def _read(path: str) -> str:
     if path == "-":
         return sys.stdin.read(_MAX_ARGUMENTS)
-    return files.read(Path(path).expanduser(), _MAX_ARGUMENTS, pipes=True).decode()
+    return files.read(files.expanded(Path(path)), _MAX_ARGUMENTS, pipes=True).decode()
 
 
 def _explain(error: Exception, args: Sequence[str]) -> Exit:

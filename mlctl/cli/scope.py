@@ -150,7 +150,7 @@ def own_file(environment: Mapping[str, str]) -> Path:
     home = environment.get("HOME", "~")
     base = environment.get("XDG_CONFIG_HOME") or f"{home}/.config"
     folder = environment.get("MLCTL_CONFIG_DIR") or f"{base}/mlctl"
-    return Path(folder).expanduser() / "config"
+    return files.expanded(Path(folder)) / "config"
 
 
 def read_ini(path: Path) -> dict[str, dict[str, str]]:
@@ -185,7 +185,7 @@ def _project(path: Path) -> Mapping[str, Data]:
 
 def _az_folder(environment: Mapping[str, str]) -> Path:
     folder = environment.get("AZURE_CONFIG_DIR") or f"{environment.get('HOME', '~')}/.azure"
-    return Path(folder).expanduser()
+    return files.expanded(Path(folder))
 
 
 _MAX_PROFILE = 16 << 20  # bytes

@@ -160,8 +160,7 @@ class Session:
         """
         scope = self.scope
         name = self.backend_name
-        backend, where = open_backend(name, scope, self.environment, self.options)
-        self._has_opened = True
+        backend, where = self.open()
         workspace = f"{scope.resource_group}/{scope.workspace}"
         self.note(clean(f"{name} backend{where}, workspace {workspace}"))
         if isinstance(backend, SupportsNotes):
@@ -172,6 +171,15 @@ class Session:
         finally:
             backend.close()
 
+    def open(self) -> tuple[Backend, str]:
+        """The backend, to be closed by the caller, and where it keeps its state.
+
+        Raises:
+            ServiceError: it cannot be opened.
+        """
+        self._has_opened = True
+        return open_backend(self.backend_name, self.scope, self.environment, self.options)
+
     def check_state(self) -> None:
         """Check that the state of the backend that was used can be read, where it keeps one.
 
@@ -180,7 +188,7 @@ class Session:
         """
         if not self._has_opened:
             return
-        backend, _ = open_backend(self.backend_name, self.scope, self.environment, self.options)
+        backend, _ = self.open()
         try:
             if isinstance(backend, SupportsStateCheck):
                 backend.check_state()

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl.diagnostics import Diagnostic, Report
+from mlctl.files import open_regular
 from mlctl.source.decode import MAX_BYTES, too_big
 from mlctl.source.document import Document, load
 from mlctl.source.rules import UNREADABLE
 
 STDIN = "-"
 PROJECT_FILE = "mlctl.yml"  # of mlctl itself; no folder's resource
+MAX_ENTRIES = 100_000  # of a folder and all below it
+_KERNELS = ("/proc/", "/sys/", "/dev/")
 _SUFFIXES = (".yml", ".yaml")
 
 
@@ -29,10 +32,13 @@ class SourceFile:
 
 
 def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Document]:
-    """The documents of a file; a file that cannot be read, or is too big, is a finding."""
+    """The documents of a file; a file that cannot be read, or is too big, is a finding.
+
+    A pipe is read where it is named (`<(command)`), and not where it lies in a folder.
+    """
     name = str(path)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb") if explicit else open_regular(Path(path)) as file:
             if os.fstat(file.fileno()).st_size > MAX_BYTES:
                 report.add(too_big(name))
                 return []
@@ -80,13 +86,16 @@ def _is_glob(path: str) -> bool:
 
 
 def _below(folder: str, report: Report) -> Iterator[str]:
-    """The YAML files below `folder`, through links but never twice through the same folder."""
+    """The YAML files below `folder`, through links but never twice through the same folder.
+
+    Links to what the folder is in (`/`), and to the kernel's folders, are not followed.
+    """
     entered: set[str] = set()
-    waiting = [folder]
+    waiting, seen, top = [folder], 0, os.path.join(os.path.realpath(folder), "")
     while waiting:
         here = waiting.pop()
         real = os.path.realpath(here)
-        if real in entered:
+        if real in entered or _is_above(real, top) or real.startswith(_KERNELS):
             continue
         entered.add(real)
         try:
@@ -94,6 +103,11 @@ def _below(folder: str, report: Report) -> Iterator[str]:
         except OSError as error:
             report.add(_unreadable(here, error))
             continue
+        seen += len(names)
+        if seen > MAX_ENTRIES:
+            why = f"`{folder}` holds more than {MAX_ENTRIES:,} files and folders"
+            report.add(Diagnostic(UNREADABLE, why, None, "name the folder in it that is meant"))
+            return
         for name in names:
             path = name if here == os.curdir else os.path.join(here, name)
             if name.startswith(".") or name == PROJECT_FILE:
@@ -102,6 +116,10 @@ def _below(folder: str, report: Report) -> Iterator[str]:
                 waiting.append(path)
             elif name.endswith(_SUFFIXES):
                 yield path
+
+
+def _is_above(real: str, top: str) -> bool:
+    return top.startswith(os.path.join(real, "")) and top != os.path.join(real, "")
 
 
 def _unreadable(name: str, error: Exception) -> Diagnostic:

@@ -290,6 +290,27 @@ def test_a_loop_of_links_ends(folder: Path) -> None:
     assert found(["."]) == (["a.yml", "b.yaml", "deep/c.yml"], [])
 
 
+def test_links_to_what_a_folder_is_in_and_to_the_kernel_are_not_followed(
+    folder: Path,
+) -> None:
+    (folder.parent / "above.yml").write_text("name: x\n")
+    for name, target in (("up", ".."), ("root", "/"), ("self", "/proc/self")):
+        (folder / name).symlink_to(target)
+    assert found(["."]) == (["a.yml", "b.yaml", "deep/c.yml"], [])
+
+
+def test_a_folder_without_end_is_a_finding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlctl.source.files.MAX_ENTRIES", 2)
+    assert "`.` holds more than 2 files and folders" in found(["."])[1]
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.yml")
+    report = Report()
+    assert source.read(tmp_path / "a.yml", report, explicit=False) == []
+    assert [one.rule.code for one in report] == ["MLC011"]
+
+
 def test_a_linked_folder_is_searched(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

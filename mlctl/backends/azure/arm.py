@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import quote, urlencode
 
@@ -48,7 +48,7 @@ class ArmClient:
         self.base = base.rstrip("/")
         self.clock = clock or Clock()
         self.credential = credential
-        self.transport: Any = _ClockedTransport(transport or _pooled_transport(), self.clock.sleep)
+        self.transport: Any = _ClockedTransport(transport or _pooled_transport(), self.clock)
         policies: Any = [
             RequestIdPolicy(),
             UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"),
@@ -219,6 +219,7 @@ class AzureOperation:
             return False
         return {_OK: False, _CREATED: True}.get(answer.status_code)
 
+    @errors.answers_decoded()
     def wait(self) -> None:
         """Poll until it has ended, in any of ARM's four styles; then check the resource's state.
 
@@ -286,9 +287,13 @@ def _pooled_transport() -> Any:
 class _ClockedTransport:
     """A transport that sleeps by our clock: the SDK's poller waits through its transport."""
 
-    def __init__(self, inner: Any, sleep: Callable[[float], None]) -> None:
+    def __init__(self, inner: Any, clock: Clock) -> None:
         self._inner = inner
-        self.sleep = sleep
+        self._clock = clock
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, but no longer than an operation may take, whatever a `Retry-After` says."""
+        self._clock.sleep(min(seconds, self._clock.limit))
 
     def send(self, request: Any, **options: Any) -> Any:
         return self._inner.send(request, **options)

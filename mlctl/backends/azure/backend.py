@@ -11,6 +11,7 @@ from mlctl.backends.azure import capacity, metrics, report
 from mlctl.backends.azure.arm import ArmClient, AzureOperation
 from mlctl.backends.azure.capacity import OtherWorkspaces, normalized_region
 from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.health import HealthChecker
 from mlctl.backends.azure.jobs import AzureJobs
 from mlctl.backends.azure.reads import (
@@ -52,6 +53,7 @@ class AzureBackend:
         self._asking = Lock()
 
     @property
+    @answers_decoded()
     def location(self) -> str:
         """The workspace's region, in ARM's spelling; read once.
 
@@ -66,6 +68,7 @@ class AzureBackend:
                     )
         return self._location
 
+    @answers_decoded()
     def read(self, addresses: Collection[Address]) -> dict[Address, Live]:
         """The resources that exist, by the address as asked.
 
@@ -81,6 +84,7 @@ class AzureBackend:
         self._seen.update(found)
         return found
 
+    @answers_decoded()
     def list(self, kind: str, parent: str | None = None) -> list[Live]:
         """All of a kind (of one parent), by name, oldest version first.
 
@@ -90,6 +94,7 @@ class AzureBackend:
         _refuse_retired([kind])
         return self._reader.every(kind, parent)
 
+    @answers_decoded()
     def put(self, address: Address, body: Mapping[str, Data]) -> AzureOperation:
         """Create or overwrite.
 
@@ -111,6 +116,7 @@ class AzureBackend:
             sent["location"] = self.location
         return self.arm.begin("PUT", at, sent, etag=etag)
 
+    @answers_decoded()
     def delete(self, address: Address) -> DeleteOperation:
         """Delete, with all that is beneath; of a cluster the nodes too (never `Detach`).
 
@@ -134,6 +140,7 @@ class AzureBackend:
         """The jobs of the workspace."""
         return AzureJobs(self.arm, self.scope, self.cloud)
 
+    @answers_decoded()
     def usage(
         self,
         location: str,
@@ -142,15 +149,18 @@ class AzureBackend:
         """Cores and clusters in use in a region, and their limits."""
         return capacity.usage(self.arm, self.scope, location)
 
+    @answers_decoded()
     def sizes(self, location: str) -> builtins.list[Size]:
         """The VM sizes that a region offers."""
         return capacity.sizes(self.arm, self.scope, location)
 
+    @answers_decoded()
     def taken(self, address: Address, location: str) -> str | None:
         """Which other workspace that the caller may see has the name in a region."""
         owner = self._neighbours.owner(address, location)
         return f"workspace `{owner}` has it" if owner else None
 
+    @answers_decoded()
     def nodes(self, cluster: Address) -> builtins.list[ComputeNode]:
         """The nodes of a cluster.
 
@@ -160,6 +170,7 @@ class AzureBackend:
         answer = self.arm.post(resource_path(cluster, self.scope) + "/listNodes", None)
         return [_node(one) for one in answer.get("nodes") or ()]
 
+    @answers_decoded()
     def metrics(
         self,
         cluster: Address,
@@ -184,8 +195,10 @@ class AzureBackend:
 
     def report(self) -> Iterator[dict[str, Data]]:
         """What the service answers to a few reads, without values."""
-        return report.report(self.arm, self.scope, self.location)
+        with answers_decoded():
+            yield from report.report(self.arm, self.scope, self.location)
 
+    @answers_decoded()
     def find_code(self, sha256: str) -> Address | None:
         """A code asset with this content hash, whoever uploaded it."""
         return self._uploader.find_code(sha256)
@@ -194,6 +207,7 @@ class AzureBackend:
         """The component that azure-ai-ml registered for a file's present content."""
         return self._uploader.find_component(path)
 
+    @answers_decoded()
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload
     ) -> Mapping[str, Data]:
@@ -262,6 +276,7 @@ class DeleteOperation:
         self._running = running
         self.created = False
 
+    @answers_decoded()
     def wait(self) -> None:
         """Return when the resource is no longer found: only then its name is free.
 

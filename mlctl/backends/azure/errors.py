@@ -7,6 +7,7 @@ answer repeats.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -65,7 +66,7 @@ def error_of(response: Any) -> ServiceError:
     """The error that a response describes."""
     told = _error_object(response)
     status = int(response.status_code)
-    code = told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}"
+    code = str(told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}")
     message = told.get("message") or _page(_text(response)) or response.reason or "no reason"
     details, request_id = tuple(_details(told)), _request_id(response.headers)
     target = str(told["target"]) if told.get("target") else None
@@ -73,7 +74,7 @@ def error_of(response: Any) -> ServiceError:
     later = status == CONFLICT and (wait is not None or _BUSY.search(code))
     if status in TRANSIENT_STATUSES or later:
         return Transient(
-            str(code),
+            code,
             redact(str(message)),
             status=status,
             target=target,
@@ -99,6 +100,16 @@ def sdk_errors_decoded() -> Iterator[None]:
         raise _of_connection(error) from None
     except ValueError as error:  # malformed JSON, read by the SDK
         raise malformed_response(redact(str(error))) from None
+
+
+@contextmanager
+def answers_decoded() -> Iterator[None]:
+    """Within it, answers of another shape than the documented one are raised as ServiceErrors."""
+    try:
+        yield
+    except (AttributeError, TypeError, LookupError, ValueError, ArithmeticError) as error:
+        why = f"it is not of the documented shape ({type(error).__name__}: {redact(str(error))})"
+        raise malformed_response(why) from error
 
 
 def malformed_response(why: str) -> Transient:
@@ -194,7 +205,7 @@ def _error_object(response: Any) -> Mapping[str, Data]:
 
 def provisioning_error(properties: Mapping[str, Data]) -> Mapping[str, Data]:
     """What a resource's `provisioningErrors` say, or else its state."""
-    for one in properties.get("provisioningErrors") or ():
+    for one in _items(properties.get("provisioningErrors")):
         inner = one.get("error") if isinstance(one, dict) else None
         if isinstance(inner, dict):
             return inner
@@ -205,11 +216,15 @@ def provisioning_error(properties: Mapping[str, Data]) -> Mapping[str, Data]:
 
 
 def _details(told: Mapping[str, Data]) -> Iterator[str]:
-    for one in told.get("details") or ():
+    for one in _items(told.get("details")):
         if isinstance(one, dict) and (one.get("message") or one.get("code")):
             code, message = one.get("code"), redact(str(one.get("message") or ""))
             yield f"({code}) {message}" if code else message
             yield from _details(one)
+
+
+def _items(value: Data) -> list[Data]:
+    return value if isinstance(value, list) else []
 
 
 def _request_id(headers: Mapping[str, str]) -> str | None:
@@ -230,7 +245,7 @@ def json_body(response: Any) -> Data:
         return None
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if response.status_code < _FIRST_NO:
             raise malformed_response(str(error)) from None
         return None  # an HTML page of a proxy: the status is enough
@@ -248,14 +263,18 @@ def _page(text: str) -> str:
 
 
 def _text(response: Any) -> str:
-    return str(response.text())
+    try:
+        return str(response.text())
+    except (ValueError, LookupError):  # not of the encoding that it names, or of an unknown one
+        return bytes(response.content).decode(errors="replace")
 
 
 def _number(text: str) -> float | None:
     try:
-        return max(0.0, float(text))
+        seconds = max(0.0, float(text))
     except ValueError:
         return None
+    return seconds if math.isfinite(seconds) else None
 
 
 def _until(text: str, date: str | None) -> float | None:

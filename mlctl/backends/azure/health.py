@@ -190,7 +190,8 @@ _STUCK = (
 def _results(name: str, look: Callable[[], Iterator[HealthCheck]]) -> Iterator[HealthCheck]:
     """The results of one check; a refusal is a result too."""
     try:
-        yield from look()
+        with errors.answers_decoded():
+            yield from look()
     except ServiceError as error:
         details = "".join(f"; {one}" for one in error.details)
         yield HealthCheck(name, HealthStatus.FAILED, f"{error}{details}", error=error)

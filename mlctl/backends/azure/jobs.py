@@ -17,6 +17,7 @@ from typing import Any
 from mlctl.backends.azure import errors, links, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, MetricPoint
 from mlctl.kinds.address import Address, Scope
@@ -49,6 +50,7 @@ class AzureJobs:
         """Never: jobs run for real."""
         return False
 
+    @answers_decoded()
     def invoke(
         self,
         endpoint: str,
@@ -73,6 +75,7 @@ class AzureJobs:
         data, _ = self._plane(str(uri)).send("POST", str(uri), "", body=_sent(body), headers=named)
         return _job(data)
 
+    @answers_decoded()
     def create(
         self,
         name: str | None,
@@ -91,6 +94,7 @@ class AzureJobs:
         data, _ = self.arm.send("PUT", self._at(chosen), VERSION, body=asked)
         return _job(data)
 
+    @answers_decoded()
     def show(self, name: str) -> Job:
         """A job.
 
@@ -99,6 +103,7 @@ class AzureJobs:
         """
         return _job(self.arm.get(self._at(name)))
 
+    @answers_decoded()
     def list(
         self, endpoint: str | None = None, deployment: str | None = None
     ) -> builtins.list[Job]:
@@ -118,6 +123,7 @@ class AzureJobs:
         url = f"{base.rstrip('/')}{_FRONT}{at}/jobs"
         return _newest(self._plane(base).pages(url, _LISTS))
 
+    @answers_decoded()
     def cancel(self, name: str) -> Job:
         """Cancel a job.
 
@@ -149,6 +155,7 @@ class AzureJobs:
                 return
             clock.pause(min(_LOOK, seconds - at))
 
+    @answers_decoded()
     def stream(self, name: str) -> None:
         """Print the job's logs until it has ended, as azure-ai-ml does.
 
@@ -168,6 +175,7 @@ class AzureJobs:
         """
         raise _not_here("the metrics of jobs", f"ask MLflow for run `{name}`")
 
+    @answers_decoded()
     def download(self, name: str, folder: Path, output: str | None, *, every: bool) -> None:
         """Download the outputs of a job to a folder, as azure-ai-ml does.
 

@@ -20,6 +20,7 @@ from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, several
 from mlctl.diagnostics import Report
 from mlctl.durations import format_iso
+from mlctl.files import expanded, is_file, is_folder
 from mlctl.files import read as read_file
 from mlctl.pointer import Data
 from mlctl.schema import Schema
@@ -201,7 +202,7 @@ def _read(file: Path) -> dict[str, Data]:
     """
     report = Report()
     try:
-        raw = read_file(file.expanduser(), source.MAX_BYTES, pipes=True)
+        raw = read_file(expanded(file), source.MAX_BYTES, pipes=True)
     except OSError as error:
         raise Permanent("CannotRead", f"cannot read `{file}`: {error.strerror}") from None
     documents = source.load(str(file), raw, report)
@@ -256,8 +257,8 @@ def _one(given: Data) -> dict[str, Data]:
 def _uri(path: str, of_type: InputType | None) -> dict[str, Data]:
     if of_type is not None:
         return {"type": of_type.value, "path": path}
-    is_file = is_local(path) and local_path(path).expanduser().is_file()
-    return {"type": "uri_file" if is_file else "uri_folder", "path": path}
+    is_one = is_local(path) and is_file(expanded(local_path(path)))
+    return {"type": "uri_file" if is_one else "uri_folder", "path": path}
 
 
 def _wire(one: Mapping[str, Data], key: str) -> dict[str, Data]:
@@ -271,10 +272,10 @@ def _count(one: Mapping[str, Data]) -> int | None:
     text = str(one["path"])
     if not is_local(text):
         return 1 if one.get("type") == "uri_file" else None
-    path = local_path(text).expanduser()
-    if path.is_file():
+    path = expanded(local_path(text))
+    if is_file(path):
         return 1
-    if not path.is_dir():
+    if not is_folder(path):
         raise Permanent("InputNotFound", f"there is no folder or file `{text}`")
     count = sum(len(names) for _, _, names in os.walk(path))
     if not count:

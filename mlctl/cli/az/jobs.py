@@ -142,13 +142,13 @@ def download(
 
     They come to `artifacts` and `named-outputs/NAME` in the folder.
     """
-    folder = download_path.expanduser()
+    folder = files.expanded(download_path)
     with opened(session) as jobs:
         if isinstance(jobs, SupportsDownloads):
             jobs.download(name, folder, output_name, every=every)
             return Exit.OK
-        files = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
-        chosen = [(path, text) for path, text in files if _wanted(path, output_name, every)]
+        left = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
+        chosen = [(path, text) for path, text in left if _wanted(path, output_name, every)]
     if output_name is not None and not chosen:
         raise NotFound("OutputNotFound", f"job {name} has no output `{output_name}`", status=404)
     for path, text in chosen:

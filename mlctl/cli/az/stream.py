@@ -22,6 +22,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.cli.session import Session
+from mlctl.files import expanded
 from mlctl.service_errors import Permanent
 
 _QUIET = ("MB_START", "MB_DONE")  # too many to print
@@ -97,4 +98,4 @@ def _watch_events(progresses: Iterator[JobProgress]) -> JobProgress:
 
 
 def _write_story(jobs: SupportsEventLog, name: str, file: Path) -> None:
-    write(file.expanduser(), (f"{line}\n" for line in jobs.event_log(name)))
+    write(expanded(file), (f"{line}\n" for line in jobs.event_log(name)))

@@ -25,6 +25,7 @@ from mlctl.cli.output import OutputArgs, Query
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
+from mlctl.files import expanded
 from mlctl.kinds import JOB, Resource, Scope
 from mlctl.kinds.values import complete, encode
 from mlctl.pointer import Data
@@ -86,7 +87,7 @@ def create(
         job = runs.create(args.name or resource.get("name"), body, asked, workload)
         if args.save_as:
             data = {**resource.document.data, "name": job.name}
-            jobs.write(args.save_as.expanduser(), [dump(data)])
+            jobs.write(expanded(args.save_as), [dump(data)])
         jobs.let_time_pass(session, runs, job.name)
         jobs.print_job(session, runs.show(job.name), printing.output, printing.query)
     return stream(session, job.name) if args.stream else Exit.OK

@@ -21,7 +21,7 @@ def read_text(file: Path) -> str:
         Permanent: it cannot be read.
     """
     try:
-        return files.read(file.expanduser(), _MAX_BYTES, pipes=True).decode()
+        return files.read(files.expanded(file), _MAX_BYTES, pipes=True).decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise Permanent("CannotRead", f"cannot read `{file}`: {why}") from None

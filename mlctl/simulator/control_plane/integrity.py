@@ -16,7 +16,7 @@ from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import get
 from mlctl.simulator.control_plane import faults, locks
 from mlctl.simulator.control_plane.resources import operations
-from mlctl.simulator.control_plane.state import clock, settings
+from mlctl.simulator.control_plane.state import clock, rows, settings
 from mlctl.simulator.control_plane.state.store import START_ANEW, LocalStateError, Store
 
 _TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}
@@ -77,10 +77,12 @@ def _world(db: Connection) -> None:
 
 
 def _resources(db: Connection) -> None:
-    rows = db.execute("SELECT kind, name, parent, version, body FROM resources")
-    for *parts, text in rows.fetchall():
+    found = db.execute("SELECT key, kind, name, parent, version, body FROM resources")
+    for key, *parts, text in found.fetchall():
         address, body = Address(*parts), json.loads(text)
         kind = kind_of(address)
+        if key != rows.key(address):
+            raise ValueError(f"{address} has the key {key}")
         decode(body, form_of_body(kind, body, _ANYWHERE), _ANYWHERE)
         for at in (("properties",), *([("properties", "properties")] if kind.has_nodes else [])):
             if not isinstance(get(body, at), dict):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -219,3 +221,44 @@ def test_a_list_of_anything_but_objects_is_told(value: Data) -> None:
     client = behind(("GET */computes", says(200, {"value": value})))
     with pytest.raises(ServiceError, match="is none of objects"):
         client.backend.list("compute")
+
+
+ODD_CLUSTERS: list[Data] = [
+    {"id": 1, "properties": {"computeType": "AmlCompute"}},
+    {"properties": {"computeType": "AmlCompute"}, "id": "x"},
+    {"id": None, "name": [], "properties": {"computeType": "AmlCompute", "properties": 1}},
+]
+
+
+@pytest.mark.parametrize("body", ODD_CLUSTERS)
+def test_a_list_of_resources_of_another_shape_is_no_crash(body: Data) -> None:
+    client = behind(("GET */computes", says(200, {"value": [body]})))
+    with suppress(ServiceError):
+        client.backend.list("compute")
+
+
+def test_an_answer_of_another_shape_is_told_as_one() -> None:
+    sizes = {"value": [{"name": "x", "vCPUs": "many"}]}
+    client = behind(("GET */vmSizes", says(200, sizes)))
+    with pytest.raises(ServiceError, match="not of the documented shape") as caught:
+        client.backend.sizes("eastus")
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize("status", [200, 404, 409, 500])
+@pytest.mark.parametrize(
+    "body", [b"\xff\xfe", b"[" * 9000, b'{"error": {"code": 1, "details": 2}}']
+)
+def test_a_body_that_no_json_can_be_is_no_crash(status: int, body: bytes) -> None:
+    answer = replace(says(status), body=body)
+    client = behind(*[("GET */vmSizes", answer)] * 4)
+    with pytest.raises(ServiceError):
+        client.backend.sizes("eastus")
+
+
+def test_no_answer_makes_it_wait_longer_than_an_operation_may_take() -> None:
+    later = {"retry-after": "99999999999"}
+    client = behind(("GET */computeOperationsStatus/*", says(200, {"status": "InProgress"}, later)))
+    with suppress(ServiceError):
+        client.backend.put(CPU, cluster()).wait()
+    assert max(client.clock.slept, default=0.0) <= 600.0

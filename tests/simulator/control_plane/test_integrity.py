@@ -38,6 +38,7 @@ UPDATES = {
     "no inner properties": "UPDATE resources SET body = '{\"properties\": {}}'",
     "a kind that is none": "UPDATE resources SET kind = 'x', operation = NULL",
     "a name of bytes": "UPDATE resources SET name = x'01'",
+    "a resource under the key of another": "UPDATE resources SET parent = 'x'",
     "an operation of nothing": "UPDATE operations SET address = 'x'",
     "an operation of an unknown verb": "UPDATE operations SET verb = 'x'",
     "a fault that is none": "INSERT INTO faults VALUES (9, '{}', 0)",
