@@ -36,6 +36,11 @@ def expanded(path: Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib raises for an unknown user
 
 
+def real(path: Path) -> Path:
+    """The path without links; one that leads in a circle stays as far as that is so."""
+    return Path(os.path.realpath(path))  # pathlib raises where links go in a circle
+
+
 def open_regular(path: Path) -> BinaryIO:
     """A regular file (or a link to one), open for reading.
 

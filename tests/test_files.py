@@ -171,3 +171,8 @@ def test_a_path_is_expanded_by_the_home_of_its_user(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HOME", "/home/me")
     assert files.expanded(Path("~/a")) == Path("/home/me/a")
     assert files.expanded(Path("~nobody-at-all/a")) == Path("~nobody-at-all/a")
+
+
+def test_links_in_a_circle_have_a_real_path_too(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("a")
+    assert files.real(tmp_path / "a").name == "a"

@@ -68,4 +68,13 @@ def _entries(folder: Path, prefix: str) -> Iterator[Entry]:
         names = sorted((one.name for one in found), key=lambda name: str(folder / name).lower())
     for name in names:
         path = folder / name
+        if not name.isascii():
+            _check_name(path)
         yield Entry(path, prefix + name, path.is_dir())
+
+
+def _check_name(path: Path) -> None:
+    try:
+        path.name.encode()
+    except UnicodeEncodeError:
+        raise OSError(errno.EILSEQ, "a name that is not UTF-8", str(path)) from None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mlctl.assets import ignore
 from mlctl.assets.folders import walk
-from mlctl.files import chunks, is_file, is_folder
+from mlctl.files import chunks, is_file, is_folder, real
 
 
 def code_hash(path: Path) -> str:
@@ -56,7 +56,7 @@ def files(path: Path) -> Iterator[tuple[Path, str]]:
         OSError: a folder or its ignore file cannot be read.
     """
     if is_file(path):
-        yield path.resolve(), path.name
+        yield real(path), path.name
         return
     for entry in walk(path, ignore.read(path), prune=False):
         if not entry.is_folder:

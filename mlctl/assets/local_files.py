@@ -209,7 +209,7 @@ def _component_hash(path: Path, known: dict[Path, str | None] | None = None) -> 
     `known` are the hashes of the components that were met, None while one is being made.
     """
     known = {} if known is None else known
-    here = path.resolve()
+    here = files.real(path)
     if here not in known:
         known[here] = None
         spec = _yaml(path)
@@ -258,7 +258,7 @@ def _existing(path: Path) -> Path:
 
 
 def _absolute(path: Path) -> str:
-    return str(_existing(path).resolve())
+    return str(files.real(_existing(path)))
 
 
 def _content(

@@ -12,6 +12,7 @@ from pathlib import Path
 from mlctl.assets import ignore
 from mlctl.assets.folders import walk
 from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.files import real
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
@@ -66,7 +67,7 @@ def private_files(root: Path) -> Iterator[str]:
     Raises:
         OSError: the folder or its ignore file cannot be read.
     """
-    top, named = root.resolve(), ""
+    top, named = real(root), ""
     for entry in walk(root, ignore.read(root), prune=False):
         if entry.is_folder or (named and f"{entry.relative}/".startswith(named)):
             continue
@@ -78,7 +79,7 @@ def private_files(root: Path) -> Iterator[str]:
                 named = f"{relative}/"
                 yield relative if relative == entry.relative else named
                 break
-            if path.is_symlink() and not path.resolve().is_relative_to(top):
+            if path.is_symlink() and not real(path).is_relative_to(top):
                 named = f"{relative}/"
                 yield f"{relative} (a link out of it)"
                 break

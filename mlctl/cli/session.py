@@ -29,10 +29,12 @@ from mlctl.kinds.address import Scope
 from mlctl.planning.model import Plan
 from mlctl.render.terminal import clean, clean_lines
 
+_LONGEST = 86_400  # seconds
 
-def _flag(*names: str, help: str, metavar: str | None = None, min: int | None = None) -> Any:  # noqa: A002
+
+def _flag(*names: str, help: str, metavar: str | None = None, **bounds: Any) -> Any:  # noqa: A002
     panel = "Global Arguments"
-    return typer.Option(*names, help=help, metavar=metavar, min=min, rich_help_panel=panel)
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class GlobalArgs:
             "--timeout",
             metavar="SECONDS",
             min=1,
+            max=_LONGEST,
             help="How long one operation on Azure may take; 1800 unless given.",
         ),
     ] = None

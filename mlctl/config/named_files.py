@@ -51,7 +51,7 @@ def _check_file(
         return
     path = folder / value.removeprefix("file:")
     try:
-        real = path.resolve()
+        real = files.real(path)
         if real in seen:
             return
         seen.add(real)

@@ -18,7 +18,6 @@ from mlctl.emulator.shapes.headers import is_of_service, service_headers
 from mlctl.service_errors import CONFLICT, Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control, integrity
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle
-from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.store import LocalStateBusyError, LocalStateError, Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
 
@@ -101,7 +100,7 @@ class Emulator:
                 return
             self._ticked = now
         if passed > 0:  # the system's clock may be set back
-            self._advance(passed * pace)
+            control.wait(self._home, passed * pace)
 
     def _passed(self, error: ServiceError) -> ServiceError:
         """The error to answer with; in virtual time a transient conflict ends with this answer."""
@@ -110,7 +109,7 @@ class Emulator:
             return error
         if error.retry_after is None:
             return error
-        self._advance(error.retry_after)
+        control.wait(self._home, error.retry_after)
         return Transient(error.code, error.message, status=error.status, retry_after=_TICK)
 
     def _explained(self, error: Exception) -> str:
@@ -121,11 +120,6 @@ class Emulator:
             return damage.message
         self._settings.bug(error)
         return f"The emulator has a bug ({type(error).__name__}); it says more on its console."
-
-    def _advance(self, seconds: float) -> None:
-        """Advance the virtual clock, at most to its end."""
-        left = clock.END - control.now(self._home)
-        control.advance(self._home, max(0.0, min(seconds, left)))
 
     @property
     def _home(self) -> WorkspaceHandle:

@@ -1,6 +1,6 @@
 """Finds the files that paths, folders and globs name, and reads their documents."""
 # os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
-# ruff: noqa: PTH112, PTH118, PTH123, PTH207, PTH208
+# ruff: noqa: PTH112, PTH116, PTH118, PTH120, PTH123, PTH207, PTH208
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from mlctl.source.rules import UNREADABLE
 STDIN = "-"
 PROJECT_FILE = "mlctl.yml"  # of mlctl itself; no folder's resource
 MAX_ENTRIES = 100_000  # of a folder and all below it
-_KERNELS = ("/proc/", "/sys/", "/dev/")
 _SUFFIXES = (".yml", ".yaml")
 
 
@@ -90,15 +89,19 @@ def _below(folder: str, report: Report) -> Iterator[str]:
 
     Links to what the folder is in (`/`), and to the kernel's folders, are not followed.
     """
-    entered: set[str] = set()
-    waiting, seen, top = [folder], 0, os.path.join(os.path.realpath(folder), "")
+    try:
+        entered = set(_above(os.path.realpath(folder)))
+    except OSError as error:  # the current folder is gone
+        report.add(_unreadable(folder, error))
+        return
+    waiting, seen, kernels = [folder], 0, _kernels()
     while waiting:
         here = waiting.pop()
-        real = os.path.realpath(here)
-        if real in entered or _is_above(real, top) or real.startswith(_KERNELS):
-            continue
-        entered.add(real)
         try:
+            about = os.stat(here)
+            if (about.st_dev, about.st_ino) in entered or about.st_dev in kernels:
+                continue
+            entered.add((about.st_dev, about.st_ino))
             names = os.listdir(here)
         except OSError as error:
             report.add(_unreadable(here, error))
@@ -118,8 +121,17 @@ def _below(folder: str, report: Report) -> Iterator[str]:
                 yield path
 
 
-def _is_above(real: str, top: str) -> bool:
-    return top.startswith(os.path.join(real, "")) and top != os.path.join(real, "")
+def _above(folder: str) -> Iterator[tuple[int, int]]:
+    """Device and inode of each folder that a folder is in."""
+    while folder != (folder := os.path.dirname(folder)):
+        about = os.stat(folder)
+        yield about.st_dev, about.st_ino
+
+
+def _kernels() -> set[int]:
+    """The devices of what the kernel shows as files, unless they are part of the root's."""
+    found = {os.stat(one).st_dev for one in ("/proc", "/sys", "/dev") if os.path.isdir(one)}
+    return found - {os.stat("/").st_dev}
 
 
 def _unreadable(name: str, error: Exception) -> Diagnostic:

@@ -20,6 +20,9 @@ LINES = [
     f"local quota set --low-priority-cores {DIGITS}",
     f"local delays set --allocation {DIGITS}",
     "local advance 1000000000000",
+    "batch-endpoint wait -n endpoint --exists --timeout 31536000",
+    f"batch-endpoint wait -n endpoint --exists --timeout {DIGITS}",
+    f"batch-endpoint wait -n endpoint --exists --interval {DIGITS[:40]}",
     f"local advance {DIGITS}",
     "local preemption set --trace /dev/zero",
     "batch-endpoint invoke -n endpoint --file /dev/zero",
@@ -74,3 +77,30 @@ def test_a_file_may_have_any_name(tmp_path: Path, name: bytes, line: str) -> Non
     os.rename(tmp_path / "cluster.yml", os.path.join(os.fsencode(tmp_path), name))  # noqa: PTH104, PTH118
     done = run(tmp_path, *line.split())
     assert done.returncode == 0, done.stderr
+
+
+def test_a_job_of_any_name_is_looked_for(tmp_path: Path) -> None:
+    done = run(tmp_path, "job", "show", "-n", b"a\xff")
+    assert (done.returncode, b"There is no job" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize("line", ["validate .", "plan .", "apply . --yes"])
+@pytest.mark.parametrize("kind", ["circle", "name"])
+def test_a_folder_that_cannot_be_hashed_is_a_finding(tmp_path: Path, line: str, kind: str) -> None:
+    (tmp_path / "code").mkdir()
+    if kind == "circle":
+        (tmp_path / "conda.txt").symlink_to("conda.txt")
+        (tmp_path / "code" / "a").symlink_to("a")
+    else:
+        os.mkfifo(os.fsencode(tmp_path / "code") + b"/\xff")
+    (tmp_path / "a.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/model.schema.json\n"
+        "name: m\nversion: 1\npath: code\n"
+    )
+    (tmp_path / "b.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/environment.schema.json\n"
+        "name: e\nversion: 1\nimage: ubuntu\nconda_file: conda.txt\n"
+    )
+    done = run(tmp_path, *line.split())
+    assert done.returncode == (0 if line == "validate ." else 1), done.stderr
+    assert b"bug in mlctl" not in done.stderr

@@ -140,7 +140,7 @@ class LocalBackend:
 
     def wait(self, seconds: float) -> None:
         """Advance the virtual clock."""
-        control.advance(self.handle, seconds)
+        control.wait(self.handle, seconds)
 
     def now(self) -> float:
         """The clock, in seconds since its epoch."""

@@ -74,8 +74,9 @@ def wait(session: Session, kind: Kind, args: WaitArgs) -> Exit:
                 return Exit.OK
             if waited >= longest:
                 raise Permanent(TIMED_OUT, f"{address} was waited for {waited:.0f} seconds")
-            backend.wait(args.interval)
-            waited += args.interval
+            step = min(args.interval, longest - waited)
+            backend.wait(step)
+            waited += step
 
 
 def _reached(

@@ -94,6 +94,12 @@ def advance(workspace: WorkspaceHandle, seconds: float) -> float:
         return to
 
 
+def wait(workspace: WorkspaceHandle, seconds: float) -> None:
+    """Advance the clock by a time that somebody waits, but not beyond its end."""
+    left = clock.END - now(workspace)
+    advance(workspace, max(0.0, min(seconds, left)))
+
+
 def reset(workspace: WorkspaceHandle, seed: str) -> None:
     """Make the cloud new: no workspace, the clock at its epoch, all settings as at first."""
     with workspace.store.write() as db:

@@ -126,7 +126,7 @@ def job_row(db: Connection, state: WorkspaceState, name: str) -> JobRow:
     Raises:
         ServiceError: there is no job of that name (404).
     """
-    key = (name.casefold(), state.id)
+    key = (rows.folded(name), state.id)
     row = db.execute(_JOB + "WHERE key = ? AND workspace = ?", key).fetchone()
     if row is None:
         text = f"There is no job `{name}` in workspace {state.scope.workspace}."
@@ -143,7 +143,7 @@ def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
     if not _NAME.fullmatch(row.name):
         rule = "1 to 255 letters, digits, `-` and `_`, starting with a letter or digit"
         raise bad(f"The job name `{row.name}` is invalid: {rule}.", "InvalidJobName")
-    key = (row.name.casefold(), state.id)
+    key = (rows.folded(row.name), state.id)
     if db.execute("SELECT 1 FROM jobs WHERE key = ? AND workspace = ?", key).fetchone():
         text = f"A job `{row.name}` exists already; the name of a job is taken for ever."
         raise conflict(text, "JobNameConflict")

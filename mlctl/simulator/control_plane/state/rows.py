@@ -41,7 +41,7 @@ def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceSta
     now, seed, text, workspace_id, *parts, there = db.execute(
         "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
         " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
-        (_folded(str(scope)),),
+        (folded(str(scope)),),
     ).fetchone()
     held = settings.load(text)
     if workspace_id is None:
@@ -55,7 +55,7 @@ def add_workspace(db: Connection, scope: Scope, location: str) -> int:
     made = db.execute(
         "INSERT INTO workspaces (key, subscription, resource_group, name, location)"
         " VALUES (?, ?, ?, ?, ?)",
-        (_folded(str(scope)), *parts, location),
+        (folded(str(scope)), *parts, location),
     )
     return int(made.lastrowid or NO_WORKSPACE)
 
@@ -72,15 +72,16 @@ def workspaces(db: Connection) -> Iterator[tuple[Scope, str, dict[str, int]]]:
 
 def key(address: Address) -> str:
     """The key of a resource within its workspace; letter case counts only in versions."""
-    return f"{collection_key(address)}/{_folded(address.name)}:{_plain(address.version or '')}"
+    return f"{collection_key(address)}/{folded(address.name)}:{_plain(address.version or '')}"
 
 
 def collection_key(address: Address) -> str:
     """The key of the collection of a resource: its kind and, for a deployment, its endpoint."""
-    return f"{address.kind}/{_folded(address.parent or '')}"
+    return f"{address.kind}/{folded(address.parent or '')}"
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """The text as keys have it: without letter case, undecodable bytes escaped."""
     return _plain(text.casefold())
 
 
@@ -137,7 +138,7 @@ def list_resources(
     db: Connection, workspace_id: int, kind: str, parent: str | None
 ) -> Iterator[StoredResource]:
     """All resources of a kind (and parent), by name, oldest version first."""
-    one = f"{kind}/{_folded(parent or '')}"
+    one = f"{kind}/{folded(parent or '')}"
     span = (
         (one, one) if parent is not None else (f"{kind}/", f"{kind}0")
     )  # `0` is the character after `/`
