@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 Data: TypeAlias = Any
 Pointer: TypeAlias = tuple[str | int, ...]
 
+MAX_DEPTH = 100  # levels of a document, a request or an answer: functions on data recurse
+
 
 def parse(text: str) -> Pointer:
     """`/a/b` -> `("a", "b")`; every step is a key, `~1` and `~0` are unescaped."""
@@ -45,6 +47,21 @@ def get(data: Data, pointer: Pointer, default: Data = None) -> Data:
         else:
             return default
     return data
+
+
+def check_depth(data: Data) -> None:
+    """Check how deeply objects and lists are nested.
+
+    Raises:
+        ValueError: more than `MAX_DEPTH` levels.
+    """
+    level: list[Data] = [[data]]
+    for _ in range(MAX_DEPTH + 1):
+        boxes = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [one for box in boxes for one in box if isinstance(one, dict | list)]
+        if not level:
+            return
+    raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
 
 
 def texts(data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, str]]:

@@ -22,6 +22,7 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
+from mlctl.pointer import MAX_DEPTH
 from mlctl.source.marks import Mark, MarkedRange, SourceError, mark
 from mlctl.source.rules import ALIAS_LOOP, SYNTAX, TOO_BIG
 
@@ -34,7 +35,6 @@ MAX_FILE_VALUES = 500_000  # keys count as values; a resource has about 25
 MAX_PARTS = 100_000  # documents per file, empty ones too
 MAX_VALUES = 100_000  # per document, aliases counted as what they stand for
 MAX_CHARACTERS = 8 * 1024 * 1024  # per document, aliases counted as what they stand for
-MAX_DEPTH = 100
 _BIG = 100_000  # characters
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 

@@ -90,6 +90,7 @@ def test_a_method_that_a_path_does_not_know_names_those_that_it_does() -> None:
         b'{"a": 1e999}',
         b'{"a": "\\ud800"}',
         b"[" * 100_000,
+        b'{"properties": ' + b'{"a": ' * 100 + b"1" + b"}" * 101,
         b'{"properties": 5}',
         b'{"properties": {"properties": []}}',
     ],

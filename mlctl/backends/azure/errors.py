@@ -26,7 +26,7 @@ from azure.core.exceptions import (
 )
 
 from mlctl.masking import mask
-from mlctl.pointer import Data
+from mlctl.pointer import Data, check_depth
 from mlctl.service_errors import (
     CONFLICT,
     THROTTLED,
@@ -238,17 +238,19 @@ def json_body(response: Any) -> Data:
     """The JSON of a response; None where it has no body, or is a refusal in another form.
 
     Raises:
-        Transient: it is a success, and no JSON.
+        Transient: it is a success, and no JSON, or nested too deeply.
     """
     text = _text(response)
     if not text.strip():
         return None
     try:
-        return json.loads(text)
+        data = json.loads(text)
+        check_depth(data)
     except (ValueError, RecursionError) as error:
         if response.status_code < _FIRST_NO:
             raise malformed_response(str(error)) from None
         return None  # an HTML page of a proxy: the status is enough
+    return data
 
 
 def _page(text: str) -> str:

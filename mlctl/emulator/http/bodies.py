@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mlctl.pointer import Data
+from mlctl.pointer import Data, check_depth
 from mlctl.service_errors import Permanent
 
 
@@ -12,7 +12,7 @@ def read(body: bytes) -> dict[str, Data]:
     """The JSON object in a request body, with an object as `properties`; {} without a body.
 
     Raises:
-        ServiceError: 400, it is something else, or has NaN or a lone surrogate.
+        ServiceError: 400, it is something else, has NaN or a lone surrogate, or is too deep.
     """
     if not body.strip():
         return {}
@@ -20,6 +20,7 @@ def read(body: bytes) -> dict[str, Data]:
         data = json.loads(body.decode())
         # What JSON cannot hold (NaN), and what UTF-8 cannot (a lone surrogate), fails here.
         json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+        check_depth(data)
     except (ValueError, RecursionError) as error:
         raise _unreadable(str(error) or type(error).__name__) from None
     if not isinstance(data, dict):

@@ -247,7 +247,13 @@ def test_an_answer_of_another_shape_is_told_as_one() -> None:
 
 @pytest.mark.parametrize("status", [200, 404, 409, 500])
 @pytest.mark.parametrize(
-    "body", [b"\xff\xfe", b"[" * 9000, b'{"error": {"code": 1, "details": 2}}']
+    "body",
+    [
+        b"\xff\xfe",
+        b"[" * 9000,
+        b"[" * 101 + b"]" * 101,
+        b'{"error": {"code": 1, "details": 2}}',
+    ],
 )
 def test_a_body_that_no_json_can_be_is_no_crash(status: int, body: bytes) -> None:
     answer = replace(says(status), body=body)
