@@ -191,7 +191,7 @@ def _token(session: Session, given: str | None) -> str | None:
     """The token: as given, of the file that `@FILE` names, or of the variable."""
     token = given or session.environment.get(TOKEN_VARIABLE)
     if token is not None and token.startswith("@"):
-        path = Path(token[1:]).expanduser()
+        path = files.expanded(Path(token[1:]))
         try:
             token = files.read(path, _LONGEST_TOKEN, pipes=True).decode().strip()
         except (OSError, ValueError) as error:

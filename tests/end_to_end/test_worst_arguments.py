@@ -33,6 +33,7 @@ LINES = [
     "apply /dev/zero --yes",
     f"validate {'d/' * 3000}a.yml",
     f"plan a.yml --parallelism {DIGITS}",
+    "emulator start --http --token @~nobody-at-all/token",
 ]
 SECONDS, BYTES = 30, 3 << 29
 

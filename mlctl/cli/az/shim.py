@@ -88,7 +88,7 @@ def az_shim(
 
 def _own_folder(session: Session, *, pass_through: bool) -> Path:
     """A folder of this installation of mlctl, the same every time."""
-    home = Path(session.environment.get("HOME") or Path("~").expanduser())
+    home = Path(session.environment.get("HOME") or files.expanded(Path("~")))
     cache = Path(session.environment.get("XDG_CACHE_HOME") or home / ".cache")
     name = hashlib.sha256(os.fsencode(sys.executable)).hexdigest()[:8]
     return cache / "mlctl" / f"az-{name}{'-pass-through' * pass_through}"
