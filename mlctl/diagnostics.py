@@ -151,7 +151,7 @@ class Diagnostic:
     """One finding: the rule, a message of one sentence, the position, and a hint what to do.
 
     `primary` is None if there is no text to point at (a missing file, a live resource). `address`
-    is that of the resource concerned, as text, if known.
+    is that of the resource concerned, as text, if known. `severity` is the rule's unless given.
     """
 
     rule: Rule
@@ -160,6 +160,12 @@ class Diagnostic:
     hint: str | None = None
     related: tuple[Label, ...] = ()
     address: str | None = None
+    severity: Severity | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it stops the command."""
+        return (self.severity or self.rule.severity) is Severity.ERROR
 
 
 def _order(found: Diagnostic) -> tuple[str, int, int, str, str]:
@@ -215,8 +221,8 @@ class Report:
         return any(self.severity(found) is Severity.ERROR for found in self._found)
 
     def severity(self, found: Diagnostic) -> Severity:
-        """The severity that `found` has here: its rule's, or error under `strict`."""
-        return Severity.ERROR if self.strict else found.rule.severity
+        """The severity that `found` has here: its own, or error under `strict`."""
+        return Severity.ERROR if self.strict or found.is_error else Severity.WARNING
 
     def _waived(self, found: Diagnostic) -> bool:
         rule = found.rule

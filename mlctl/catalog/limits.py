@@ -25,6 +25,8 @@ ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA = "endpoints", "deployments"
 BATCH_POOLS_QUOTA, VMS_PER_POOL_QUOTA = "batch_pools", "vms_per_pool"  # of the account
 UNPUBLISHED = frozenset({ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA})  # Azure tells no usage of them
 
+MIN_NODES_EXCEED = "ClusterMinNodesExceedCoreQuota"  # the service's code: too few cores to start
+
 EVERYWHERE = ""  # the region of a limit that holds over all regions
 
 # Of a Batch Pool account, everywhere. Customer support set both for each account ("the maximum

@@ -160,9 +160,10 @@ def _apply_saved(session: Session, path: Path, parallelism: int, output: ApplyFo
                 session.say(f"  {address}")
             session.say("Make a new plan: mlctl plan PATH... --out FILE")
             return Exit.STALE
-        if saved.document["diagnostics"]:
+        rejected = [one for one in saved.document["diagnostics"] if one["severity"] == "error"]
+        if rejected:
             session.say("ERROR: this plan was predicted to be rejected when it was made:")
-            for found in saved.document["diagnostics"]:
+            for found in rejected:
                 session.say(f"  {found['code']}: {found['summary']}")
             return Exit.REJECTED
         work = planfile.fill_secrets(saved.work, _document)

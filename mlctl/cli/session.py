@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -24,7 +24,7 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.cli import console
 from mlctl.cli.scope import OPTIONS, Configuration
-from mlctl.diagnostics import Report
+from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Scope
 from mlctl.planning.model import Plan
 from mlctl.render.terminal import clean, clean_lines
@@ -254,8 +254,8 @@ class Session:
         if not quiet:
             self.say(render.human(plan, color=self.color(sys.stderr), width=self.width))
 
-    def show_rejections(self, plan: Plan) -> None:
-        """Print what the backend would reject."""
+    def show_findings(self, found: Iterable[Diagnostic]) -> None:
+        """Print what the preflight checks of a plan found."""
         report = Report()
-        report.add(*plan.rejections)
+        report.extend(found)
         self.show(report)

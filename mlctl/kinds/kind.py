@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from mlctl import schema
+from mlctl.kinds.claim import Claims
 from mlctl.kinds.field import Field, Form, read_forms
 from mlctl.kinds.flags import Flag
 from mlctl.kinds.upload import UploadTarget
@@ -17,9 +18,6 @@ from mlctl.schema import Schema
 Columns: TypeAlias = Mapping[str, Pointer]
 Effective: TypeAlias = Callable[[str], Data]
 """The value that the service sees in a field: as written, else its default."""
-Quota: TypeAlias = tuple[str, str]
-"""A quota: the region (`limits.EVERYWHERE`: all of them), and its name there."""
-Claims: TypeAlias = Mapping[Quota, int]
 
 
 def _claims_nothing(_value: Effective, _region: str) -> Claims:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from mlctl import pointer
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
+from mlctl.kinds.claim import Claims
 from mlctl.kinds.field import Absent, Field, Form, Mutability
-from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.kinds.kind import Effective, Kind
 from mlctl.pointer import Data, Pointer
 
 Values = Mapping[Pointer, Data]

@@ -114,8 +114,9 @@ class Plan:
     """What would change.
 
     `read` has the fingerprint of every resource that was read (None: absent). `rejections` are the
-    findings of the preflight checks; a plan that has any cannot be applied. `waits` says which
-    resources can only be written after others have given back a quota.
+    errors of the preflight checks, `warnings` what else they found; a plan that has errors cannot
+    be applied. `waits` says which resources can only be written after others have given back a
+    quota.
     """
 
     backend: str
@@ -124,6 +125,7 @@ class Plan:
     read: Mapping[Address, str | None]
     rejections: tuple[Diagnostic, ...] = ()
     waits: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = ()
 
     @property
     def pending(self) -> tuple[Change, ...]:

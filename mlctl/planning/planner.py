@@ -37,15 +37,17 @@ def plan(
     chosen = _chosen(graph, targets, destroying=destroying)
     if destroying:
         changes = list(_removed(chosen, live_state))
-        rejections = list(checks.deletion_rejections(changes, live_state))
+        found = list(checks.deletion_findings(changes, live_state))
     else:
         planner = _Planner(graph, live_state)
         changes = planner.changes(chosen)
-        rejections = [*planner.rejections, *checks.rejections(changes, live_state)]
+        found = [*planner.rejections, *checks.findings(changes, live_state)]
     changes.sort(key=lambda change: change.address)
     read = _read(changes, live_state, graph)
     waits = quota.waits(changes, live_state)
-    return Plan(backend, live_state.scope, tuple(changes), read, tuple(rejections), waits)
+    rejections = tuple(one for one in found if one.is_error)
+    warnings = tuple(one for one in found if not one.is_error)
+    return Plan(backend, live_state.scope, tuple(changes), read, rejections, waits, warnings)
 
 
 def removal(
@@ -58,7 +60,7 @@ def removal(
     """The plan that deletes one live resource that no file declares, and its children."""
     changes = [Change(live.address, Action.DELETE, live=live, reason=ActionReason.REQUESTED)]
     changes += _children(changes, users)
-    rejections = checks.deletion_rejections(changes, LiveState(scope, "", known, used_by=users))
+    rejections = checks.deletion_findings(changes, LiveState(scope, "", known, used_by=users))
     kind = kind_of(live.address)
     read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
     return Plan(backend, scope, tuple(changes), read, tuple(rejections))

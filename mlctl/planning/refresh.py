@@ -20,6 +20,7 @@ from mlctl.catalog import limits
 from mlctl.config.graph import Graph
 from mlctl.kinds import KINDS, children, codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import UploadTarget
@@ -34,7 +35,8 @@ class LiveState:
     `location` is the workspace's region. `live` is keyed by the address as asked for; those
     that are being deleted are in `deleting` instead. `usage` is by region. `taken` says who
     else has a name that must be unique in its region. `used_by` gives the live
-    deployments that refer to an address or, for an endpoint, belong to it.
+    deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
+    the backend holds clusters to.
     """
 
     scope: Scope
@@ -44,6 +46,7 @@ class LiveState:
     taken: Mapping[Address, str] = field(default_factory=dict)
     used_by: Mapping[Address, list[Address]] = field(default_factory=dict)
     deleting: Mapping[Address, Live] = field(default_factory=dict)
+    quota_refuses: QuotaRefusal = QuotaRefusal.MIN
 
 
 def refresh(graph: Graph, backend: Backend, *, destroying: bool = False) -> LiveState:
@@ -72,6 +75,7 @@ def refresh(graph: Graph, backend: Backend, *, destroying: bool = False) -> Live
         {} if destroying else _taken(graph, live, backend),
         find_users(backend) if deleting else {},
         gone,
+        backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
     )
 
 

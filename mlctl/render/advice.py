@@ -20,6 +20,7 @@ _LOCKED = (
 # those of azure-ai-ml's issues, and our own.
 _BY_CODE = {
     "ScopeLocked": _LOCKED,
+    "ClusterMinNodes": "use a smaller size, lower `min_instances`, or ask for more quota",
     "Quota|CoresExceed": _QUOTA,
     "NameUnavailable|NameAlready|NameTaken|OtherComputeType": _TAKEN,
     "LocationNotAvailable|NoRegisteredProvider|SkuNotAvailable|SizeNotAvailable|VmSize": (

@@ -27,7 +27,7 @@ _WORDS = {
 
 def plan(made: Plan) -> str:
     """The comment; it ends in a line break."""
-    parts = [f"### mlctl plan: {_title(made)}", *_rejections(made)]
+    parts = [f"### mlctl plan: {_title(made)}", *_findings(made)]
     if made.pending:
         parts += ["\n".join(_table(made)), _whole(made)]
     return "\n\n".join(parts) + "\n"
@@ -40,12 +40,12 @@ def _title(made: Plan) -> str:
     return summary if made.pending else "no changes"
 
 
-def _rejections(made: Plan) -> Iterator[str]:
-    if made.rejections:
+def _findings(made: Plan) -> Iterator[str]:
+    if made.rejections or made.warnings:
         yield "\n".join(
             f"- **{found.rule.code}** {_escaped(found.message)}"
             + (f"  \n  {_escaped(found.hint)}" if found.hint else "")
-            for found in made.rejections
+            for found in (*made.rejections, *made.warnings)
         )
 
 

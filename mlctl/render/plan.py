@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from mlctl.diagnostics import Report
+from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
@@ -55,12 +55,18 @@ def human(plan: Plan, *, color: bool = False, width: int = 100, verbose: bool = 
     elif not plan.rejections:
         more = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
         parts.append(f"{styler.apply(NO_CHANGES, Style.BOLD)}\n\n{more}")
+    if plan.warnings:
+        parts.append(_findings(plan.warnings, color=color, width=width))
     if plan.rejections:
-        report = Report()
-        report.extend(plan.rejections)
-        said = diagnostics.report(report, color=color, width=width).rstrip("\n")
+        said = _findings(plan.rejections, color=color, width=width)
         parts.append(f"{styler.apply(_REJECTED, Style.BOLD_RED)}\n\n{said}")
     return "\n\n".join(parts) + "\n"
+
+
+def _findings(found: Iterable[Diagnostic], *, color: bool, width: int) -> str:
+    report = Report()
+    report.extend(found)
+    return diagnostics.report(report, color=color, width=width).rstrip("\n")
 
 
 def summary(numbers: Summary) -> str:

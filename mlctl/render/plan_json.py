@@ -24,7 +24,7 @@ FORMAT_VERSION = "1.0"
 def document(plan: Plan) -> dict[str, Data]:
     """The plan as plain data, changes without anything to do included. There is no secret in it."""
     report, summary, scope = Report(), plan.summary, plan.scope
-    report.extend(plan.rejections)
+    report.extend((*plan.rejections, *plan.warnings))
     return {
         "format_version": FORMAT_VERSION,
         "mlctl_version": __version__,

@@ -10,25 +10,36 @@ from typing import Any
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, Live, Operation
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.claim import QuotaRefusal
+from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.store import Store
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "rg", "ws")
 REGIONS = ("eastus", "westus2", "westeurope")
 
 
-def cloud(*, limited: bool = False) -> LocalBackend:
+def cloud(*, limited: bool = False, refuses: QuotaRefusal = QuotaRefusal.MIN) -> LocalBackend:
     """An empty workspace; it closes when nobody has it.
 
     `limited`: with the quotas of a new subscription, else with some that nothing exceeds.
+    `refuses` is what of a cluster must fit them.
     """
     store = Store(":memory:")
     backend = LocalBackend(store, SCOPE)
+    control.configure(backend.handle, CloudSettings(quota_refuses=refuses))
     weakref.finalize(backend, store.close)
     if not limited:
         plenty = {one.family: 1_000_000 for one in backend.usage(backend.location)}
         for region in REGIONS:
             backend.set_quota(region, families=plenty)
         backend.set_pool_limits(pools=1_000_000, vms=1_000_000)
+    return backend
+
+
+def strict(backend: LocalBackend) -> LocalBackend:
+    """The workspace, whose quotas count from now on what every cluster may have."""
+    control.configure(backend.handle, CloudSettings(quota_refuses=QuotaRefusal.MAX))
     return backend
 
 

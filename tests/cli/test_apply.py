@@ -64,14 +64,14 @@ def test_files_with_errors_are_not_applied(mlctl: Run, sample: Path) -> None:
 
 
 def test_what_would_be_rejected_is_not_begun(mlctl: Run, sample: Path) -> None:
-    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    mlctl("local", "quota", "set", "--low-priority-cores", "3")
     done = mlctl("apply", "sample", "--yes")
     assert (done.code, mlctl("model", "list").json) == (6, [])
     assert "The backend would reject this plan:" in done.out
 
 
 def test_programs_are_told_what_would_be_rejected(mlctl: Run, sample: Path) -> None:
-    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    mlctl("local", "quota", "set", "--low-priority-cores", "3")
     done = mlctl("apply", "sample", "--yes", "-o", "json")
     assert (done.code, done.lines[-1]["diagnostic"]["code"]) == (6, "MLC405")
 

@@ -67,11 +67,39 @@ def test_files_with_errors_are_no_plan(mlctl: Run, sample: Path) -> None:
 
 
 def test_what_the_backend_would_reject_is_said_before(mlctl: Run, sample: Path) -> None:
-    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    mlctl("local", "quota", "set", "--low-priority-cores", "3")
     done = mlctl("plan", "sample", "--detailed-exitcode")
     assert done.code == 1
-    assert "eastus allows 4 low-priority cores; 0 are taken and this plan asks for 8" in done.out
+    assert "error[MLC405]: eastus allows 3 low-priority cores, and 1 node of" in done.out
     assert mlctl("plan", "sample", "-o", "json").json["applyable"] is False
+
+
+def test_that_jobs_get_fewer_nodes_is_a_warning(mlctl: Run, sample: Path) -> None:
+    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    done = mlctl("plan", "sample", "--detailed-exitcode")
+    assert done.code == 2
+    warning = "eastus allows 4 low-priority cores: jobs get at most 1 node, not 2"
+    assert f"warning[MLC405]: {warning}" in done.out
+    told = mlctl("plan", "sample", "-o", "json").json
+    assert told["applyable"] is True
+    assert [(one["severity"], one["summary"]) for one in told["diagnostics"]] == [
+        ("warning", warning)
+    ]
+    assert f"- **MLC405** {warning}" in mlctl("plan", "sample", "-o", "markdown").out
+
+
+def test_the_strict_setting_counts_what_clusters_may_have(mlctl: Run, sample: Path) -> None:
+    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    assert mlctl("local", "settings", "set", "quota_refuses=max").code == 0
+    done = mlctl("plan", "sample")
+    assert done.code == 1
+    assert "eastus allows 4 low-priority cores; 0 are taken and this plan asks for 8" in done.out
+    found = {
+        one["setting"]: one["value"]
+        for one in mlctl("local", "settings", "list", "-o", "json").json
+    }
+    assert found["quota_refuses"] == "max"
+    assert mlctl("local", "settings", "set", "quota_refuses=most").code == 1
 
 
 def test_a_missing_reference_is_what_the_backend_would_reject(mlctl: Run, sample: Path) -> None:

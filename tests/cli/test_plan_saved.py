@@ -57,9 +57,15 @@ def test_a_saved_plan_that_failed_in_part_is_taken_up(mlctl: Run, sample: Path) 
 
 
 def test_a_plan_that_would_be_rejected_is_not_begun(mlctl: Run, sample: Path) -> None:
-    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    mlctl("local", "quota", "set", "--low-priority-cores", "3")
     save(mlctl, "sample")
     assert (mlctl("apply", "plan.json").code, mlctl("model", "list").json) == (6, [])
+
+
+def test_a_plan_with_a_warning_is_applied(mlctl: Run, sample: Path) -> None:
+    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    save(mlctl, "sample")
+    assert mlctl("apply", "plan.json").code == 0
 
 
 def test_a_plan_of_another_workspace_is_refused(mlctl: Run, tmp_path: Path) -> None:

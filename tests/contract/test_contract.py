@@ -9,6 +9,7 @@ import pytest
 
 from mlctl.backends.ports.backend import Backend, SupportsCode, SupportsNames, SupportsUsage
 from mlctl.kinds.address import Address
+from mlctl.kinds.claim import QuotaRefusal
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 from tests.builders.bodies import (
     BLUE,
@@ -255,15 +256,20 @@ def test_a_wrong_size_and_a_wrong_region_are_refused(backend: Backend) -> None:
     assert backend.read([CPU]) == {}
 
 
-def test_more_nodes_than_the_quota_are_refused(backend: Backend) -> None:
+def test_more_first_nodes_than_the_quota_are_refused_and_more_later_ones_are_not(
+    backend: Backend,
+) -> None:
     assert isinstance(backend, SupportsUsage)
+    assert backend.quota_refuses() is QuotaRefusal.MIN
     family = next(one for one in backend.usage("eastus") if one.family == "standardDSv2Family")
     assert family.limit is not None
-    most = (family.limit - family.used) // 4
-    scale = {"maxNodeCount": most, "minNodeCount": 0}
+    fit = family.limit // 4
+    scale = {"maxNodeCount": 2 * fit, "minNodeCount": fit}
     backend.put(CPU, cluster(scaleSettings=scale)).wait()
-    with pytest.raises(Permanent):
-        backend.put(Address("compute", "one-more"), cluster(scaleSettings=scale)).wait()
+    more = {"maxNodeCount": 2 * fit, "minNodeCount": fit + 1}
+    with pytest.raises(Permanent) as refused:
+        backend.put(Address("compute", "one-more"), cluster(scaleSettings=more)).wait()
+    assert refused.value.code == "ClusterMinNodesExceedCoreQuota"
 
 
 def test_usage_counts_the_nodes_that_a_cluster_may_have(backend: Backend) -> None:

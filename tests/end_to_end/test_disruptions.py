@@ -209,6 +209,7 @@ def test_low_priority_cores_are_one_number_for_all_families(mlctl: Run) -> None:
         line = ("--type", "amlcompute", "--tier", "low_priority", "--max-instances", str(most))
         return mlctl("compute", "create", "-n", name, "--size", size, *line).code
 
+    mlctl("local", "settings", "set", "quota_refuses=max")
     assert made("first", "Standard_D4ds_v5", 15) == 0  # 60 of 100 cores
     assert made("second", "Standard_E4ds_v5", 11) == 1
     assert made("second", "Standard_E4ds_v5", 10) == 0

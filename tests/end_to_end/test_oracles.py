@@ -137,6 +137,7 @@ def test_a_job_without_tolerance_fails_with_its_first_mini_batch(
 
 
 def test_the_low_priority_quota_counts_what_clusters_may_have(mlctl: Run, tmp_path: Path) -> None:
+    mlctl("local", "settings", "set", "quota_refuses=max")
     for name, most in (("one", 10), ("two", 16)):
         file = cluster(tmp_path / f"{name}.yml", size="STANDARD_DS3_v2", most=most)
         edit(file, "type: amlcompute", "type: amlcompute\ntier: low_priority")

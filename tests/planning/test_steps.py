@@ -7,6 +7,7 @@ import pytest
 from mlctl import pointer
 from mlctl.config.graph import Graph
 from mlctl.kinds.address import Address
+from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Plan
 from mlctl.planning.steps import Step, StepRole, Work, work
@@ -185,7 +186,7 @@ def test_destroying_waits_for_what_uses_it_today_whatever_the_files_say() -> Non
 
 
 def test_a_cluster_grows_after_others_have_shrunk_where_the_quota_is_tight() -> None:
-    backend = cloud()
+    backend = cloud(refuses=QuotaRefusal.MAX)
     backend.set_quota(low_priority=40)
     small, big = ({"tier": "low_priority", "max_instances": nodes} for nodes in (2, 8))
     applied(backend, compute("a-cluster", **small), compute("b-cluster", **big))

@@ -27,6 +27,7 @@ from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
 from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import decode, form_of_body
@@ -148,6 +149,10 @@ class AzureBackend:
     ) -> builtins.list[Usage]:
         """Cores and clusters in use in a region, and their limits."""
         return capacity.usage(self.arm, self.scope, location)
+
+    def quota_refuses(self) -> QuotaRefusal:
+        """What of a cluster must fit the quotas of cores: as was recorded."""
+        return QuotaRefusal.MIN
 
     @answers_decoded()
     def sizes(self, location: str) -> builtins.list[Size]:

@@ -11,6 +11,7 @@ from mlctl import catalog
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.catalog import Size, limits
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.claim import QuotaRefusal
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import control, service
@@ -163,6 +164,10 @@ class LocalBackend:
         ]
         new = sorted(set(families) - {one.family for one in known} - {*quota.DEFAULTS})
         return known + [Usage(one, 0, quota.default(one)) for one in new]
+
+    def quota_refuses(self) -> QuotaRefusal:
+        """What of a cluster must fit the quotas of cores: the setting of that name."""
+        return control.cloud_settings(self.handle).quota_refuses
 
     def sizes(self, location: str) -> builtins.list[Size]:  # noqa: ARG002 - all regions are alike
         """The sizes of the catalog."""

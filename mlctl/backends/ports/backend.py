@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from mlctl.catalog import Size
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.upload import Upload
 from mlctl.pointer import Data
 
@@ -157,6 +158,9 @@ class SupportsUsage(Protocol):
 
         A VM family of which nothing is known is left out.
         """
+
+    def quota_refuses(self) -> QuotaRefusal:
+        """What of a cluster must fit the quotas of cores."""
 
 
 @runtime_checkable

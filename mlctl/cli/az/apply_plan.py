@@ -47,6 +47,8 @@ def plan_and_apply(
         session.note("No changes: it is so already.")
     elif any(change.action is not Action.CREATE for change in made.pending):
         session.show_plan(made, quiet=session.quiet)
+    elif not session.quiet:
+        session.show_findings(made.warnings)
     code = carry_out(session, backend, made, loaded.graph, args)
     if code is Exit.OK and not args.no_wait and not silent:
         _print_made(session, backend, made, loaded.resources, args)
@@ -56,7 +58,7 @@ def plan_and_apply(
 def _refused(session: Session, made: Plan, args: WriteArgs) -> bool:
     """Whether the plan would be rejected, or replaces something without --replace; says so."""
     if made.rejections:
-        session.show_rejections(made)
+        session.show_findings(made.rejections)
         return True
     replaced = [change for change in made.changes if change.action is Action.REPLACE]
     if not replaced or args.replace:

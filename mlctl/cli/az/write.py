@@ -95,7 +95,7 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
             print_plan(session, made, args.output)
             return Exit.ERROR if made.rejections else Exit.OK
         if made.rejections:
-            session.show_rejections(made)
+            session.show_findings(made.rejections)
             return Exit.ERROR
         agreed = args.yes or session.settings.truth("disable_confirm_prompt")
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):

@@ -106,8 +106,8 @@ def settings_list(
 ) -> Exit:
     """List how the simulated cloud behaves, and where each figure comes from.
 
-    S is stated by Microsoft's or hi-ml's pages on the subject, D by other documentation of Azure, A
-    is an assumption.
+    S is stated by Microsoft's or hi-ml's pages on the subject, D by other documentation of Azure, R
+    was recorded of Azure, A is an assumption.
     """
     from mlctl.simulator.control_plane import disruptions
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
-from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.kind import Effective, Kind
 from mlctl.pointer import Data
 
 
 def _claims(_value: Effective, _region: str) -> Claims:
-    return {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): 1}
+    return {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): Claim()}
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
+from mlctl.kinds.claim import Claim, Claims
 from mlctl.kinds.flags import flag
-from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.kinds.kind import Effective, Kind
 from mlctl.pointer import Data
 
 
 def _claims(_value: Effective, region: str) -> Claims:
-    return {(region, limits.ENDPOINTS_QUOTA): 1}
+    return {(region, limits.ENDPOINTS_QUOTA): Claim()}
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:

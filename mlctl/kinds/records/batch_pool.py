@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.catalog import limits
+from mlctl.kinds.claim import Claim, Claims
 from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
-from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.kinds.kind import Effective, Kind
 from mlctl.pointer import Data
 
 _VMS = flag("--vm-count", "vm_count")
 
 
 def _claims(_value: Effective, _region: str) -> Claims:
-    return {(limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA): 1}
+    return {(limits.EVERYWHERE, limits.BATCH_POOLS_QUOTA): Claim()}
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:

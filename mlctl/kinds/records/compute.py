@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from mlctl import catalog
 from mlctl.catalog import limits
+from mlctl.kinds.claim import Claim, Claims
 from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
-from mlctl.kinds.kind import Claims, Effective, Kind
+from mlctl.kinds.kind import Effective, Kind
 from mlctl.pointer import Data
 
 _SCALING = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
@@ -24,21 +25,24 @@ _IDENTITY_FLAGS = (
 
 
 def _claims(value: Effective, region: str) -> Claims:
-    """A cluster claims the most nodes that it may have, whether they run or not.
+    """A cluster counts with `max_instances`, and must be able to start `max(min_instances, 1)`.
 
-    "Unprovisioned nodes contribute to your quota usage" (how-to-create-attach-compute-cluster).
     Dedicated cores count for their VM family and in total; low-priority ones too, but their
     families have no limits as a rule.
     """
-    size, nodes = catalog.size_of(str(value("size"))), value("max_instances")
-    one: Claims = {(region, limits.COMPUTES_QUOTA): 1}
-    if size is None or not isinstance(nodes, int):
+    size, most, least = catalog.size_of(str(value("size"))), *map(value, _BOUNDS)
+    one: Claims = {(region, limits.COMPUTES_QUOTA): Claim()}
+    if size is None or not isinstance(most, int):
         return one
-    cores = nodes * size.vcpus
+    first = max(least, 1) if isinstance(least, int) else 1
+    cores = Claim(most * size.vcpus, first * size.vcpus, size.vcpus)
     if str(value("tier")).replace("_", "").casefold() == "lowpriority":
         family = limits.low_priority_of(size.family)
         return {**one, (region, family): cores, (region, limits.LOW_PRIORITY_QUOTA): cores}
     return {**one, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
+
+
+_BOUNDS = ("max_instances", "min_instances")
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:

@@ -23,15 +23,18 @@ PLAN_RULES = (
 )
 
 
-def rejections(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """What the backend would reject of a plan, beyond what is found resource by resource."""
+def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
+    """What the backend would reject of a plan, beyond what is found resource by resource.
+
+    Warnings are about what it takes and does not do.
+    """
     yield from names.taken(changes, live_state)
     yield from quota.exceeded(changes, live_state)
     yield from pools.too_large(changes, live_state)
     yield from references.in_use(changes, live_state)
 
 
-def deletion_rejections(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
+def deletion_findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """What the backend would reject of a plan that only deletes."""
     yield from references.in_use(changes, live_state)
     yield from references.default_deleted(changes, live_state)

@@ -11,7 +11,7 @@ from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
-from mlctl.kinds.kind import Claims, Quota
+from mlctl.kinds.claim import NOTHING, Claim, Claims, Quota
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import claims, decode, effective
 from mlctl.planning.model import Action, Change
@@ -22,27 +22,53 @@ QUOTA = Rule(
     "MLC405",
     "quota-exceeded",
     Severity.ERROR,
-    "the clusters would need more cores than the quota has",
-    "Every cluster counts with `max_instances` times the cores of its size, whether its nodes run"
-    " or not. Dedicated cores are limited per VM family and in total, low-priority cores by one"
-    " number for all families.",
-    "Lower `max_instances`, delete clusters that nobody uses, or ask for more quota.",
-    "Manage and increase quotas; Create an Azure Machine Learning compute cluster, section Delete",
+    "a cluster needs more cores than the quota has",
+    "Dedicated cores are limited per VM family and in total, low-priority cores by one number for"
+    " all families. Azure refuses a cluster with `ClusterMinNodesExceedCoreQuota` where"
+    " `max(min_instances, 1)` nodes do not fit the limit: that is an error. It takes a cluster"
+    " whose `max_instances` nodes do not fit: that is a warning, as jobs get fewer nodes. Every"
+    " cluster counts as usage with `max_instances`, whether its nodes run or not. The number of"
+    " clusters is limited, too. In the local cloud, `mlctl local settings set quota_refuses=max`"
+    " refuses what `max_instances` of all clusters together would exceed.",
+    "Use a smaller size, lower `min_instances` or `max_instances`, or ask for more quota.",
+    "Manage and increase quotas; Create an Azure Machine Learning compute cluster, section Delete;"
+    " recorded exchanges with Azure",
 )
+_ASK = "ask for more quota"
 
 
 def exceeded(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Each quota that the plan as a whole would exceed, at every change that asks for more."""
+    """Each quota that the plan exceeds, at every change that asks for more.
+
+    A warning is given once for a change, of the quota that leaves it the fewest nodes.
+    """
+    fewest: dict[Address, tuple[int, Diagnostic]] = {}
+    refused = set()
     for quota, shares in _shares(changes, live_state).items():
-        limit, more = _limit(quota, live_state), sum(share.more for share in shares)
-        if limit is None or limit.limit is None or limit.used + more <= limit.limit:
+        found = _limit(quota, live_state)
+        if found is None or found.limit is None:
             continue
-        for change in (share.change for share in shares if share.asks):
-            if change.resource is not None:
-                if quota == pools.POOLS:
-                    yield pools.too_many(change, change.resource, limit, more)
-                else:
-                    yield _over(change, change.resource, quota, limit, more)
+        more = sum(share.more for share in shares)
+        over = found.used + more > found.limit
+        for share in shares:
+            resource, address = share.change.resource, share.change.address
+            if resource is None:
+                continue
+            if share.wanted.is_counted(live_state.quota_refuses):
+                if over and share.asks:
+                    yield _over(share.change, resource, quota, found, more)
+            elif share.wanted.exceeds(share.before, found.limit):
+                refused.add(address)
+                yield _too_few_to_start(share, resource, quota, found.limit)
+            elif share.asks and share.wanted.most > found.limit:
+                nodes = found.limit // share.wanted.node
+                told = _fewer_nodes(share, resource, quota, found.limit)
+                fewest[address] = min(fewest.get(address, (nodes, told)), (nodes, told), key=_first)
+    yield from (told for address, (_, told) in fewest.items() if address not in refused)
+
+
+def _first(pair: tuple[int, Diagnostic]) -> int:
+    return pair[0]
 
 
 def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tuple[Address, ...]]:
@@ -50,7 +76,8 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
     found: dict[Address, tuple[Address, ...]] = {}
     for quota, shares in _shares(changes, live_state).items():
         limit = _limit(quota, live_state)
-        if limit is None or limit.limit is None:
+        counted = any(share.wanted.is_counted(live_state.quota_refuses) for share in shares)
+        if limit is None or limit.limit is None or not counted:
             continue
         growth = sum(share.more for share in shares if share.more > 0)
         asking = [share.change.address for share in shares if share.asks]
@@ -63,13 +90,9 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
 
 
 def _over(change: Change, resource: Resource, quota: Quota, limit: Usage, more: int) -> Diagnostic:
-    region, family = quota
-    counted = family == limits.COMPUTES_QUOTA
-    what = {
-        limits.COMPUTES_QUOTA: "computes",
-        limits.DEDICATED_QUOTA: "dedicated cores",
-        limits.LOW_PRIORITY_QUOTA: "low-priority cores",
-    }.get(family, f"{family} cores")
+    if quota == pools.POOLS:
+        return pools.too_many(change, resource, limit, more)
+    counted = quota[1] == limits.COMPUTES_QUOTA
     asked = (
         f"{limit.used} are taken and this plan asks for {more} more"
         if more > 0
@@ -77,30 +100,86 @@ def _over(change: Change, resource: Resource, quota: Quota, limit: Usage, more: 
     )
     return Diagnostic(
         QUOTA,
-        f"{region} allows {limit.limit} {what}; {asked}",
+        f"{_allows(quota, limit.limit)}; {asked}",
         resource.label(("name" if counted else "max_instances",)),
         hint=("" if counted else "lower `max_instances`, ")
-        + "delete clusters that nobody uses, or ask for more quota",
+        + f"delete clusters that nobody uses, or {_ASK}",
         address=str(change.address),
     )
 
 
+def _too_few_to_start(share: _Share, resource: Resource, quota: Quota, limit: int) -> Diagnostic:
+    least = share.wanted.least or 0
+    nodes = least // share.wanted.node
+    size = share.change.values.get(("size",))
+    need = f"{nodes} node of {size} needs" if nodes == 1 else f"{nodes} nodes of {size} need"
+    return Diagnostic(
+        QUOTA,
+        f"{_allows(quota, limit)}, and {need} {least}: {limits.MIN_NODES_EXCEED}",
+        resource.label(("min_instances",) if nodes > 1 else ("size",)),
+        hint=("lower `min_instances`, " if nodes > 1 else "") + f"use a smaller size, or {_ASK}",
+        address=str(share.change.address),
+    )
+
+
+def _fewer_nodes(share: _Share, resource: Resource, quota: Quota, limit: int) -> Diagnostic:
+    nodes, most = limit // share.wanted.node, share.wanted.most // share.wanted.node
+    return Diagnostic(
+        QUOTA,
+        f"{_allows(quota, limit)}: jobs get at most {nodes} {'node' if nodes == 1 else 'nodes'},"
+        f" not {most}",
+        resource.label(("max_instances",)),
+        hint=f"write `max_instances: {nodes}`, use a smaller size, or {_ASK}",
+        address=str(share.change.address),
+        severity=Severity.WARNING,
+    )
+
+
+def _allows(quota: Quota, limit: int | None) -> str:
+    region, name = quota
+    what = {
+        limits.COMPUTES_QUOTA: "computes",
+        limits.DEDICATED_QUOTA: "dedicated cores",
+        limits.LOW_PRIORITY_QUOTA: "low-priority cores",
+    }.get(name)
+    if what is None:
+        tier, _, family = name.rpartition("/")
+        what = f"low-priority {family} cores" if tier else f"{family} cores"
+    return f"{region} allows {limit} {what}"
+
+
 def _limit(quota: Quota, live_state: LiveState) -> Usage | None:
     region, family = quota
-    return next((one for one in live_state.usage.get(region, ()) if one.family == family), None)
+    usage = live_state.usage.get(region, ())
+    return next((one for one in usage if limits.same_quota(one.family, family)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """How much `more`, or less (negative), of a quota a change takes.
+    """What a change takes of a quota: `wanted`, where the resource `held` something.
 
-    It `asks` for quota if it grows, or is created or replaced: a replacement gives its share back
+    It asks for quota if it grows, or is created or replaced: a replacement gives its share back
     first, and somebody else may take it.
     """
 
     change: Change
-    more: int
-    asks: bool
+    held: Claim
+    wanted: Claim
+
+    @property
+    def more(self) -> int:
+        """How much more is used afterwards; negative if less."""
+        return self.wanted.most - self.held.most
+
+    @property
+    def before(self) -> Claim:
+        """What it still holds when it is written."""
+        return NOTHING if self.change.action.creates else self.held
+
+    @property
+    def asks(self) -> bool:
+        """Whether it takes something that it does not hold when it is written."""
+        return self.wanted.most > self.before.most
 
 
 def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[Quota, list[_Share]]:
@@ -111,10 +190,9 @@ def _shares(changes: Sequence[Change], live_state: LiveState) -> dict[Quota, lis
             continue
         had, wanted = claimed(change, live_state)
         for quota in sorted(had.keys() | wanted.keys()):
-            more = wanted.get(quota, 0) - had.get(quota, 0)
-            created = change.action.creates and wanted.get(quota, 0) > 0
-            if (more or created) and quota[1] not in limits.UNPUBLISHED:
-                found[quota].append(_Share(change, more, more > 0 or created))
+            if quota[1] not in limits.UNPUBLISHED:
+                share = _Share(change, had.get(quota, NOTHING), wanted.get(quota, NOTHING))
+                found[quota].append(share)
     return found
 
 

@@ -13,7 +13,7 @@ from mlctl.simulator.control_plane.faults import ActiveFault, AnyFault
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.operations import LongRunningOperation
-from mlctl.simulator.control_plane.state import clock, quota_usage, rows, settings
+from mlctl.simulator.control_plane.state import clock, quota_usage, rows
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.store import TABLES
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
@@ -112,10 +112,16 @@ def reset(workspace: WorkspaceHandle, seed: str) -> None:
         db.execute("UPDATE world SET now = 0, seed = ?, settings = '{}'", (seed,))
 
 
+def cloud_settings(workspace: WorkspaceHandle) -> CloudSettings:
+    """The settings of the control plane."""
+    with workspace.store.read() as db:
+        return rows.workspace_state(db, workspace.scope, workspace.location).settings
+
+
 def configure(workspace: WorkspaceHandle, wanted: CloudSettings) -> None:
     """Replace the settings of the control plane."""
     with workspace.store.write() as db:
-        db.execute("UPDATE world SET settings = ?", (settings.dump(wanted),))
+        rows.save_settings(db, wanted)
 
 
 def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]:

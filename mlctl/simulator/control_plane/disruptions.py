@@ -21,6 +21,7 @@ from mlctl.simulator.control_plane.replay import EngineTransaction
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import model
 from mlctl.simulator.engine.commands import (
@@ -36,9 +37,18 @@ from mlctl.workload import Workload
 
 
 def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
-    """Every setting of the engine with its value and source."""
+    """Every setting with its value and source: the engine's, then those of the control plane."""
     with replay.current(workspace.store) as now:
-        return list(model.parameters(now.settings))
+        found = list(model.parameters(now.settings))
+    with workspace.store.read() as db:
+        own = rows.workspace_state(db, workspace.scope, workspace.location).settings
+    return [*found, Parameter(_QUOTA_REFUSES, own.quota_refuses, "R", _QUOTA_MEANING)]
+
+
+_QUOTA_REFUSES = "quota_refuses"
+_QUOTA_MEANING = (
+    "min: max(min_instances, 1) nodes must fit the limit; max: max_instances what others leave"
+)
 
 
 def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None:
@@ -48,12 +58,18 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
         ServiceError: there is no such setting, or a value is not valid.
     """
     known = {slot.name: slot for slot in fields(SimulationSettings)}
+    own = {slot.name: slot for slot in fields(CloudSettings) if slot.name == _QUOTA_REFUSES}
     for name in changes:
-        if name not in known:
-            raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
-    wanted: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
-    with _engine_transaction(workspace) as (transaction, _):
-        replay.command(transaction, Configure(replace(transaction.world.settings, **wanted)))
+        if name not in known | own:
+            raise bad(f"There is no setting `{name}`; there is: {', '.join(known | own)}.")
+    wanted: dict[str, Any] = {
+        name: _read((known | own)[name], value) for name, value in changes.items()
+    }
+    mine = {name: wanted.pop(name) for name in own if name in wanted}
+    with _engine_transaction(workspace) as (transaction, state):
+        if wanted:
+            replay.command(transaction, Configure(replace(transaction.world.settings, **wanted)))
+        rows.save_settings(transaction.db, replace(state.settings, **mine))
 
 
 def set_preemption(workspace: WorkspaceHandle, processes: tuple[PreemptionProcess, ...]) -> None:

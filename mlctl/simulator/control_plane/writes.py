@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
-from mlctl.kinds import children
+from mlctl.kinds import Kind, children
 from mlctl.kinds.address import Address, Scope, kind_of
+from mlctl.kinds.claim import Claims
 from mlctl.kinds.values import claims, effective_in_body
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks
@@ -87,12 +88,11 @@ def store(
     if old is None:
         refuse_taken(db, state, address, str(new.get("location", state.location)))
     kind = kind_of(address)
-    value = effective_in_body(kind, new, state.scope)
-    wanted = claims(kind, value, str(new.get("location", state.location)))
-    held = quota_usage.claims_of(db, old.id) if old else {}
+    wanted = _claims(write, kind, new)
+    held = _claims(write, kind, old.body) if old else {}
     excess = excess_of(db, state, wanted, held)
     if excess:
-        raise excess.error(new)
+        raise excess.error()
     batch_pools.refuse_too_many_vms(db, state, address, new, old)
     if old is not None and faults.operation_failure(write.matched):
         return _begin(write, [old.id], address, OperationKind.UPDATE)  # the body is not changed
@@ -110,6 +110,12 @@ def store(
     verb = OperationKind.UPDATE if old else OperationKind.CREATE
     _log_command(write, address, new, old, _due(write, address, verb))
     return _begin(write, [resource], address, verb)
+
+
+def _claims(write: Write, kind: Kind, body: Mapping[str, Data]) -> Claims:
+    """What a resource with this body takes of the quotas."""
+    value = effective_in_body(kind, body, write.state.scope)
+    return claims(kind, value, str(body.get("location", write.state.location)))
 
 
 def _log_command(

@@ -27,7 +27,7 @@ from tests.builders.bodies import (
     stage,
 )
 from tests.builders.simulated import finish_operations, inner, live, refused
-from tests.builders.workspace import SCOPE
+from tests.builders.workspace import SCOPE, strict
 
 
 def test_an_unspecified_port_is_settled_by_the_subnet(local: LocalBackend) -> None:
@@ -98,6 +98,7 @@ def test_bad_names_are_refused(local: LocalBackend, name: str) -> None:
 
 
 def test_low_priority_is_one_number_for_all_families(local: LocalBackend) -> None:
+    strict(local)
     local.set_quota(low_priority=24)
     local.put(CPU, cluster(4, "LowPriority")).wait()
     small = cluster(2, "LowPriority", vmSize="Standard_F8s_v2")
@@ -107,6 +108,7 @@ def test_low_priority_is_one_number_for_all_families(local: LocalBackend) -> Non
 
 
 def test_dedicated_cores_are_limited_by_family_and_in_total(local: LocalBackend) -> None:
+    strict(local)
     local.set_quota(dedicated=40, families={"STANDARDdsv2family": 16})
     assert "standardDSv2Family" in str(refused(local.put, CPU, cluster(5)))
     local.put(CPU, cluster(4)).wait()
@@ -127,6 +129,7 @@ def test_gpu_families_start_at_nothing(local: LocalBackend) -> None:
 
 
 def test_a_cluster_may_shrink_though_the_quota_was_cut(local: LocalBackend) -> None:
+    strict(local)
     local.put(CPU, cluster(8)).wait()
     local.set_quota(families={"standardDSv2Family": 8})
     assert "quota of 8" in str(refused(local.put, CPU, cluster(9)))
@@ -147,7 +150,8 @@ def test_quotas_are_of_a_region(local: LocalBackend) -> None:
     local.set_quota("westus", dedicated=0)
     local.put(CPU, cluster()).wait()
     west = cluster() | {"location": "West US"}
-    assert refused(local.put, Address("compute", "west"), west).code == "ClusterCoreQuotaReached"
+    error = refused(local.put, Address("compute", "west"), west)
+    assert error.code == "ClusterMinNodesExceedCoreQuota"
 
 
 def test_the_number_of_computes_is_limited(local: LocalBackend) -> None:
@@ -189,6 +193,7 @@ def test_subscriptions_share_nothing(local: LocalBackend) -> None:
 
 
 def test_workspaces_of_one_subscription_share_its_quota(local: LocalBackend) -> None:
+    strict(local)
     local.set_quota(dedicated=12)
     local.put(CPU, cluster(2)).wait()
     beside = local.within(Scope(SCOPE.subscription, "rg", "other"))

@@ -123,9 +123,16 @@ def test_a_file_may_come_from_standard_input(mlctl: Run, tmp_path: Path) -> None
 
 
 def test_what_the_backend_would_reject_is_not_tried(mlctl: Run, tmp_path: Path) -> None:
-    done = mlctl("compute", "create", "-f", cluster(tmp_path / "cpu.yml", most=1000))
+    mlctl("local", "quota", "set", "--dedicated-cores", "3")
+    done = mlctl("compute", "create", "-f", cluster(tmp_path / "cpu.yml"))
     assert (done.code, done.out) == (1, "")
     assert "error[MLC405]" in done.err
+
+
+def test_what_the_backend_takes_with_a_warning_is_made(mlctl: Run, tmp_path: Path) -> None:
+    done = mlctl("compute", "create", "-f", cluster(tmp_path / "cpu.yml", most=1000))
+    assert done.code == 0
+    assert "warning[MLC405]" in done.err
 
 
 def test_what_the_backend_refuses_is_said_in_its_words(mlctl: Run, tmp_path: Path) -> None:

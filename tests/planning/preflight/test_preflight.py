@@ -7,6 +7,7 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.config import graph
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.resource import Resource
 from mlctl.planning.planner import removal
 from mlctl.planning.preflight import checks, quota
@@ -27,7 +28,8 @@ def spot(name: str, nodes: int, **values: object) -> Resource:
 def with_quota(
     low_priority: int | None = None, dedicated: int | None = None, computes: int | None = None
 ) -> LocalBackend:
-    backend = cloud()
+    """A workspace whose quotas count `max_instances` against what is left."""
+    backend = cloud(refuses=QuotaRefusal.MAX)
     backend.set_quota(low_priority=low_priority, dedicated=dedicated, computes=computes)
     return backend
 
@@ -91,6 +93,83 @@ def test_a_default_deployment_that_is_declared_or_live_is_not_missing() -> None:
     assert messages(backend, *HEART[:2], endpoint(default="blue"), HEART[3]) == []
     applied(backend, *HEART)
     assert messages(backend, endpoint(default="blue")) == []
+
+
+def dedicated(cores: int, **families: int) -> LocalBackend:
+    """A workspace whose quotas must fit the first nodes, as in Azure."""
+    backend = cloud()
+    backend.set_quota(dedicated=cores, low_priority=cores, families=families)
+    return backend
+
+
+TIERS = pytest.mark.parametrize("tier", ["dedicated", "low_priority"])
+
+
+@TIERS
+def test_clusters_that_only_grow_too_large_are_taken_and_get_fewer_nodes(tier: str) -> None:
+    backend = dedicated(20)
+    applied(backend, compute("full", tier=tier, max_instances=5))
+    more = compute("more", tier=tier, max_instances=8)
+    made = planned(backend, compute("full", tier=tier, max_instances=5), more).plan
+    assert made.rejections == ()
+    (found,) = made.warnings
+    what = "low-priority" if tier == "low_priority" else tier
+    assert found.message == f"eastus allows 20 {what} cores: jobs get at most 5 nodes, not 8"
+    assert (found.rule.code, found.address) == ("MLC405", "compute/more")
+    assert (found.hint or "").startswith("write `max_instances: 5`")
+    carried = carried_out(planned(backend, more).work, backend)
+    assert [str(one.error) for one in carried if one.error] == []
+
+
+@TIERS
+@pytest.mark.parametrize(
+    ("size", "limit", "least", "need"),
+    [
+        ("Standard_D8s_v3", 6, 0, "1 node of Standard_D8s_v3 needs 8"),
+        ("Standard_DS3_v2", 20, 6, "6 nodes of Standard_DS3_v2 need 24"),
+    ],
+)
+def test_nodes_that_could_not_start_are_refused_by_the_service_and_so_by_the_plan(
+    tier: str, size: str, limit: int, least: int, need: str
+) -> None:
+    backend = dedicated(limit)
+    one = compute(size=size, tier=tier, min_instances=least, max_instances=max(least, 2))
+    (found,) = planned(backend, one).plan.rejections
+    assert found.message.endswith(f"and {need}: ClusterMinNodesExceedCoreQuota")
+    events = carried_out(planned(backend, one).work, backend)
+    (error,) = {event.error for event in events if event.error}
+    assert error.code == "ClusterMinNodesExceedCoreQuota"
+
+
+def test_what_is_in_use_does_not_matter_to_the_first_nodes() -> None:
+    backend = dedicated(20)
+    applied(backend, compute("full", min_instances=5, max_instances=5))
+    assert messages(backend, compute("more", min_instances=5, max_instances=5)) == []
+
+
+def test_the_quota_of_a_family_refuses_as_the_total_does() -> None:
+    backend = dedicated(100, standardDSv2Family=8)
+    (found,) = planned(backend, compute(min_instances=3)).plan.rejections
+    assert found.message.startswith("eastus allows 8 standardDSv2Family cores, and 3 nodes")
+    (found,) = planned(backend, compute(min_instances=2, max_instances=40)).plan.warnings
+    assert "standardDSv2Family cores: jobs get at most 2 nodes, not 40" in found.message
+
+
+def test_a_cluster_that_stays_as_large_as_it_is_is_left_alone() -> None:
+    backend = dedicated(20)
+    applied(backend, compute(min_instances=5, max_instances=5))
+    backend.set_quota(dedicated=8)
+    tagged = planned(backend, compute(min_instances=5, max_instances=5, tags={"a": "b"})).plan
+    assert (tagged.rejections, tagged.warnings) == ((), ())
+    applied(backend, compute(min_instances=4, max_instances=4))
+    assert codes(planned(backend, compute(min_instances=5, max_instances=5)).plan) == ["MLC405"]
+
+
+def test_nobody_waits_for_cores_that_are_not_counted() -> None:
+    backend = dedicated(20)
+    applied(backend, compute("a-cluster", max_instances=5))
+    swapped = compute("a-cluster", max_instances=1), compute("b-cluster", max_instances=5)
+    assert planned(backend, *swapped).plan.waits == {}
 
 
 # Oracle O17: DS3_v2 has 4 cores, so a low-priority quota of 100 is 25 nodes over all clusters,
@@ -198,7 +277,7 @@ def test_what_is_deleted_makes_room_for_what_waits_for_it() -> None:
     world = refresh(built, backend)
     (old,) = planned(backend, spot("a-cluster", 20), destroying=True).plan.changes
     (new,) = planned(backend, spot("b-cluster", 20)).plan.changes
-    assert list(checks.rejections([old, new], world)) == []
+    assert list(checks.findings([old, new], world)) == []
     assert quota.waits([old, new], world) == {new.address: (old.address,)}
 
 
@@ -232,7 +311,7 @@ def test_a_cluster_is_counted_in_the_region_that_it_is_in() -> None:
 
 
 def test_a_cluster_that_moves_needs_all_its_cores_where_it_goes() -> None:
-    backend = cloud()
+    backend = with_quota()
     backend.set_quota("westus2", low_priority=4)
     applied(backend, spot("a-cluster", 5))
     (message,) = messages(backend, spot("a-cluster", 5, location="westus2"))
@@ -240,7 +319,7 @@ def test_a_cluster_that_moves_needs_all_its_cores_where_it_goes() -> None:
 
 
 def test_a_cluster_stays_where_it_is_when_the_file_names_no_region() -> None:
-    backend = cloud()
+    backend = with_quota()
     backend.set_quota("westus2", low_priority=20)
     applied(backend, spot("a-cluster", 5, location="westus2"))
     (message,) = messages(backend, spot("a-cluster", 6))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from sqlite3 import Connection
 
 from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.claim import NOTHING, Claims
 from mlctl.kinds.values import default_child
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import operations, quota
@@ -51,22 +51,20 @@ def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region
         raise Permanent("QuotaExceeded", text)
 
 
-def excess_of(
-    db: Connection,
-    state: WorkspaceState,
-    wanted: Mapping[tuple[str, str], int],
-    held: Mapping[str, int],
-) -> Excess | None:
+def excess_of(db: Connection, state: WorkspaceState, wanted: Claims, held: Claims) -> Excess | None:
     """The first quota that the claims exceed; claiming no more than is `held` always passes."""
-    for (region, quota_name), asked in wanted.items():
-        mine = held.get(quota_name, 0)
-        if asked > mine:
-            used, set_limit = quota_usage.usage_and_limit(
-                db, state.scope.subscription, region, quota_name
-            )
-            limit = quota.default(quota_name) if set_limit is None else set_limit
-            if limit is not None and used - mine + asked > limit:
-                return Excess(quota_name, region, limit, used - mine, asked)
+    for (region, name), claim in wanted.items():
+        mine = held.get((region, name), NOTHING)
+        used, set_limit = quota_usage.usage_and_limit(db, state.scope.subscription, region, name)
+        limit = quota.default(name) if set_limit is None else set_limit
+        if limit is None:
+            continue
+        others = used - mine.most
+        if claim.is_counted(state.settings.quota_refuses):
+            if claim.most > mine.most and others + claim.most > limit:
+                return Excess(name, region, limit, others, claim)
+        elif claim.exceeds(mine, limit):
+            return Excess(name, region, limit, 0, claim)
     return None
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from mlctl import catalog
 from mlctl.catalog import limits
-from mlctl.pointer import Data
+from mlctl.kinds.claim import Claim
 from mlctl.service_errors import Permanent, ServiceError
 
 LOW_PRIORITY, TOTAL = limits.LOW_PRIORITY_QUOTA, limits.DEDICATED_QUOTA
@@ -52,36 +52,38 @@ def families() -> Mapping[str, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A claim of `asked` on a quota that exceeds its `limit`, as others use `taken`."""
+    """A claim on a quota that exceeds its `limit`, as others use `taken` of it."""
 
     quota: str
     region: str
     limit: int
     taken: int
-    asked: int
+    claim: Claim
 
-    def error(self, body: Mapping[str, Data]) -> ServiceError:
-        """The service's error for a resource with this body."""
+    def error(self) -> ServiceError:
+        """The service's error."""
         if self.quota == BATCH_POOLS:
             text = f"The Batch Pool account has reached its limit of pools ({self.limit})."
             return Permanent("PoolQuotaExceeded", text)
-        if self.quota in (COMPUTES, ENDPOINTS, DEPLOYMENTS):
+        if self.claim.least is None:
             where = f" in region {self.region}" if self.region else ""
             text = f"The subscription has reached its limit of {self.limit} {self.quota}{where}."
             return Permanent("QuotaExceeded", text)
-        scale = body["properties"]["properties"]["scaleSettings"]
-        most, least = scale["maxNodeCount"], scale["minNodeCount"]
-        each, left = self.asked // most, max(self.limit - self.taken, 0)
+        return self._too_many_cores(self.claim.least)
+
+    def _too_many_cores(self, least: int) -> ServiceError:
+        each, left = self.claim.node, max(self.limit - self.taken, 0)
         name = {LOW_PRIORITY: "low-priority", TOTAL: "total regional"}.get(self.quota, self.quota)
         quota = f"The specified subscription has a {name} vCPU quota of {self.limit}"
-        if least * each > left:
+        if least > left:
             text = (
-                f"{quota} and cannot accommodate for at least {least} requested managed compute"
-                f" nodes which maps to {least * each} vCPUs."
+                f"{quota} and cannot accommodate for at least {least // each} requested managed"
+                f" compute nodes which maps to {least} vCPUs."
             )
-            return Permanent("ClusterMinNodesExceedCoreQuota", text)
+            return Permanent(limits.MIN_NODES_EXCEED, text)
+        most = self.claim.most
         text = (
             f"{quota} in region {self.region}, of which clusters claim {self.taken}:"
-            f" {most} nodes of {each} vCPUs need {self.asked}, {left} are left."
+            f" {most // each} nodes of {each} vCPUs need {most}, {left} are left."
         )
         return Permanent("ClusterCoreQuotaReached", text)

@@ -5,17 +5,16 @@ Quotas are per subscription and region; triggers of the database keep the sums.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from sqlite3 import Connection
 
+from mlctl.kinds.claim import Claims
 
-def add_claims(
-    db: Connection, resource: int, subscription: str, claims: Mapping[tuple[str, str], int]
-) -> None:
-    """Store the claims of a resource: (region, quota) -> amount."""
+
+def add_claims(db: Connection, resource: int, subscription: str, claims: Claims) -> None:
+    """Store what a resource claims."""
     rows = [
-        (resource, subscription.casefold(), region, quota, amount)
-        for (region, quota), amount in claims.items()
+        (resource, subscription.casefold(), region, quota, claim.most)
+        for (region, quota), claim in claims.items()
     ]
     db.executemany("INSERT INTO quota_claims VALUES (?, ?, ?, ?, ?)", rows)
 
@@ -23,12 +22,6 @@ def add_claims(
 def drop_claims(db: Connection, resource: int) -> None:
     """Remove the claims of a resource."""
     db.execute("DELETE FROM quota_claims WHERE resource = ?", (resource,))
-
-
-def claims_of(db: Connection, resource: int) -> dict[str, int]:
-    """Quota -> the amount that a resource claims."""
-    rows = db.execute("SELECT quota, amount FROM quota_claims WHERE resource = ?", (resource,))
-    return dict(rows.fetchall())
 
 
 def usage_and_limit(

@@ -49,6 +49,11 @@ def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceSta
     return WorkspaceState(now, seed, held, workspace_id, Scope(*parts), there)
 
 
+def save_settings(db: Connection, wanted: CloudSettings) -> None:
+    """Replace the settings of the control plane."""
+    db.execute("UPDATE world SET settings = ?", (settings.dump(wanted),))
+
+
 def add_workspace(db: Connection, scope: Scope, location: str) -> int:
     """Create a workspace; its row id."""
     parts = (scope.subscription, scope.resource_group, scope.workspace)

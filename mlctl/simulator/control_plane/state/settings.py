@@ -9,6 +9,9 @@ import json
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
 from functools import lru_cache
+from typing import Any
+
+from mlctl.kinds.claim import QuotaRefusal
 
 
 class ImmutablePolicy(Enum):
@@ -62,23 +65,29 @@ class CloudSettings:
     delays: Delays = Delays()
     immutable: ImmutablePolicy = ImmutablePolicy.REFUSE
     in_use: InUsePolicy = InUsePolicy.ALLOW  # as a replacement must delete what is in use
+    quota_refuses: QuotaRefusal = QuotaRefusal.MIN
 
 
 def dump(settings: CloudSettings) -> str:
     """The settings as JSON text that `load` reads."""
-    words = {"immutable": settings.immutable.value, "in_use": settings.in_use.value}
+    words = {name: getattr(settings, name).value for name in _POLICIES}
     return json.dumps({"delays": asdict(settings.delays), **words})
+
+
+_POLICIES: dict[str, type[Enum]] = {
+    "immutable": ImmutablePolicy,
+    "in_use": InUsePolicy,
+    "quota_refuses": QuotaRefusal,
+}
 
 
 @lru_cache(maxsize=8)
 def load(text: str) -> CloudSettings:
     """The settings that `dump` wrote; missing ones have their defaults."""
     given = json.loads(text)
-    usual = CloudSettings()
     known = {slot.name for slot in fields(Delays)}
     delays = {name: seconds for name, seconds in given.get("delays", {}).items() if name in known}
-    return CloudSettings(
-        Delays(**delays),
-        ImmutablePolicy(given.get("immutable", usual.immutable)),
-        InUsePolicy(given.get("in_use", usual.in_use)),
-    )
+    policies: dict[str, Any] = {
+        name: policy(given[name]) for name, policy in _POLICIES.items() if name in given
+    }
+    return CloudSettings(Delays(**delays), **policies)

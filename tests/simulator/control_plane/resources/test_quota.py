@@ -15,6 +15,7 @@ from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state.store import Store
 from tests.builders.bodies import CPU, ENDPOINT, cluster, deployment, endpoint, stage
 from tests.builders.simulated import refused
+from tests.builders.workspace import strict
 
 
 def put(backend: LocalBackend, kind: str, name: str, body: Mapping[str, Any]) -> None:
@@ -28,6 +29,7 @@ def used(backend: LocalBackend, name: str, location: str = "eastus") -> int:
 
 
 def test_cores_up_to_the_limit_are_allowed_and_one_node_more_is_not(local: LocalBackend) -> None:
+    strict(local)
     local.set_quota(low_priority=100)
     error = refused(local.put, CPU, cluster(26, "LowPriority"))
     assert error.code == "ClusterCoreQuotaReached"
@@ -41,6 +43,7 @@ def test_cores_up_to_the_limit_are_allowed_and_one_node_more_is_not(local: Local
 def test_a_cluster_whose_least_nodes_would_fit_is_told_so(
     local: LocalBackend, least: int, code: str
 ) -> None:
+    strict(local)
     local.set_quota(low_priority=20)
     assert refused(local.put, CPU, cluster(6, "LowPriority", least=least)).code == code
 
@@ -48,17 +51,42 @@ def test_a_cluster_whose_least_nodes_would_fit_is_told_so(
 def test_nothing_is_left_of_a_quota_that_was_lowered_below_what_is_taken(
     local: LocalBackend,
 ) -> None:
+    strict(local)
     local.put(CPU, cluster(5, "LowPriority")).wait()
     local.set_quota(low_priority=10)
     error = refused(local.put, Address("compute", "other"), cluster(1, "LowPriority"))
-    assert error.message.endswith("need 4, 0 are left.")
+    assert error.code == "ClusterMinNodesExceedCoreQuota"
 
 
 def test_what_asks_for_less_than_it_has_is_allowed_beyond_the_limit(local: LocalBackend) -> None:
+    strict(local)
     local.put(CPU, cluster(5, "LowPriority")).wait()
     local.set_quota(low_priority=10)
     local.put(CPU, cluster(4, "LowPriority")).wait()
     assert used(local, "low_priority") == 16
+
+
+@pytest.mark.parametrize("tier", ["LowPriority", "Dedicated"])
+def test_only_the_first_nodes_must_fit_the_limit(local: LocalBackend, tier: str) -> None:
+    local.set_quota(low_priority=20, dedicated=20)
+    local.put(CPU, cluster(5, tier)).wait()
+    local.put(Address("compute", "beyond"), cluster(100, tier, least=5)).wait()
+    name = "low_priority" if tier == "LowPriority" else "total"
+    assert used(local, name) == 420  # unprovisioned nodes count, too
+    error = refused(local.put, Address("compute", "other"), cluster(6, tier, least=6))
+    assert (error.code, "at least 6 requested" in error.message) == (
+        "ClusterMinNodesExceedCoreQuota",
+        True,
+    )
+
+
+@pytest.mark.parametrize("tier", ["LowPriority", "Dedicated"])
+def test_one_node_must_fit_where_none_is_kept(local: LocalBackend, tier: str) -> None:
+    local.set_quota(low_priority=3, dedicated=3)
+    error = refused(local.put, CPU, cluster(1, tier))
+    assert "at least 1 requested managed compute nodes which maps to 4 vCPUs" in error.message
+    local.set_quota(low_priority=4, dedicated=4)
+    local.put(CPU, cluster(1, tier)).wait()
 
 
 def test_endpoints_are_counted_in_their_region_and_limited_there(local: LocalBackend) -> None:
@@ -92,6 +120,7 @@ def test_deployments_are_counted_over_all_endpoints(local: LocalBackend) -> None
 def test_quotas_are_of_a_subscription_however_it_is_spelt() -> None:
     store = Store(":memory:")
     one, other = (LocalBackend(store, Scope(name, "rg", name)) for name in ("sub", "SUB"))
+    strict(one)
     one.set_quota(low_priority=20)
     other.put(CPU, cluster(5, "LowPriority")).wait()
     assert used(one, "low_priority") == 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlctl.kinds import KINDS
+from mlctl.kinds.claim import QuotaRefusal
 from mlctl.simulator.control_plane.state import settings
 from mlctl.simulator.control_plane.state.settings import (
     CloudSettings,
@@ -13,7 +14,9 @@ from mlctl.simulator.control_plane.state.settings import (
 
 
 def test_settings_are_read_as_they_were_written() -> None:
-    given = CloudSettings(Delays(compute_create=1.5), ImmutablePolicy.IGNORE, InUsePolicy.REFUSE)
+    given = CloudSettings(
+        Delays(compute_create=1.5), ImmutablePolicy.IGNORE, InUsePolicy.REFUSE, QuotaRefusal.MAX
+    )
     assert settings.load(settings.dump(given)) == given
     assert settings.load("{}") == CloudSettings()
 
