@@ -13,6 +13,7 @@ from mlctl import files, masking, pointer, schema, source
 from mlctl.assets.local_files import resolve_local_files
 from mlctl.config import graph, named_files, rules
 from mlctl.config.graph import Graph
+from mlctl.config.left_out import LeftOut, Why
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
 from mlctl.kinds.address import Scope
@@ -29,8 +30,8 @@ UNKNOWN_KIND = Rule(
     "a document whose kind is unknown",
     "The kind of a document comes from the file part of its `$schema`, else from the command, else"
     " from its content. Nothing else can be said about a document before its kind is known. Files"
-    " found in a folder that are no resources (a conda file, a pipeline component) are left out"
-    " with a note instead.",
+    " found in a folder that are of other kinds, or of none (a schedule, a workflow), are left out"
+    " with a note instead; under `--strict` other kinds of Azure ML are errors.",
     "Add a `$schema` line: https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json, or"
     " batchEndpoint, batchDeployment, model, environment in its place.",
 )
@@ -69,8 +70,7 @@ class Loader:
     `today` decides which VM sizes are retired. `kind` is that of the command, None for commands
     that take any. With `planning` local files are read: paths that do not exist are errors, code
     and conda files become content. `edit` changes a document before it is checked (flags of the
-    command line). `scripts` says whether scoring scripts are parsed. `others` are the files that
-    were found in a folder and are no resources.
+    command line). `scripts` says whether scoring scripts are parsed.
     """
 
     report: Report
@@ -81,7 +81,7 @@ class Loader:
     edit: DocumentEdit | None = None
     scripts: bool = True
     notes: list[str] = field(default_factory=list)
-    others: set[str] = field(default_factory=set)
+    left_out: LeftOut = field(default_factory=LeftOut)
 
     def load(self, paths: Sequence[str]) -> LoadedConfig:
         """Load and check what files, folders, globs and `-` name; findings go to the report."""
@@ -103,8 +103,9 @@ class Loader:
         named_files.check(built, self.report)
         if self.planning and self.scope is not None and not self.report.failed:
             built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
-        paths = tuple(path for path in paths if path not in self.others)
-        return LoadedConfig(built, tuple(resources), self.report, paths, tuple(self.notes))
+        paths = tuple(path for path in paths if path not in self.left_out.paths)
+        notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
+        return LoadedConfig(built, tuple(resources), self.report, paths, notes)
 
     def _read(self, found: SourceFile) -> list[Document]:
         if found.path == "-":
@@ -116,8 +117,7 @@ class Loader:
         reported = [one for one in report if ours or one.rule in UNREADABLE_RULES]
         self.report.extend(reported)
         if report and not (reported or documents):
-            self.notes.append(f"{found.path}: left out, it holds no mapping")
-            self.others.add(found.path)
+            self.left_out.add(found.path, Why.NO_MAPPING)
         return documents
 
     def _resource(self, found: SourceFile, document: Document) -> Resource | None:
@@ -160,7 +160,7 @@ class Loader:
         name = document.source.name
         how = f"mlctl {JOB.name} create -f {name}"
         if not found.explicit:
-            self.notes.append(f"{name}: left out, a job; run `{how}`")
+            self.left_out.add(name, Why.JOB)
             return
         self.report.add(
             Diagnostic(
@@ -179,9 +179,9 @@ class Loader:
             if name
             else "it has no `$schema`, and its content fits no kind"
         )
-        if not found.explicit:
-            self.notes.append(f"{document.source.name}: left out, {what}")
-            self.others.add(found.path)
+        if not found.explicit and not (name and self.report.strict):
+            why = Why.UNKNOWN_KIND if name else Why.NO_KIND
+            self.left_out.add(found.path, why, str(name or ""))
             return
         at = ("$schema",) if given is not None else ()
         documents = (one for kind in KINDS.values() for one in kind.documents)

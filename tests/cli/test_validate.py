@@ -161,7 +161,7 @@ def test_another_tools_files_in_a_folder_are_nobodys_faults(mlctl: Run, tmp_path
     (tmp_path / "stack.yml").write_text("Resources:\n  a: !Ref b\n")
     done = mlctl("validate", ".")
     assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
-    assert done.err.count("left out") == 3
+    assert all(name in done.err for name in ("playbook.yml", "stack.yml", "workflow.yml"))
     assert mlctl("validate", "playbook.yml", "workflow.yml").code == 1
 
 

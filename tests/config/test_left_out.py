@@ -1,0 +1,87 @@
+"""Folders as people have them: what is left out is told briefly, once a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders.shell import Run, cluster
+
+SCHEMAS = "$schema: https://azuremlschemas.azureedge.net/latest"
+
+
+def unknown(path: Path, kind: str, more: str = "") -> None:
+    """A document of a kind that mlctl does not have."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{SCHEMAS}/{kind}.schema.json\nname: x\n{more}")
+
+
+def test_one_note_tells_all_kinds_that_are_unknown(mlctl: Run, tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    for name in ("a", "b"):
+        unknown(tmp_path / f"{name}.yml", "schedule")
+    unknown(tmp_path / "c.yml", "connection")
+    done = mlctl("validate", ".")
+    assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
+    assert done.err == (
+        "note: 3 files left out of kinds that mlctl does not know: `schedule` (2),"
+        " `connection` (1)\n"
+    )
+
+
+def test_one_note_tells_what_fits_no_kind_and_the_first_names(mlctl: Run, tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"{number}.yml").write_text("a: b\n")
+        (tmp_path / f"list{number}.yml").write_text("- a\n")
+    assert mlctl("validate", ".").err.splitlines() == [
+        "note: 5 files left out that hold no mapping: list0.yml, list1.yml, list2.yml and 2 more",
+        "note: 5 files left out without a `$schema`, whose content fits no kind:"
+        " 0.yml, 1.yml, 2.yml and 2 more",
+    ]
+
+
+def test_one_file_is_told_with_its_reason(mlctl: Run, tmp_path: Path) -> None:
+    unknown(tmp_path / "a.yml", "schedule")
+    assert mlctl("validate", ".").err == (
+        "note: a.yml: left out, `schedule` is no kind that mlctl knows\n"
+    )
+
+
+@pytest.mark.parametrize("inside", ["env/conda.yml", "env/deeper/conda.yaml"])
+def test_what_a_document_names_belongs_to_it(mlctl: Run, tmp_path: Path, inside: str) -> None:
+    (tmp_path / inside).parent.mkdir(parents=True)
+    (tmp_path / inside).write_text("dependencies: [python]\n")
+    (tmp_path / "environment.yml").write_text(
+        f"{SCHEMAS}/environment.schema.json\nname: e\nimage: ubuntu\nconda_file: ./{inside}\n"
+    )
+    done = mlctl("validate", ".")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_what_lies_in_a_folder_that_a_document_names_belongs_to_it(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "model" / "mlflow").mkdir(parents=True)
+    (tmp_path / "model" / "mlflow" / "conda.yaml").write_text("dependencies: [python]\n")
+    (tmp_path / "m.yml").write_text(f"{SCHEMAS}/model.schema.json\nname: m\npath: model\n")
+    assert mlctl("validate", ".").err == ""
+    (tmp_path / "models.yml").write_text("a: b\n")
+    assert mlctl("validate", ".").err.startswith("note: models.yml: left out")
+
+
+def test_what_an_unknown_kind_names_belongs_to_it(mlctl: Run, tmp_path: Path) -> None:
+    unknown(tmp_path / "schedule.yml", "schedule", "create_job: ./job/pipeline.yml\n")
+    unknown(tmp_path / "job" / "pipeline.yml", "connection")
+    assert mlctl("validate", ".").err == (
+        "note: schedule.yml: left out, `schedule` is no kind that mlctl knows\n"
+    )
+
+
+def test_strict_makes_kinds_that_are_unknown_errors(mlctl: Run, tmp_path: Path) -> None:
+    unknown(tmp_path / "a.yml", "schedule")
+    (tmp_path / "conda.yml").write_text("dependencies: [python]\n")
+    done = mlctl("validate", ".", "--strict")
+    assert done.code == 1
+    assert "error[MLC120]" in done.out
+    assert "conda.yml: left out" in done.err
