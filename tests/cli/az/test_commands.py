@@ -61,13 +61,14 @@ def test_every_flag_of_a_cluster_reaches_the_wire(mlctl: Run) -> None:
     assert made["location"] == "westeurope"
     assert made["properties"]["description"] == "for all"
     assert sorted(made["identity"]["userAssignedIdentities"]) == [f"{UAI}/one", f"{UAI}/two"]
-    assert inner["userAccountCredentials"] == {"adminUserName": "me"}
+    account = {"adminUserName": "me", "adminUserSshPublicKey": "ssh-rsa A"}
+    assert inner["userAccountCredentials"] == account  # the service tells no password
     assert inner["subnet"]["id"].endswith("/virtualNetworks/net/subnets/default")
     assert (inner["remoteLoginPortPublicAccess"], inner["enableNodePublicIp"]) == (
         "Disabled",
         False,
     )
-    assert inner["scaleSettings"]["nodeIdleTimeBeforeScaleDown"] == "PT300S"
+    assert inner["scaleSettings"]["nodeIdleTimeBeforeScaleDown"] == "PT5M"
 
 
 def test_a_secret_of_the_command_line_is_never_printed(
