@@ -46,6 +46,7 @@ class Field:
     when: Mapping[str, Data]
     path: bool
     additive: bool
+    credential: bool
     schema: Schema
 
 
@@ -69,6 +70,11 @@ class Form:
     def secrets(self) -> tuple[Pointer, ...]:
         """Where the values stand that are never shown."""
         return tuple(field.at for field in self.fields if field.secret)
+
+    @cached_property
+    def credentials(self) -> tuple[Pointer, ...]:
+        """Where the values stand that somebody logs in with."""
+        return tuple(field.at for field in self.fields if field.credential)
 
     @cached_property
     def writable(self) -> tuple[Field, ...]:
@@ -159,5 +165,6 @@ def _field(schema: Schema, at: Pointer) -> Field:
         when=schema.get("x-mlctl-when", {}),
         path=schema.get("x-mlctl-path", False),
         additive=schema.get("x-mlctl-additive", False),
+        credential=schema.get("x-mlctl-credential", False),
         schema=schema,
     )

@@ -51,6 +51,8 @@ class Kind:
     - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
       PATCH, because a PUT would lose what no GET tells.
     - `delete_query`: what a DELETE must ask for.
+    - `own`: where a body has what only the service writes and no field shows: it is neither
+      compared nor written.
     - `limit_per_parent`: how many a parent may have.
     - `container_keys`: properties that all versions of a name share, and their container says.
     - `default_child`: the field that names the child to use by default.
@@ -101,6 +103,7 @@ class Kind:
     patchable: tuple[Pointer, ...] = (("tags",),)
     patched: bool = False
     delete_query: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[Pointer, ...] = ()
     limit_per_parent: int | None = None
     container_keys: tuple[str, ...] = ()
     default_child: Pointer = ()

@@ -176,25 +176,35 @@ def not_kept(values: Values, form: Form) -> tuple[Pointer, ...]:
     )
 
 
-def not_renewed(values: Values, form: Form) -> tuple[Pointer, ...]:
+def not_renewed(known: Values, form: Form) -> tuple[Pointer, ...]:
     """What a resource that is made anew does not keep either: what only the old one knew.
 
-    An account whose password or key the file does not give cannot be made again.
+    An account cannot be made again if neither the file nor the old resource tells its password or
+    key: `known` are the values of both.
     """
-    secrets = [one for one in form.fields if one.secret]
-    if any(one.at in values for one in secrets):
+    credentials = [one for one in form.fields if one.credential]
+    if any(one.at in known for one in credentials):
         return ()
-    return tuple(one.wire[:-1] for one in secrets)
+    return tuple(one.wire[:-1] for one in credentials)
 
 
 def overlay(
     body: Mapping[str, Data], top: Mapping[str, Data], without: Iterable[Pointer]
 ) -> dict[str, Data]:
-    """`top` laid over a body that has lost what is at the pointers `without`."""
-    kept = copy.deepcopy(dict(body))
+    """`top` laid over a body that has lost its nulls, and what is at the pointers `without`."""
+    kept = _told(body)
     for at in without:
         pointer.drop(kept, at)
     return _onto(kept, copy.deepcopy(dict(top)))
+
+
+def _told(body: Mapping[str, Data]) -> dict[str, Data]:
+    """A copy of a body without the keys of objects at which it says null."""
+    return {
+        key: _told(held) if isinstance(held, dict) else copy.deepcopy(held)
+        for key, held in body.items()
+        if held is not None
+    }
 
 
 def _onto(base: dict[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
@@ -229,8 +239,10 @@ def canonical_values(
 
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
-    form = form_of_body(kind, body, scope)
-    values = decode(body, form, scope, own=False)
+    form, kept = form_of_body(kind, body, scope), copy.deepcopy(dict(body))
+    for at in kind.own:
+        pointer.drop(kept, at)
+    values = decode(kept, form, scope, own=False)
     said = canonical_values(values, form.writable, scope)
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 

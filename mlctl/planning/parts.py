@@ -9,7 +9,7 @@ from mlctl import pointer
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import encode, encode_fields, form_of_body, not_kept, not_renewed
+from mlctl.kinds.values import encode, encode_fields, form_of_body, not_kept, not_renewed, said
 from mlctl.planning.model import Action, Change
 from mlctl.pointer import Data, Pointer
 
@@ -28,7 +28,7 @@ _PROPERTIES: Pointer = ("properties",)
 def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
     """What the file says of a resource, to be laid over what is there."""
     form, values = resource.form, change.values
-    without = not_kept(values, form)
+    without = not_kept(values, form) + resource.kind.own
     if change.live is not None and change.action is not Action.REPLACE:
         return Part(encode_fields(values, form, scope), without)
     body = encode(values, form, scope)
@@ -36,7 +36,8 @@ def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
         pointer.put(body, ("properties", "isAnonymous"), value=True)
     if any(one.at == ("type",) for one in change.fields):  # the properties of another type
         without += (_PROPERTIES,) if change.live is not None else ()
-    return Part(body, without + not_renewed(values, form))
+    had = said(change.live.body, form, scope) if change.live is not None else {}
+    return Part(body, without + not_renewed({**had, **values}, form))
 
 
 def endpoint_part(change: Change, default: str, scope: Scope) -> Part:
@@ -46,7 +47,7 @@ def endpoint_part(change: Change, default: str, scope: Scope) -> Part:
         part = said_part(change, change.resource, scope)
     else:
         live = change.live.body if change.live else {}
-        part = Part({}, not_kept({}, form_of_body(kind, live, scope)))
+        part = Part({}, not_kept({}, form_of_body(kind, live, scope)) + kind.own)
     if kind.default_field is None:
         return part
     wire = kind.default_field.wire

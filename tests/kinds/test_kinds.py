@@ -88,7 +88,8 @@ def without(body: dict[str, Any], *texts: str) -> dict[str, Any]:
 
 
 # Bodies that azure-ai-ml 1.35.2 sends, captured from its requests. The SDK looks the location up in
-# the workspace and says that it leaves the port to the service; mlctl leaves both out.
+# the workspace, says that it leaves the port to the service, and guesses whether local accounts are
+# wanted; mlctl leaves all three out.
 def test_a_minimal_low_priority_cluster_is_sent_as_the_sdk_sends_it() -> None:
     captured = {
         "location": "eastus2",
@@ -112,7 +113,7 @@ def test_a_minimal_low_priority_cluster_is_sent_as_the_sdk_sends_it() -> None:
     said = {"name": "low-pri", "type": "amlcompute", "size": "STANDARD_DS3_v2"}
     sent = body_of("compute", {**said, "tier": "low_priority", "max_instances": 4})
     port = "/properties/properties/remoteLoginPortPublicAccess"
-    assert sent == without(captured, "/location", port)
+    assert sent == without(captured, "/location", port, "/properties/disableLocalAuth")
 
 
 def test_a_cluster_with_everything_is_sent_as_the_sdk_sends_it() -> None:
@@ -161,7 +162,7 @@ def test_a_cluster_with_everything_is_sent_as_the_sdk_sends_it() -> None:
             },
         },
     )
-    assert holds(sent, captured)
+    assert holds(sent, without(captured, "/properties/disableLocalAuth"))
 
 
 def holds(body: Any, part: Any) -> bool:
@@ -385,11 +386,28 @@ def test_a_summary_has_no_output_file() -> None:
 
 def test_a_fresh_body_has_what_every_new_resource_has_and_an_overlay_what_is_there() -> None:
     form = compute().form
-    live = {"properties": {"disableLocalAuth": False, "properties": {}}}
+    live = {"properties": {"disableLocalAuth": True, "properties": {"osType": "Windows"}}}
     values = complete(compute().values, form)
-    assert laid_over(live, values, form)["properties"]["disableLocalAuth"] is False
+    over = laid_over(live, values, form)["properties"]
+    assert (over["disableLocalAuth"], over["properties"]["osType"]) == (True, "Windows")
     renewed = overlay(live, encode(values, form, SCOPE), not_kept(values, form))
-    assert renewed["properties"]["disableLocalAuth"] is True
+    assert renewed["properties"]["properties"]["osType"] == "Linux"
+
+
+def test_a_body_says_nothing_of_local_accounts_that_no_file_says() -> None:
+    account = {"admin_username": "me", "ssh_key_value": "ssh-rsa AAAA"}
+    for cluster in (compute(), compute(ssh_settings=account)):
+        body = encode(complete(cluster.values, cluster.form), cluster.form, SCOPE)
+        assert "disableLocalAuth" not in body["properties"]
+
+
+def test_what_only_the_service_writes_is_neither_compared_nor_kept() -> None:
+    kind, form = KINDS["batch-endpoint"], KINDS["batch-endpoint"].forms[-1]
+    mine = {"properties": {"properties": {"mine": "1"}}}
+    own = {"AzureAsyncOperationUri": "https://x", "azureml.onlineendpointid": "/y"}
+    told = {"properties": {"properties": {"mine": "1", **own}, "description": None}}
+    assert fingerprint(mine, kind, SCOPE) == fingerprint(told, kind, SCOPE)
+    assert overlay(told, {}, not_kept({}, form) + kind.own) == mine
 
 
 def test_an_overlay_leaves_the_services_own_out() -> None:

@@ -11,7 +11,7 @@ from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Plan
 from mlctl.planning.steps import Step, StepRole, Work, work
-from tests.builders.plans import Planned, applied, carried_out, planned, writes
+from tests.builders.plans import Planned, actions, applied, carried_out, fields, planned, writes
 from tests.builders.resources import compute, declared, deployment, endpoint, model
 from tests.builders.workspace import SCOPE, cloud
 
@@ -265,8 +265,33 @@ def test_a_replacement_drops_an_account_whose_password_only_the_old_cluster_knew
     *_, created = planned(backend, compute(size="Standard_D4s_v3")).work.steps
     body = created.body_over(None)
     assert "userAccountCredentials" not in body["properties"]["properties"]
-    assert body["properties"]["disableLocalAuth"] is True
     applied(backend, compute(size="Standard_D4s_v3"))
+
+
+def test_a_replacement_keeps_an_account_whose_key_is_known() -> None:
+    backend = cloud()
+    account = {"admin_username": "azureuser", "ssh_key_value": "ssh-rsa AAAA me"}
+    applied(backend, compute(ssh_settings=account))
+    *_, created = planned(backend, compute(size="Standard_D4s_v3")).work.steps
+    assert created.body_over(None)["properties"]["properties"]["userAccountCredentials"] == {
+        "adminUserName": "azureuser",
+        "adminUserSshPublicKey": "ssh-rsa AAAA me",
+    }
+
+
+def test_another_public_key_replaces_the_cluster_and_another_password_is_not_seen() -> None:
+    backend = cloud()
+    account = {
+        "admin_username": "azureuser",
+        "ssh_key_value": "ssh-rsa AAAA",
+        "admin_password": "s",
+    }
+    applied(backend, compute(ssh_settings=account))
+    same = planned(backend, compute(ssh_settings={**account, "admin_password": "other"})).plan
+    assert actions(same) == {}
+    other = planned(backend, compute(ssh_settings={**account, "ssh_key_value": "ssh-rsa BB"})).plan
+    assert actions(other) == {"compute/cpu-cluster": "replace"}
+    assert fields(other) == {"compute/cpu-cluster": ["ssh_settings.ssh_key_value"]}
 
 
 def test_a_change_in_place_leaves_an_account_alone_that_the_file_does_not_name() -> None:
@@ -275,7 +300,8 @@ def test_a_change_in_place_leaves_an_account_alone_that_the_file_does_not_name()
     applied(backend, compute(ssh_settings=account))
     (only,) = planned(backend, compute(max_instances=3)).work.steps
     live = backend.read([only.target])[only.target].body
-    assert only.body_over(live)["properties"]["disableLocalAuth"] is False
+    kept = only.body_over(live)["properties"]["properties"]["userAccountCredentials"]
+    assert kept == {"adminUserName": "azureuser"}
     applied(backend, compute(max_instances=3))
 
 

@@ -23,7 +23,7 @@ SDK_FIELDS = SHARED / "reference" / "sdk_fields_azure-ai-ml-1.35.2.json"
 ANNOTATIONS = {
     *("x-ms-mutability", "x-ms-secret", "x-mlctl-wire", "x-mlctl-codec", "x-mlctl-enum"),
     *("x-mlctl-absent", "x-mlctl-refers-to", "x-mlctl-alias", "x-mlctl-when", "x-mlctl-path"),
-    *("x-mlctl-additive", "x-mlctl-wire-constants", "x-mlctl-retired"),
+    *("x-mlctl-additive", "x-mlctl-credential", "x-mlctl-wire-constants", "x-mlctl-retired"),
     *("x-mlctl-name", "x-mlctl-reference", "x-mlctl-retired-service"),
 }
 # What a document says to mlctl and not to the service, or what the service never says back.

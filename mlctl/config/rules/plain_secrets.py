@@ -45,7 +45,7 @@ def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         if resource.owner is not None:
             continue
         for at in dict.fromkeys(at for at, _ in masking.find(resource.document.data)):
-            if at in resource.form.secrets:
+            if at in resource.form.credentials:
                 continue  # rules of their own: MLC312, MLC313
             yield finding(
                 PLAIN_SECRET,

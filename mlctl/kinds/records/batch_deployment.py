@@ -9,6 +9,9 @@ from mlctl.kinds.claim import Claim, Claims
 from mlctl.kinds.kind import Effective, Kind
 from mlctl.pointer import Data
 
+# As recorded until 2023 (batch-deployment-put-defaults); since then there are none.
+_OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
+
 
 def _claims(_value: Effective, _region: str) -> Claims:
     return {(limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): Claim()}
@@ -28,6 +31,7 @@ BATCH_DEPLOYMENT = Kind(
     inferred=_inferred,
     tracked=True,
     patchable=(("tags",), ("properties", "description")),
+    own=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
     limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
     claims=_claims,
     delay="deployment",

@@ -10,6 +10,13 @@ from mlctl.kinds.flags import flag
 from mlctl.kinds.kind import Effective, Kind
 from mlctl.pointer import Data
 
+# As recorded: all three in batch-endpoint-get-2023, the last two in batch-endpoint-get.
+_OWN_PROPERTIES = (
+    "AzureAsyncOperationUri",
+    "BatchEndpointCreationApiVersion",
+    "azureml.onlineendpointid",
+)
+
 
 def _claims(_value: Effective, region: str) -> Claims:
     return {(region, limits.ENDPOINTS_QUOTA): Claim()}
@@ -32,6 +39,7 @@ BATCH_ENDPOINT = Kind(
     tracked=True,
     unique_in_region=True,
     patchable=(("tags",), ("identity",)),
+    own=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
     default_child=("defaults", "deployment_name"),
     claims=_claims,
     delay="endpoint",

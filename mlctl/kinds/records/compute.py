@@ -24,6 +24,11 @@ _IDENTITY_FLAGS = (
 )
 
 
+# As recorded (compute-get-after-create, compute-patch-scale): what no request sends.
+_OWN = ("modifiedOn", "resourceId", "computeLocation", "isAttachedCompute", "provisioningWarnings")
+_OWN_OF_NODES = ("nodeStateCounts", "allocationStateTransitionTime", "errors")
+
+
 def _claims(value: Effective, region: str) -> Claims:
     """A cluster counts with `max_instances`, and must be able to start `max(min_instances, 1)`.
 
@@ -60,6 +65,10 @@ COMPUTE = Kind(
     unique_in_region=True,
     live_type=(("properties", "computeType"), "AmlCompute"),
     patchable=(("properties", "properties", "scaleSettings"),),
+    own=(
+        *(("properties", key) for key in _OWN),
+        *(("properties", "properties", key) for key in _OWN_OF_NODES),
+    ),
     patched=True,  # no GET tells the password of the administrator
     delete_query={"underlyingResourceAction": "Delete"},
     claims=_claims,
