@@ -48,6 +48,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-cases", action="store_true", help="rewrite every expected.txt")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home of its own for every test and process, in place of that of the person who runs it."""
+    folder = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        shell.at_home(folder, patch)
+        yield folder
+
+
 @pytest.fixture
 def local() -> Iterator[LocalBackend]:
     """An empty simulated workspace in memory."""

@@ -374,7 +374,7 @@ def test_a_bug_is_raised_where_somebody_sees_it() -> None:
 
 
 def test_steps_that_do_not_need_each_other_run_at_once() -> None:
-    meeting = threading.Barrier(3, timeout=10)
+    meeting = threading.Barrier(3, timeout=60)
 
     class Meeting(Watched):
         def before(self, verb: str, address: Address) -> None:

@@ -83,7 +83,7 @@ class Served:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal; the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=60)
 
 
 @contextmanager

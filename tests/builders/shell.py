@@ -106,13 +106,18 @@ def finish(process: subprocess.Popen[str], given: str = "") -> Done:
     return Done(process.returncode, out or "", err or "")
 
 
+def at_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process, and those that it starts, know no settings of the person who runs it."""
+    for key in [key for key in os.environ if key.startswith(_SETTINGS)]:
+        monkeypatch.delenv(key)
+    monkeypatch.setenv("HOME", str(folder))
+
+
 def inside(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
     """A function that runs a command in `folder` inside this process: quick, without a terminal."""
-    for key in [key for key in os.environ if key.startswith(_SETTINGS)]:
-        monkeypatch.delenv(key)
-    monkeypatch.setenv("HOME", str(folder))
+    at_home(folder, monkeypatch)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(folder)
 

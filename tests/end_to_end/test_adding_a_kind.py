@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.paths import ROOT
+from tests.builders.shell import environment
 
 PAGE = ROOT / "docs" / "adding-a-kind.md"
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -54,7 +54,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PYTHONPATH": str(tree), "HOME": str(tree), "NO_COLOR": "1"}
+    env = environment(tree, PYTHONPATH=str(tree), NO_COLOR="1")
     return subprocess.run(
         [sys.executable, *words], cwd=tree, env=env, capture_output=True, text=True, check=False
     )

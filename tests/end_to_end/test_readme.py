@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.paths import ROOT
+from tests.builders.shell import environment
 
 README = ROOT / "README.md"
 CONSOLE = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
@@ -41,14 +42,12 @@ def tour(text: str, folder: Path) -> str:
 
 
 def _played(block: str, folder: Path) -> Iterator[str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("MLCTL")}
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    here = {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(folder), "COLUMNS": "100"}
     for command in re.findall(r"^\$ (.*)\n", block, re.MULTILINE):
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=folder,
-            env=kept | here,
+            env=environment(folder) | {"PATH": path},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

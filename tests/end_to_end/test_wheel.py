@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.builders.paths import ROOT
+from tests.builders.shell import environment
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -51,15 +51,14 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(installed: Path, tmp_path: Path) -> Run:
     """Run a program of that environment in an empty folder with a copy of samples/."""
     shutil.copytree(ROOT / "samples", tmp_path / "samples")
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(("MLCTL", "PYTHON"))
-    }
+    variables = environment(tmp_path)
+    del variables["PYTHONPATH"]  # the checkout
 
     def go(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [installed / "bin" / program, *arguments],
             cwd=tmp_path,
-            env=kept | {"HOME": str(tmp_path)},
+            env=variables,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
