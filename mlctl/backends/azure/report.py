@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.kinds.address import PROVIDER, Scope
-from mlctl.kinds.registry import ALL
+from mlctl.kinds.registry import ALL, children
 from mlctl.pointer import Data, get
 from mlctl.service_errors import ServiceError
 
@@ -105,8 +105,9 @@ def _of_first(arm: ArmClient, kind: str, collection: str, *, versioned: bool) ->
             f"{one}/versions",
             query=all_of_it,
         )
-    if kind == "batch-endpoint":
-        yield Probe("bodies", f"{kind}: the deployments of the first", f"{one}/deployments")
+    for child in children(kind):
+        below = child.collection
+        yield Probe("bodies", f"{kind}: the {below} of the first", one + path_of(below))
 
 
 def report(arm: ArmClient, scope: Scope, region: str) -> Iterator[dict[str, Data]]:
