@@ -27,6 +27,8 @@ from mlctl.kinds.resource import build
 from mlctl.planning.planner import removal
 from mlctl.planning.refresh import find_users
 from mlctl.pointer import put
+from mlctl.schema.text import nearest
+from mlctl.service_errors import NotFound
 from mlctl.source import Document, SourceFile
 
 
@@ -84,12 +86,16 @@ def restore(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 
 
 def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
-    """Delete one resource, with all its children."""
+    """Delete one resource, with all its children. That none is there is no error.
+
+    Azure answers a DELETE of nothing with 204, and scripts delete what they may never have made.
+    """
     address = address_of(kind, args)
     with session.backend() as backend:
         live = backend.read([address, address.up] if address.up else [address])
         if address not in live:
-            raise not_found(backend, address)
+            session.note(_nothing_to_delete(backend, address))
+            return Exit.OK
         made = removal(live[address], live, backend.name, backend.scope, find_users(backend))
         if args.dry_run:
             print_plan(session, made, args.output)
@@ -101,6 +107,18 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR
         return carry_out(session, backend, made, Graph({}, ()), args)
+
+
+def _nothing_to_delete(backend: Backend, address: Address) -> str:
+    """What is said of a name that is not there; it may be misspelt."""
+    try:
+        names = [live.address.name for live in backend.list(address.kind, address.parent)]
+    except NotFound:  # the parent is not there either
+        names = []
+    near = nearest(address.name, [name for name in names if name != address.name])
+    meant = f" Did you mean `{near}`?" if near else ""
+    where = f"in workspace {backend.scope.workspace}"
+    return f"There is no {address} {where}: there is nothing to delete.{meant}"
 
 
 COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {

@@ -47,8 +47,21 @@ def test_what_is_there_is_shown_and_listed(full: Run, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_there_exits_with_3(full: Run, kind: str) -> None:
     name = ("-n", "nope", *NAMES[kind][2:])
-    codes = [full(kind, verb, *name).code for verb in ("show", "delete")]
-    assert codes == [3, 3]
+    assert full(kind, "show", *name).code == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_to_delete_what_is_not_there_is_done_already(full: Run, kind: str) -> None:
+    done = full(kind, "delete", "-n", "nope", *NAMES[kind][2:])
+    assert (done.code, done.out) == (0, "")
+    assert "there is nothing to delete." in done.err
+
+
+def test_a_name_to_delete_that_may_be_misspelt_is_told(full: Run) -> None:
+    done = full("compute", "delete", "-n", "low-pri-clutser", "--yes")
+    assert "Did you mean `low-pri-cluster`?" in done.err
+    gone = full("batch-deployment", "delete", "-n", "blue", "-e", "nope", "--yes")
+    assert (gone.code, "Did you mean" in gone.err) == (0, False)
 
 
 @pytest.mark.parametrize("kind", KINDS)
