@@ -7,6 +7,7 @@ writes its like.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +23,7 @@ OPERATION = "azure-asyncoperation"
 _DONE, _MISSING = 200, 404
 _TRIES = 40  # until something has ended
 _SAID_BY_SERVICE = ("id", "name", "type", "systemData", "etag")
+_IMMUTABLE = re.compile(r'field "(\w+)" is immutable')  # of an error: it was there, otherwise
 _ABOUT_NOTHING = "startPendingUpload"  # it gives room for a version that is yet to be made
 _MOMENT = 10.0  # seconds that may pass between creation and first change of what is new
 
@@ -47,13 +49,16 @@ class Arranger:
         for path in ids(request.body, self.place):
             self._written(path, None, version)
         if not request.path.casefold().startswith(self.place.path.casefold() + "/"):
-            for row in _rows(response.body):
-                if row["id"].casefold() == self.place.path.casefold():
+            for row in (*_rows(response.body), response.body):
+                if get(row, ("id",)) == self.place.path:
                     self._put(self.place.path, _shown(row), version)
             return
         self._written(request.path, None, version, parents_only=True)
+        immutable = _IMMUTABLE.search(str(get(response.body, ("error", "message"))))
         if not response.is_error:
             self._target(card, version)
+        elif immutable:
+            self._written(request.path, _without(request.body, immutable[1]), version)
 
     def _target(self, card: Card, version: str) -> None:
         request, body = card.request, card.response.body
@@ -193,6 +198,13 @@ def _said(data: Data) -> Data:
             if held is not None and key != "provisioningState"
         }
     return [_said(each) for each in data] if isinstance(data, list) else data
+
+
+def _without(data: Data, key: str) -> Data:
+    """Plain data without a key, wherever that is."""
+    if isinstance(data, dict):
+        return {name: _without(held, key) for name, held in data.items() if name != key}
+    return [_without(each, key) for each in data] if isinstance(data, list) else data
 
 
 def _was_there(body: Data) -> bool:

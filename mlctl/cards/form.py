@@ -27,7 +27,8 @@ _ROWS = ("value", "values", "nodes")  # keys of lists whose rows differ from cal
 _NAMES = ("id", "name", "family", "localizedValue", "value")  # what tells one row from another
 _GUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _MOMENT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,7})?(?:Z|[+-]\d\d:\d\d)?"
-_VARYING = re.compile(rf"({_GUID})|({_MOMENT})|(\{{\w+\}}|REDACTED|user@example\.com)")
+_DASHED = r"\d{4}(?:-\d\d){5}-\d{7}"  # a moment as a version of a component
+_VARYING = re.compile(rf"({_GUID})|({_DASHED})|({_MOMENT})|(\{{\w+\}}|REDACTED|user@example\.com)")
 _MADE_UP = re.compile(r"[a-z]+_[a-z]+_(?=[a-z]*\d)[a-z0-9]{8,10}")  # blue_store_3k1gd32x
 _ANY = ("any", "user")
 
@@ -174,8 +175,8 @@ def _pattern(recorded: str) -> re.Pattern[str]:
     out, end = "", 0
     for found in _VARYING.finditer(recorded):
         out += _literal(recorded[end : found.start()])
-        guid, moment, _ = found.groups()
-        out += _GUID if guid else _moment(moment) if moment else ".*?"
+        guid, dashed, moment, _ = found.groups()
+        out += _GUID if guid else _DASHED if dashed else _moment(moment) if moment else ".*?"
         end = found.end()
     return re.compile(out + _literal(recorded[end:]), re.DOTALL)
 

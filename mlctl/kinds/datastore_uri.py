@@ -32,3 +32,20 @@ def canonical(text: str, scope: Scope) -> str:
         return f"azureml://{long['rest']}"
     above = f"{named.subscription}/resourcegroups/{named.resource_group}".casefold()
     return f"azureml://subscriptions/{above}/workspaces/{named.workspace.casefold()}/{long['rest']}"
+
+
+def long(text: str, scope: Scope, groups: str = "resourceGroups") -> str:
+    """The form in which the service keeps a path in a datastore; `groups` is how it spells those.
+
+    Other texts stay as they are.
+    """
+    short = canonical(text, scope)
+    if short.startswith("azureml://datastores/"):
+        above = f"subscriptions/{scope.subscription}/{groups}/{scope.resource_group}"
+        rest = short.removeprefix("azureml://")
+        return f"azureml://{above}/workspaces/{scope.workspace}/{rest}"
+    found = _LONG.fullmatch(text)
+    if found is None:
+        return text
+    above = f"subscriptions/{found['subscription']}/{groups}/{found['group']}"
+    return f"azureml://{above}/workspaces/{found['workspace']}/{found['rest']}"

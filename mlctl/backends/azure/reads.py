@@ -134,6 +134,7 @@ class ResourceReader:
     def _versions(self, address: Address) -> list[Live]:
         versions = resource_path(address, self._scope) + path_of("versions")
         found = [_live(address.kind, body) for body in self._arm.pages(versions, **_ALL)]
+        found.reverse()  # the service lists the newest one first
         return sorted(found, key=lambda live: str(get(live.body, ("systemData", "createdAt"), "")))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes import views
+from mlctl.emulator.shapes.assets import CONTAINERS, USUAL_CONTAINER
+from mlctl.emulator.shapes.shape import Occasion, tell
 from mlctl.kinds.address import LATEST, PROVIDER, Address
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.upload import UploadTarget
@@ -19,10 +22,12 @@ from mlctl.pointer import Data
 from mlctl.schema.text import with_article
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
-from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.errors import missing
 
-_MAY_SAY = ("description", "tags", "properties", "isArchived")  # of a container
+_MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in the note of a container
+_ALWAYS_CREATED = ("environment",)  # a PUT over one is 201, too
+_VERSIONED_BY_TIME = ("component",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +55,30 @@ def show_label(call: Call) -> Response:
 
 
 def show_versions(call: Call) -> Response:
-    """GET of all versions, or of the code with a given hash, whatever its name."""
+    """GET of all versions, of one of them, or of the code with a given hash, whatever its name.
+
+    Raises:
+        ServiceError: 404, there is no model of that name (recorded: model-list-404).
+    """
     name, sha256 = call.names["name"], call.request.query_value("hash")
     if ALL[call.kind].content is UploadTarget.CODE and sha256:
         with call.store.read() as db:
             address = rows.find_code(db, call.state.id, sha256)
-        found = [each for each in (address and call.peek(address),) if each]
-        return json_response({"value": [views.resource_body(call, each) for each in found]})
+        return _told(call, address)
+    only = call.request.query_value("version")
+    if only:
+        return _told(call, call.address.at(only))
     page = listing.versions(call, name)
+    if not page.items and call.kind == "model" and _container(call) is None:
+        raise missing(call.address, as_container=True)
     return listing.page_response(
         call, page, (views.resource_body(call, each) for each in page.items)
     )
+
+
+def _told(call: Call, address: Address | None) -> Response:
+    found = call.peek(address) if address else None
+    return json_response({"value": [views.resource_body(call, found)] if found else []})
 
 
 def write_version(call: Call) -> Response:
@@ -85,29 +103,28 @@ def show_container(call: Call) -> Response:
 def show_containers(call: Call) -> Response:
     """GET of all containers, the archived ones only where `listViewType` asks for them."""
     wanted = call.request.query_value("listViewType", "ActiveOnly").casefold()
-    page = listing.names(call)
+    page = listing.names(call, _written(call))
     first, last = (page.items[0], page.items[-1]) if page.items else ("", "")
     bodies = (_body(call, each) for each in _containers(call, first, last))
     archived = {"activeonly": False, "archivedonly": True}.get(wanted)
-    kept = (
-        each for each in bodies if archived in (None, each["properties"].get("isArchived", False))
-    )
+    kept = (each for each in bodies if archived in (None, each["properties"]["isArchived"]))
     return listing.page_response(call, page, kept)
 
 
 def write_container(call: Call) -> Response:
-    """PUT of a container: its description, tags or archiving; it exists once it has a version.
-
-    Raises:
-        ServiceError: 404, it has none.
-    """
-    found = _container(call)
-    if found is None:
-        raise missing(call.address)
+    """PUT of a container: its description, tags or archiving. It may have no version yet."""
+    before = _container(call)
     said = call.data.get("properties") or {}
-    note = {name: said[name] for name in _MAY_SAY if said.get(name) is not None}
-    call.blob_store.put(ItemKind.CONTAINER, _id(call, found.name), note)
-    return json_response(_body(call, found))
+    note = {name: said[name] for name in _may_say(call) if said.get(name) is not None}
+    name = before.name if before else call.names["name"]
+    now = clock.iso(call.state.now)
+    old = call.blob_store.find(ItemKind.CONTAINER, _id(call, name))
+    made = old.note.get(_MADE, now) if old else now
+    call.blob_store.put(ItemKind.CONTAINER, _id(call, name), {**note, _MADE: made, _CHANGED: now})
+    body = _body(call, before or Container(name, [], []))
+    if before is None or call.kind in _ALWAYS_CREATED:
+        return json_response(body, 201, {"location": call.url(_id(call, name))})
+    return json_response(body)
 
 
 def refuse_delete(call: Call) -> Response:
@@ -117,9 +134,19 @@ def refuse_delete(call: Call) -> Response:
     raise Permanent("MethodNotAllowed", text, status=405)
 
 
+def _written(call: Call) -> Iterator[str]:
+    """The names of the containers that were written themselves."""
+    for item in call.blob_store.list(ItemKind.CONTAINER, _id(call, "")):
+        yield item.name.rpartition("/")[2]
+
+
 def _container(call: Call) -> Container | None:
     name = call.names["name"].lower()
-    return next(_containers(call, name, name), None)
+    found = next(_containers(call, name, name), None)
+    if found is None:
+        item = call.blob_store.find(ItemKind.CONTAINER, _id(call, name))
+        found = Container(item.name.rpartition("/")[2], [], []) if item else None
+    return found
 
 
 def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
@@ -133,34 +160,50 @@ def _containers(call: Call, first: str, last: str) -> Iterator[Container]:
             (call.state.id, call.kind, within, first, last),
         ).fetchall()
     held: dict[str, Container] = {}
+    for name in _written(call):
+        if first <= name.lower() <= last:
+            held[name.lower()] = Container(name, [], [])
     for spelt, version, stamp in found:
         container = held.setdefault(spelt.lower(), Container(spelt, [], []))
         container.versions.append(version)
         container.stamps.append(stamp)
-    yield from held.values()
+    yield from (held[name] for name in sorted(held))
 
 
 def _body(call: Call, container: Container) -> dict[str, Data]:
     item = call.blob_store.find(ItemKind.CONTAINER, _id(call, container.name))
-    said = item.note if item else {}
-    numbers = [int(each) for each in container.versions if each.isascii() and each.isdecimal()]
-    own = {
-        "latestVersion": container.versions[-1],
-        "nextVersion": str(max(numbers) + 1) if numbers else "1",
-        "provisioningState": "Succeeded",
-    }
-    plain: dict[str, Data] = {"tags": {}, "properties": {}, "isArchived": False}
+    said = dict(item.note) if item else {}
+    made, changed = said.pop(_MADE, None), said.pop(_CHANGED, None)
+    properties = {**said, "latestVersion": container.versions[-1] if container.versions else None}
+    properties["nextVersion"] = _next(call, container)
     shared = ALL[call.kind].container_keys
     newest = call.peek(Address(call.kind, container.name)) if shared else None
     if newest is not None:
-        own |= {name: newest.body["properties"].get(name) for name in shared}
-    return {
+        properties |= {name: newest.body["properties"].get(name) for name in shared}
+    who = {"createdBy": call.guid("user"), "createdByType": "User"}
+    stamp = {**who, "createdAt": made, "lastModifiedAt": changed}
+    stored = {
         "id": _id(call, container.name),
         "name": container.name,
         "type": f"{PROVIDER}/workspaces/{ALL[call.kind].collection}",
-        "systemData": json.loads(container.stamps[-1] or "{}"),
-        "properties": {**plain, **said, **own},
+        "systemData": json.loads(container.stamps[-1] or "{}") if container.stamps else stamp,
+        "properties": properties,
     }
+    return tell(CONTAINERS.get(call.kind, USUAL_CONTAINER), stored, Occasion(call))
+
+
+def _next(call: Call, container: Container) -> str:
+    """The version that comes next: of components a time, else a number."""
+    if call.kind in _VERSIONED_BY_TIME:
+        return re.sub(r"[T:.]", "-", clock.iso(call.state.now).rstrip("Z")) + "0000"
+    numbers = [int(each) for each in container.versions if each.isascii() and each.isdecimal()]
+    return str(max(numbers) + 1) if numbers else "1"
+
+
+def _may_say(call: Call) -> tuple[str, ...]:
+    """The properties that a container can be given."""
+    shared = ALL[call.kind].container_keys
+    return ("description", "tags", "properties", "isArchived", *shared)
 
 
 def _id(call: Call, name: str) -> str:

@@ -23,6 +23,7 @@ from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.context import StoredResource
 
 Item = TypeVar("Item")
+_LED_ON = ("model",)  # what has a nextLink after `$top` items, too: a page is what `$top` says
 _COLUMNS = "SELECT id, kind, name, parent, version, state, operation, body FROM resources "
 
 
@@ -41,7 +42,7 @@ def page_response(call: Call, page: Page[Any], bodies: Iterable[Data]) -> Respon
         token = base64.urlsafe_b64encode(json.dumps(page.after).encode()).decode()
         kept = {k: v for k, v in call.request.query.items() if k.casefold() != "$skiptoken"}
         top = _top(call)
-        if top is not None:
+        if top is not None and call.kind not in _LED_ON:
             kept = {k: v for k, v in kept.items() if k.casefold() != "$top"}
             kept["$top"] = str(top - len(page.items))
         body["nextLink"] = call.url(call.request.path, {**kept, "$skipToken": token})
@@ -66,24 +67,25 @@ def resources(call: Call, parent: str | None) -> Page[StoredResource]:
     return _page(call, found, lambda each: [each.address.name.lower(), each.id])
 
 
-def names(call: Call) -> Page[str]:
-    """The names of the call's kind, each once, in lower case."""
+def names(call: Call, others: Iterable[str] = ()) -> Page[str]:
+    """The names of the call's kind and some others, each once, in lower case."""
     (after,) = _after(call, str) or [""]
     within = rows.collection_key(Address(call.kind, ""))
+    limit = _limit(call) + 1
     with call.store.read() as db:
         found = db.execute(
             "SELECT DISTINCT lower(name) FROM resources WHERE workspace = ? AND kind = ?"
             " AND collection = ? AND lower(name) > ? ORDER BY lower(name) LIMIT ?",
-            (call.state.id, call.kind, within, after, _limit(call) + 1),
+            (call.state.id, call.kind, within, after, limit),
         ).fetchall()
-    return _page(call, [name for (name,) in found], lambda each: [each])
+    every = {name for (name,) in found} | {each.lower() for each in others if each.lower() > after}
+    return _page(call, sorted(every)[:limit], lambda each: [each])
 
 
 def versions(call: Call, name: str) -> Page[StoredResource]:
-    """The versions of an asset: oldest first, or as `$orderBy=createdtime desc` says."""
-    newest_first = (
-        call.request.query_value("$orderBy").casefold().replace("%20", " ").endswith(" desc")
-    )
+    """The versions of an asset: newest first, or as `$orderBy=createdtime asc` says."""
+    order = call.request.query_value("$orderBy").casefold().replace("%20", " ")
+    newest_first = not order or order.endswith(" desc")
     sign, order = ("<", "DESC") if newest_first else (">", "ASC")
     first = rows.key(Address(call.kind, name))
     (after,) = _after(call, int) or [2**62 if newest_first else 0]
@@ -127,7 +129,7 @@ def _page(call: Call, rest: list[Item], key: Callable[[Item], Sequence[Data]]) -
     limit = _limit(call)
     items = rest[:limit]
     top = _top(call)
-    more = len(rest) > limit and (top is None or top > limit)
+    more = len(rest) > limit and (top is None or top > limit or call.kind in _LED_ON)
     return Page(items, key(items[-1]) if more and items else None)
 
 

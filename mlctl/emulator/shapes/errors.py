@@ -60,6 +60,9 @@ def response(call: Call, error: ServiceError, request_id: str) -> Response:
     form = ErrorForm(error.code, error.message, inner=error.inner)
     if isinstance(error, Missing) and error.address.kind in _MISSING:
         form = _MISSING[error.address.kind](error.address, call.scope)
+        if error.as_container and form.detail is not None:
+            text = f"Model container with name: {error.address.name} not found."
+            form = ErrorForm(form.code, form.message, ("ModelNotFound", text))
     details = detail_bodies(error.details)
     if form.detail is not None:
         code, text = form.detail

@@ -45,6 +45,10 @@ class Occasion:
         """The api-version that was asked for; they compare as texts."""
         return self.call.request.query_value("api-version")
 
+    def is_about(self, kind: str) -> bool:
+        """Whether the resource is of a kind."""
+        return self.address is not None and self.address.kind == kind
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -149,6 +153,12 @@ def once_created(rule: Rule, before: Rule = null) -> Rule:
 def since(version: str, rule: Rule) -> Rule:
     """A key that came with an api-version."""
     return lambda place: rule(place) if place.occasion.api_version >= version else OMITTED
+
+
+def preview_since(version: str, rule: Rule) -> Rule:
+    """A key of previews, from one api-version on."""
+    told = since(version, rule)
+    return lambda place: told(place) if "preview" in place.occasion.api_version else OMITTED
 
 
 def until(version: str, rule: Rule) -> Rule:

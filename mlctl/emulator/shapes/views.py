@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes.assets import ASSETS
 from mlctl.emulator.shapes.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.emulator.shapes.batch_endpoint import BATCH_ENDPOINT
 from mlctl.emulator.shapes.compute import COMPUTE
@@ -19,6 +20,7 @@ SHAPES: Mapping[str, Shape] = {
     "compute": COMPUTE,
     "batch-endpoint": BATCH_ENDPOINT,
     "batch-deployment": BATCH_DEPLOYMENT,
+    **ASSETS,
 }
 _WRITES = ("PUT", "PATCH")
 _PHASES = {OperationKind.CREATE: Phase.CREATING, OperationKind.UPDATE: Phase.CHANGING}

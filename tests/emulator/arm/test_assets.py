@@ -61,7 +61,7 @@ def test_a_version_with_another_content_is_a_conflict() -> None:
 def test_the_newest_version_is_the_one_created_last() -> None:
     here = with_versions("2", "10", "1")
     newest = here.get(f"{WS}/models/m/versions?$orderBy=createdtime desc&$top=1")
-    assert (newest.names, "nextLink" in newest.data) == (["1"], False)
+    assert (newest.names, "nextLink" in newest.data) == (["1"], True)
     assert here.get(f"{WS}/models/m/labels/latest").data["name"] == "1"
     assert here.get(f"{WS}/models/m/labels/oldest").status == 404
 
@@ -69,7 +69,8 @@ def test_the_newest_version_is_the_one_created_last() -> None:
 def test_versions_are_paged_in_both_orders() -> None:
     here = with_versions("1", "2", "3", page=2)
     for query, wanted in {
-        "": ["1", "2", "3"],
+        "": ["3", "2", "1"],
+        "?$orderBy=createdtime asc": ["1", "2", "3"],
         "?$orderBy=createdtime desc": ["3", "2", "1"],
     }.items():
         first = here.get(f"{WS}/models/m/versions{query}")
@@ -93,10 +94,25 @@ def test_versions_that_are_no_numbers_are_followed_by_one() -> None:
     assert (properties["latestVersion"], properties["nextVersion"]) == ("b", "1")
 
 
-def test_a_container_without_versions_is_not_found() -> None:
-    here = world()
-    assert here.get(f"{WS}/models/m").status == 404
-    assert here.put(f"{WS}/models/m", {"properties": {"isArchived": True}}).status == 404
+@pytest.mark.parametrize("collection", KINDS)
+def test_a_container_can_be_there_before_its_first_version(collection: str) -> None:
+    here, where = world(), f"{WS}/{collection}/m"
+    assert here.get(where).status == 404
+    made = here.put(where, {"properties": {"description": "mine"}})
+    assert (made.status, made.data["properties"]["latestVersion"]) == (201, None)
+    assert str(made.header("location")).startswith(f"{BASE}{where}?")
+    assert here.get(f"{WS}/{collection}").names == ["m"]
+    assert here.get(f"{where}/versions").names == []
+    again = here.put(where, {"properties": {"description": "mine"}})
+    assert again.status == (201 if collection == "environments" else 200)
+    here.made(f"{where}/versions/1", KINDS[collection])
+    assert here.get(where).data["properties"]["latestVersion"] == "1"
+
+
+def test_versions_of_a_model_that_is_not_there_are_not_found() -> None:
+    answer = world().get(f"{WS}/models/m/versions")
+    assert (answer.status, answer.data["error"]["details"][0]["code"]) == (404, "ModelNotFound")
+    assert world().get(f"{WS}/codes/c/versions").names == []
 
 
 def test_containers_are_listed_by_name_and_paged() -> None:
@@ -120,7 +136,7 @@ def test_an_archived_container_is_listed_on_demand(view: str, names: list[str]) 
 
 
 @pytest.mark.parametrize(
-    ("view", "names"), [("ActiveOnly", ["2"]), ("ArchivedOnly", ["1"]), ("All", ["1", "2"])]
+    ("view", "names"), [("ActiveOnly", ["2"]), ("ArchivedOnly", ["1"]), ("All", ["2", "1"])]
 )
 def test_an_archived_version_is_listed_on_demand(view: str, names: list[str]) -> None:
     here = with_versions("1", "2")

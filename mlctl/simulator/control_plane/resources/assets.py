@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources import by_schema
+from mlctl.simulator.control_plane.resources import by_schema, component_spec
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 from mlctl.simulator.control_plane.state.errors import bad, conflict
 
@@ -19,6 +20,14 @@ _READ_ONLY = ("provisioningState",)
 _MAY_CHANGE = frozenset(
     {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
 )
+_WITHOUT_MAPS = ("data",)  # tags and properties are null where none were sent
+# A PUT does not archive their versions, it is ignored (recorded: environment-put-archive-ignored).
+_NOT_ARCHIVED = ("environment",)
+_CHANGED_BY_NOBODY = ("data",)  # as long as nobody has changed it
+_KEPT = ("codeUri",)
+# How groups are spelt in the paths of datastores that are kept (recorded: model-put-create,
+# data-put-create-short-uri).
+_RESPELLED = {"modelUri": "resourceGroups", "dataUri": "resourcegroups"}
 # Fields that the service sets, beyond the defaults of the schemas.
 ADDED: Mapping[str, Mapping[str, Data]] = {
     "model": {"flavors": {}},
@@ -46,20 +55,41 @@ def accept(
     for own in _READ_ONLY:
         properties.pop(own, None)
     by_schema.fill_in(context, kind_of(address), top)
-    _fill_in(address.kind, properties)
+    if address.kind in _NOT_ARCHIVED:
+        was = old.body["properties"] if old else {}
+        properties["isArchived"] = was.get("isArchived", False)
+    _fill_in(address, properties)
+    _spell(context, address, properties)
     _keep_content(context, address, old, properties)
     by_schema.require(kind_of(address), top)
     top["properties"] = dict(sorted(properties.items()))
-    return part.stored_body(context, address, old, top)
+    body = part.stored_body(context, address, old, top)
+    if old is None and address.kind in _CHANGED_BY_NOBODY:
+        for key in ("lastModifiedBy", "lastModifiedByType"):
+            del body["systemData"][key]
+    return body
 
 
-def _fill_in(kind: str, properties: dict[str, Data]) -> None:
-    for name, value in ADDED.get(kind, {}).items():
+def _fill_in(address: Address, properties: dict[str, Data]) -> None:
+    for name, value in ADDED.get(address.kind, {}).items():
         properties.setdefault(name, value)
     for name in ("isAnonymous", "isArchived"):
         properties[name] = bool(properties.get(name, False))
+    if address.name == component_spec.ANONYMOUS:
+        properties["isAnonymous"] = True
     for name in ("tags", "properties"):
-        properties[name] = part.text_map(properties, name)
+        if name in properties or address.kind not in _WITHOUT_MAPS:
+            properties[name] = part.text_map(properties, name)
+
+
+def _spell(context: RequestContext, address: Address, properties: dict[str, Data]) -> None:
+    """Spell as the service does what it keeps in another form than it was sent."""
+    for name, groups in _RESPELLED.items():
+        if isinstance(properties.get(name), str):
+            properties[name] = datastore_uri.long(properties[name], context.scope, groups)
+    if address.kind == "component":
+        spec = properties.get("componentSpec")
+        properties["componentSpec"] = component_spec.normalized(context, address, spec)
 
 
 def _keep_content(
@@ -68,10 +98,20 @@ def _keep_content(
     old: StoredResource | None,
     properties: dict[str, Data],
 ) -> None:
-    """Check that the content of a version does not change; what a PUT leaves out stays."""
+    """Check that the content of a version does not change; what a PUT leaves out stays.
+
+    Another `codeUri` is no error: the old one stays (recorded: code-put-again-other-uri).
+    """
     if old is None:
         return
     held: Mapping[str, Data] = old.body["properties"]
+    if address.kind == "component":
+        spec = "componentSpec"
+        component_spec.refuse_change(address, held.get(spec), properties.get(spec))
+        return
+    for name in _KEPT:
+        if name in held:
+            properties[name] = held[name]
     fixed = [("properties", name) for name in {*held, *properties} - _MAY_CHANGE - set(_READ_ONLY)]
     try:
         part.keep_immutable(context, address, old, {"properties": properties}, sorted(fixed))

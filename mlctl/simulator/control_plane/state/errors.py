@@ -19,14 +19,15 @@ def conflict(message: str, code: str = "Conflict") -> Permanent:
 class Missing(NotFound):
     """404: nothing is at `address`; the code differs by kind, callers go by the status."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, as_container: bool) -> None:
         super().__init__("ResourceNotFound", f"The resource `{address}` was not found.")
         self.address = address
+        self.as_container = as_container
 
 
-def missing(address: Address) -> Missing:
-    """404: there is no such resource."""
-    return Missing(address)
+def missing(address: Address, *, as_container: bool = False) -> Missing:
+    """404: there is no such resource, or (`as_container`) no asset of that name at all."""
+    return Missing(address, as_container=as_container)
 
 
 def busy(address: Address, state: str, seconds: float) -> Transient:
