@@ -38,6 +38,12 @@ def sas(settings: EmulatorSettings) -> str:
     return urlencode({**signed, "sig": _signature(settings)})
 
 
+def account_sas(settings: EmulatorSettings) -> str:
+    """The same, as the service gives it of an account: with the question mark."""
+    end = {"se": "2099-12-31T00:00:00Z", "srt": "co", "ss": "bf", "sp": "rcuwdl"}
+    return "?" + urlencode({"sv": "2022-11-02", "sig": _signature(settings), **end})
+
+
 def account_key(settings: EmulatorSettings) -> str:
     """An account key."""
     return _signature(settings)

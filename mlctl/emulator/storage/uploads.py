@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from mlctl.emulator.http.messages import Response, json_response, not_found
+from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes.datastore import DATASTORE, OWN_DATASTORE
+from mlctl.emulator.shapes.shape import Occasion, tell
 from mlctl.emulator.storage import blobs
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.state import clock
 
 DEFAULT, ARTIFACTS = "workspaceblobstore", "workspaceartifactstore"
-# name -> (type, what its container is called)
+# name -> (type, what its container is called), the one that was made last first
 _BUILT_IN = {
-    ARTIFACTS: ("AzureBlob", "azureml"),
     DEFAULT: ("AzureBlob", "azureml-blobstore-{guid}"),
-    "workspacefilestore": ("AzureFile", "azureml-filestore-{guid}"),
     "workspaceworkingdirectory": ("AzureFile", "code-{guid}"),
+    ARTIFACTS: ("AzureBlob", "azureml"),
+    "workspacefilestore": ("AzureFile", "azureml-filestore-{guid}"),
 }
+_MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in the note of a datastore
 _SECRETS = {"AccountKey": "key", "Sas": "sasToken", "ServicePrincipal": "clientSecret"}
 
 
@@ -36,26 +39,30 @@ def start_pending_upload(call: Call) -> Response:
     container = call.guid(f"{call.kind}/{call.names['name']}/{call.names['version']}".casefold())
     uri = f"{call.request.base}/{blobs.ROOT}/uploads/{container}"
     sas = f"{uri}?{blobs.sas(call.settings)}"
+    scope = call.scope
+    group = f"/subscriptions/{scope.subscription}/resourceGroups/{scope.resource_group}"
+    account = f"{group}/providers/Microsoft.Storage/storageAccounts/{_account(call)}"
     return json_response(
         {
-            "pendingUploadId": None,
-            "pendingUploadType": "TemporaryBlobReference",
             "blobReferenceForConsumption": {
                 "blobUri": uri,
-                "storageAccountArmId": "",
+                "storageAccountArmId": account,
                 "credential": {"credentialType": "SAS", "sasUri": sas},
             },
+            "pendingUploadId": container,
+            "pendingUploadType": "None",  # whatever was asked for
         }
     )
 
 
 def datastores(call: Call) -> Response:
-    """GET of the datastores, or with `isDefault=true` of the default one."""
-    found = sorted(_datastores(call), key=_key)
+    """GET of the datastores, newest first, or with `isDefault=true` of the default one."""
+    found = list(_datastores(call))
     wanted = {"true": True, "false": False}.get(call.request.query_value("isDefault").casefold())
     if wanted is not None:
         found = [each for each in found if each["properties"]["isDefault"] is wanted]
-    return listing.page_response(call, *_paged(call, found))
+    page = listing.paginate(call, enumerate(found), lambda each: f"{each[0]:09}")
+    return listing.page_response(call, page, (each for _, each in page.items))
 
 
 def datastore(call: Call) -> Response:
@@ -64,15 +71,18 @@ def datastore(call: Call) -> Response:
 
 
 def write_datastore(call: Call) -> Response:
-    """PUT of a datastore; its secrets are not kept."""
-    name = call.names["name"]
+    """PUT of a datastore, done at once; its secrets are not kept."""
     properties = {**(call.data.get("properties") or {}), "isDefault": False}
     credentials = properties.get("credentials")
     if isinstance(credentials, dict):
         properties["credentials"] = {k: v for k, v in credentials.items() if k != "secrets"}
-    old = call.blob_store.find(ItemKind.DATASTORE, _id(call, name))
-    call.blob_store.put(ItemKind.DATASTORE, _id(call, name), properties)
-    return json_response(_body(call, old.name.rsplit("/", 1)[-1] if old else name, properties), 201)
+    old = call.blob_store.find(ItemKind.DATASTORE, _id(call, call.names["name"]))
+    name = old.name.rpartition("/")[2] if old else call.names["name"]
+    now = clock.iso(call.state.now)
+    note = {**properties, _CHANGED: now, _MADE: old.note.get(_MADE, now) if old else now}
+    call.blob_store.put(ItemKind.DATASTORE, _id(call, name), note)
+    headers = {"location": call.url(_id(call, name), call.request.query)}
+    return json_response(_written(call, name, note), 201, headers)
 
 
 def delete_datastore(call: Call) -> Response:
@@ -94,19 +104,12 @@ def secrets(call: Call) -> Response:
     credentials = found["properties"].get("credentials") or {}
     kind = str(credentials.get("credentialsType", "None"))
     if call.data.get("expirableSecret") and kind == "AccountKey":
-        return json_response({"secretsType": "Sas", "sasToken": blobs.sas(call.settings)})
+        return json_response({"secretsType": "Sas", "sasToken": blobs.account_sas(call.settings)})
     if kind not in _SECRETS:
         text = f"The datastore `{found['name']}` has no secrets."
         raise Permanent("UserError", text)
     secret = blobs.sas(call.settings) if kind == "Sas" else blobs.account_key(call.settings)
     return json_response({"secretsType": kind, _SECRETS[kind]: secret})
-
-
-def _paged(
-    call: Call, found: list[dict[str, Data]]
-) -> tuple[listing.Page[dict[str, Data]], list[dict[str, Data]]]:
-    page = listing.paginate(call, found, _key)
-    return page, list(page.items)
 
 
 def _key(datastore: dict[str, Data]) -> str:
@@ -118,15 +121,18 @@ def _found(call: Call) -> dict[str, Data]:
     for each in _datastores(call):
         if _key(each) == wanted:
             return each
-    what = f"{PROVIDER}/workspaces/datastores/{call.names['name']}"
-    raise not_found(what, f"workspace '{call.scope.workspace}'")
+    why = f"Could not find datastore: {call.names['name']}."
+    raise NotFound("UserError", why, inner=("NotFoundError",))
 
 
 def _datastores(call: Call) -> Iterator[dict[str, Data]]:
+    """All of a workspace, the one that was made last first."""
+    written = [*call.blob_store.list(ItemKind.DATASTORE, _id(call, ""))]
+    written.sort(key=lambda item: str(item.note.get(_MADE)), reverse=True)
+    for item in written:
+        yield _written(call, item.name.rpartition("/")[2], item.note)
     for name, (kind, container) in _BUILT_IN.items():
-        yield _body(call, name, _built_in(call, name, kind, container))
-    for item in call.blob_store.list(ItemKind.DATASTORE, _id(call, "")):
-        yield _body(call, item.name.rsplit("/", 1)[-1], item.note)
+        yield _own(call, name, _built_in(call, name, kind, container))
 
 
 def _built_in(call: Call, name: str, kind: str, container: str) -> dict[str, Data]:
@@ -136,13 +142,16 @@ def _built_in(call: Call, name: str, kind: str, container: str) -> dict[str, Dat
     host = call.request.base.partition("://")[2]
     account = f"{host}/{blobs.ROOT}/{_account(call)}"
     where = {"containerName" if kind == "AzureBlob" else "fileShareName": container}
+    own = {"subscriptionId": call.scope.subscription, "resourceGroup": call.scope.resource_group}
+    identity = "WorkspaceSystemAssignedIdentity" if name == DEFAULT else "None"
     return {
+        **(own if name == DEFAULT else {}),
         "datastoreType": kind,
         "accountName": account,
         **{key: held.format(guid=guid) for key, held in where.items()},
         "endpoint": "core.windows.net",
         "protocol": "https",
-        "serviceDataAccessAuthIdentity": "WorkspaceSystemAssignedIdentity",
+        "serviceDataAccessAuthIdentity": identity,
         "credentials": {"credentialsType": "AccountKey"},
         "isDefault": name == DEFAULT,
     }
@@ -152,15 +161,29 @@ def _account(call: Call) -> str:
     return f"ml{call.guid('storage').replace('-', '')[:16]}"
 
 
-def _body(call: Call, name: str, properties: Data) -> dict[str, Data]:
+def _own(call: Call, name: str, properties: dict[str, Data]) -> dict[str, Data]:
+    """A datastore that the service has made."""
     moment = clock.iso(0.0)
-    return {
-        "id": _id(call, name),
-        "name": name,
-        "type": f"{PROVIDER}/workspaces/datastores",
-        "systemData": {"createdAt": moment, "lastModifiedAt": moment},
-        "properties": {"description": None, "tags": {}, "properties": {}, **properties},
-    }
+    who = call.guid("application")
+    stamp = {"createdAt": moment, "createdBy": who, "createdByType": "Application"}
+    stamp |= {"lastModifiedAt": moment, "lastModifiedBy": who, "lastModifiedByType": "Application"}
+    return tell(OWN_DATASTORE, _stored(call, name, properties, stamp), Occasion(call))
+
+
+def _written(call: Call, name: str, note: Data) -> dict[str, Data]:
+    """A datastore that somebody has written."""
+    properties = dict(note)
+    who, moment = call.guid("user"), clock.iso(0.0)
+    stamp = {"createdAt": properties.pop(_MADE, moment), "createdBy": who, "createdByType": "User"}
+    changed = properties.pop(_CHANGED, moment)
+    stamp |= {"lastModifiedAt": changed, "lastModifiedBy": who, "lastModifiedByType": "User"}
+    return tell(DATASTORE, _stored(call, name, properties, stamp), Occasion(call))
+
+
+def _stored(call: Call, name: str, properties: Data, stamp: Data) -> dict[str, Data]:
+    kind = f"{PROVIDER}/workspaces/datastores"
+    head = {"id": _id(call, name), "name": name, "type": kind}
+    return {**head, "properties": properties, "systemData": stamp}
 
 
 def _id(call: Call, name: str) -> str:
