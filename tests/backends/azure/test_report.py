@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from mlctl.backends.azure.report import form
 from mlctl.cards import Card, load
 from tests.builders.azure import SCOPE, Between, azure, emulated, no, says
 from tests.builders.emulator import world
+from tests.builders.paths import ROOT
 
 WORDS = {"text", "guid", "time", "duration", "id", "uri", "number", "boolean", None}
 JSON = st.recursive(
@@ -107,3 +109,16 @@ def test_an_answer_that_cannot_be_read_is_told_too() -> None:
     told = list(azure(Between(emulated(), answers)).backend.report())
     (failed,) = (one for one in told if "failed" in one)
     assert (failed["what"], failed["failed"]) == ("the list of datastores", "GarbledAnswer")
+
+
+def test_the_page_of_open_points_names_cards_and_answers_that_there_are() -> None:
+    page = (ROOT / "docs" / "azure.md").read_text().partition("## What is not verified")[2]
+    rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("| ")][2:]
+    ids = {card.id for card in load()}
+    settled = {one["settles"] for one in azure(emulated()).backend.report()}
+    for point, state, told in rows:
+        if state.strip().startswith("as recorded"):
+            named = told.partition(";")[0].split(",")
+            assert {one.strip() for one in named} <= ids, point
+        assert set(re.findall(r'"([a-z-]+)"', told)) <= settled | {"newest-version"}, point
+    assert len(rows) > 20
