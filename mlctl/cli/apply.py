@@ -76,7 +76,7 @@ def apply(
         return _apply_saved(session, Path(paths[0]), parallelism, output)
     report = new_report(ignore, None, strict=strict)
     with session.backend() as backend:
-        planned = load_and_plan(session, backend, paths, report, targets=target or ())
+        planned = load_and_plan(session, backend, paths, report, targets=target or (), settled=True)
         if planned is None:
             return _refuse(report, output, Exit.ERROR)
         return _carry_out(session, backend, planned, yes, parallelism, output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from mlctl import planfile
-from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
@@ -23,11 +23,15 @@ from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.inert import as_json
 from mlctl.kinds.address import Address
+from mlctl.kinds.values import moving, state
 from mlctl.planning.model import Plan
 from mlctl.planning.planner import plan as make_plan
-from mlctl.planning.refresh import refresh
+from mlctl.planning.refresh import LiveState, refresh
 from mlctl.planning.steps import Work, work
 from mlctl.render.terminal import clean
+from mlctl.service_errors import TIMED_OUT, Permanent
+
+_POLL, _LONGEST = 5.0, 3600.0  # seconds: between two looks at an operation, and at most
 
 Target = Annotated[
     list[str] | None,
@@ -75,8 +79,12 @@ def load_and_plan(
     *,
     destroying: bool = False,
     targets: Sequence[str] = (),
+    settled: bool = False,
 ) -> Planned | None:
-    """The plan for the files; None when the files have errors, which are printed."""
+    """The plan for the files; None when the files have errors, which are printed.
+
+    If `settled`, operations that go on on what they declare are waited for.
+    """
     loaded = Loader(report, session.today, scope=backend.scope, planning=not destroying).load(paths)
     for note in loaded.notes:
         session.note(clean(f"note: {note}"))
@@ -85,11 +93,44 @@ def load_and_plan(
     if report.failed:
         return None
     wanted = [_address(loaded.graph, target) for target in targets]
-    live_state = refresh(loaded.graph, backend, destroying=destroying)
+    live_state = (
+        refresh_settled(session, backend, loaded.graph)
+        if settled
+        else refresh(loaded.graph, backend, destroying=destroying)
+    )
     made = make_plan(
         loaded.graph, live_state, backend=backend.name, destroying=destroying, targets=wanted
     )
     return Planned(made, loaded.graph)
+
+
+def refresh_settled(session: Session, backend: Backend, graph: Graph) -> LiveState:
+    """The live state, once no operation goes on on a resource of the graph; says what it waits for.
+
+    Raises:
+        ServiceError: the backend cannot be read, or an operation takes too long.
+    """
+    live_state = refresh(graph, backend)
+    declared = {one: live for one, live in live_state.live.items() if one in graph.resources}
+    going = _in_motion(declared)
+    for address, now in going.items():
+        session.note(clean(f"{address} is {now}: waiting until that has ended..."))
+    if not going:
+        return live_state
+    waited, longest = 0.0, session.options.timeout or _LONGEST
+    while going:
+        if waited >= longest:
+            address, now = next(iter(going.items()))
+            raise Permanent(TIMED_OUT, f"{address} is still {now} after {waited:g} seconds")
+        backend.wait(_POLL)
+        waited += _POLL
+        going = _in_motion(backend.read(going.keys()))
+    return refresh(graph, backend)
+
+
+def _in_motion(found: Mapping[Address, Live]) -> dict[Address, str]:
+    """The states of those on which an operation goes on."""
+    return {address: state(live.body) for address, live in found.items() if moving(live.body)}
 
 
 def show_plan(session: Session, plan: Plan, output: ApplyFormat | PlanFormat) -> None:
@@ -134,7 +175,8 @@ def plan(
     detailed_exitcode: Annotated[
         bool,
         typer.Option(
-            "--detailed-exitcode", help="Exit with 2 when there are changes, 0 when there are none."
+            "--detailed-exitcode",
+            help="Exit with 2 when there are changes (or something could not be compared), else 0.",
         ),
     ] = False,
     destroy: Annotated[
@@ -163,7 +205,8 @@ def plan(
         session.note(f"\nTo perform exactly these actions, run:\n    mlctl apply {out}")
     if planned.plan.rejections:
         return Exit.ERROR
-    return Exit.CHANGES if detailed_exitcode and not planned.plan.empty else Exit.OK
+    differs = not planned.plan.empty or planned.plan.in_motion
+    return Exit.CHANGES if detailed_exitcode and differs else Exit.OK
 
 
 def _address(graph: Graph, text: str) -> Address:

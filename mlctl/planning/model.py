@@ -10,6 +10,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.diagnostics import Diagnostic, Label
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import moving
 from mlctl.pointer import Data, Pointer
 
 PROVISIONING_STATE: Pointer = ("provisioning_state",)
@@ -79,6 +80,12 @@ class Change:
     because: Address | None = None
 
     @property
+    def in_motion(self) -> bool:
+        """Whether an operation goes on on the resource, so that nothing was compared."""
+        stays = self.action is Action.NO_OP and self.resource is not None
+        return stays and self.live is not None and moving(self.live.body)
+
+    @property
     def repairs(self) -> bool:
         """Whether a resource is written again because its last operation failed."""
         return self.action is Action.UPDATE and any(
@@ -131,6 +138,11 @@ class Plan:
     def pending(self) -> tuple[Change, ...]:
         """The changes that do something."""
         return tuple(change for change in self.changes if change.action is not Action.NO_OP)
+
+    @property
+    def in_motion(self) -> tuple[Change, ...]:
+        """The resources that were not compared, because an operation goes on on them."""
+        return tuple(change for change in self.changes if change.in_motion)
 
     @property
     def empty(self) -> bool:

@@ -14,7 +14,7 @@ from mlctl.kinds.address import LATEST, Address, Scope, version_key
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import complete, decode, fingerprint
+from mlctl.kinds.values import complete, decode, fingerprint, moving
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.planning.preflight import checks, immutability, quota, references
@@ -171,6 +171,10 @@ class _Planner:
             new = resource.kind.versioned and resource.address.version is None
             address = resource.address.at("1") if new else resource.address
             return _created(address, resource, wanted, notes)
+        if moving(live.body) and live.address.up not in self._replaced:
+            # Until it ends, the body shows nulls and defaults for what was not sent (recorded:
+            # card compute-patch-scale).
+            return Change(live.address, Action.NO_OP, (), resource, wanted, live)
         had = decode(live.body, resource.form, self._live_state.scope, own=False)
         fields = [
             replace(one, note=notes.get(one.at, ""))

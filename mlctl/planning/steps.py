@@ -261,6 +261,8 @@ def _defaults(change: Change) -> tuple[str, str]:
     """The wanted and the live default deployment of an endpoint; "" for none."""
     kind = kind_of(change.address)
     live = default_child(kind, change.live.body) if change.live else ""
+    if change.in_motion:
+        return live, live
     return str(change.values.get(kind.default_child, live) or ""), live
 
 

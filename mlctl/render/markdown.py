@@ -27,7 +27,7 @@ _WORDS = {
 
 def plan(made: Plan) -> str:
     """The comment; it ends in a line break."""
-    parts = [f"### mlctl plan: {_title(made)}", *_findings(made)]
+    parts = [f"### mlctl plan: {_title(made)}", *_findings(made), *_in_motion(made)]
     if made.pending:
         parts += ["\n".join(_table(made)), _whole(made)]
     return "\n\n".join(parts) + "\n"
@@ -38,6 +38,11 @@ def _title(made: Plan) -> str:
         return "the workspace would refuse it"
     summary = text.summary(made.summary).removeprefix("Plan: ").removesuffix(".")
     return summary if made.pending else "no changes"
+
+
+def _in_motion(made: Plan) -> Iterator[str]:
+    if made.in_motion:
+        yield "\n".join(f"- {_escaped(one)}" for one in text.in_motion(made))
 
 
 def _findings(made: Plan) -> Iterator[str]:

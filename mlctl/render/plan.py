@@ -9,7 +9,7 @@ from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
-from mlctl.kinds.values import decode, default_child, form_of_body
+from mlctl.kinds.values import decode, default_child, form_of_body, state
 from mlctl.masking import masked
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
 from mlctl.pointer import Data, Pointer, dotted
@@ -23,6 +23,7 @@ _NO_CHANGES_MORE = (
     "mlctl has compared the workspace with your files and found no differences,"
     " so no changes are needed."
 )
+_NOT_COMPARED = "No changes to what could be compared."
 _SYMBOLS = "Resource actions are indicated with the following symbols:"
 _ACTIONS = "mlctl will perform the following actions:"
 _REJECTED = "The backend would reject this plan:"
@@ -52,9 +53,12 @@ def human(plan: Plan, *, color: bool = False, width: int = 100, verbose: bool = 
     parts = []
     if plan.pending:
         parts.append("\n".join(_body(plan, styler, width, verbose=verbose)))
+    elif plan.in_motion and not plan.rejections:
+        parts.append(styler.apply(_NOT_COMPARED, Style.BOLD))
     elif not plan.rejections:
         more = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
         parts.append(f"{styler.apply(NO_CHANGES, Style.BOLD)}\n\n{more}")
+    parts += ["\n".join(textwrap.wrap(one, max(width, 40))) for one in in_motion(plan)]
     if plan.warnings:
         parts.append(_findings(plan.warnings, color=color, width=width))
     if plan.rejections:
@@ -67,6 +71,18 @@ def _findings(found: Iterable[Diagnostic], *, color: bool, width: int) -> str:
     report = Report()
     report.extend(found)
     return diagnostics.report(report, color=color, width=width).rstrip("\n")
+
+
+def in_motion(plan: Plan) -> Iterator[str]:
+    """What was not compared, because an operation goes on on it: a sentence for each."""
+    for change in plan.in_motion:
+        address = change.address
+        above = f" -e {address.parent}" if address.parent else ""
+        wait = f"mlctl {address.kind} wait -n {address.name}{above} --updated"
+        yield clean(
+            f"{address} was not compared: it is {state(change.live.body if change.live else {})},"
+            f" and what it will be is told when that has ended. Wait for it, and plan again: {wait}"
+        )
 
 
 def summary(numbers: Summary) -> str:

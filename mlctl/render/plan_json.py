@@ -35,6 +35,7 @@ def document(plan: Plan) -> dict[str, Data]:
             "workspace": scope.workspace,
         },
         "resource_changes": [_resource_change(change, scope) for change in plan.changes],
+        "in_motion": [str(change.address) for change in plan.in_motion],
         "summary": {"add": summary.add, "change": summary.change, "destroy": summary.destroy},
         "diagnostics": machine.diagnostics(report),
         "applyable": plan.applyable,

@@ -155,3 +155,14 @@ def test_a_cluster_that_others_use_is_not_destroyed(mlctl: Run, sample: Path) ->
     done = mlctl("destroy", "sample/low-pri-cluster.yml", "--yes")
     assert (done.code, live(mlctl)) == (6, ["low-pri-cluster"])
     assert "is still used by batch-deployment/heart-classifier-batch" in done.out
+
+
+def test_what_is_in_motion_is_waited_for_before_it_is_compared(mlctl: Run, sample: Path) -> None:
+    made = ("compute", "create", "-n", "low-pri-cluster", "--type", "AmlCompute")
+    mlctl(*made, "--tier", "low_priority", "--max-instances", "1", "--no-wait")
+    file = "sample/low-pri-cluster.yml"
+    planned = mlctl("plan", file, "--detailed-exitcode")
+    assert (planned.code, "was not compared: it is creating" in planned.out) == (2, True)
+    done = mlctl("apply", file, "--yes")
+    assert "compute/low-pri-cluster is creating: waiting until that has ended..." in done.err
+    assert (done.code, "0 added, 1 changed, 0 destroyed." in done.out) == (0, True)

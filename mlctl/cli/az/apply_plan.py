@@ -9,6 +9,7 @@ from mlctl.cli.apply import Execution, perform, planned_actions
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import print_data, print_plan
+from mlctl.cli.plan import refresh_settled
 from mlctl.cli.session import Session
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig
@@ -37,7 +38,12 @@ def plan_and_apply(
         session.show(report)
     if report.failed:
         return Exit.ERROR
-    made = plan(loaded.graph, refresh(loaded.graph, backend), backend=backend.name)
+    live_state = (
+        refresh(loaded.graph, backend)
+        if args.dry_run
+        else refresh_settled(session, backend, loaded.graph)
+    )
+    made = plan(loaded.graph, live_state, backend=backend.name)
     if args.dry_run:
         print_plan(session, made, args.output)
         return Exit.ERROR if made.rejections else Exit.OK
