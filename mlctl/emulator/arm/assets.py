@@ -26,7 +26,7 @@ from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.errors import missing
 
 _MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in the note of a container
-_ALWAYS_CREATED = ("environment",)  # a PUT over one is 201, too
+_ALWAYS_CREATED = ("environment",)  # a PUT over one, or over its container, is 201, too
 _VERSIONED_BY_TIME = ("component",)
 
 
@@ -84,7 +84,8 @@ def _told(call: Call, address: Address | None) -> Response:
 def write_version(call: Call) -> Response:
     """PUT: create a version, or change what may change of it."""
     accepted = service.put(call.handle, call.address, call.data)
-    return operations.write_response(call, accepted.operation, created=accepted.created)
+    created = accepted.created or call.kind in _ALWAYS_CREATED
+    return operations.write_response(call, accepted.operation, created=created)
 
 
 def delete_version(call: Call) -> Response:

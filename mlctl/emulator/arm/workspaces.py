@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from uuid import NAMESPACE_URL, uuid5
+from dataclasses import dataclass, replace
 
 from mlctl import catalog
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
+from mlctl.emulator.requests.blob_store import ItemKind
 from mlctl.emulator.requests.call import Call, is_same_workspace
 from mlctl.emulator.requests.settings import TENANT
+from mlctl.emulator.shapes.shape import Occasion, tell
+from mlctl.emulator.shapes.workspace import WORKSPACE
 from mlctl.kinds.address import PROVIDER, Scope
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
@@ -30,6 +32,7 @@ VERSIONS = (
     "2023-04-01-preview",
     "2023-02-01-preview",
 )
+_OWN = ("id", "name", "type", "systemData", "location", "identity", "etag")  # of a workspace
 _TYPES = {
     PROVIDER: (
         "workspaces",
@@ -77,7 +80,7 @@ def show_all(call: Call) -> Response:
 
 
 def make(call: Call) -> Response:
-    """PUT of a workspace; an existing one stays as it is.
+    """PUT of a workspace; its region stays what it was.
 
     Raises:
         ServiceError: 400, there is no such region.
@@ -93,6 +96,8 @@ def make(call: Call) -> Response:
         if made:
             rows.add_workspace(db, asked, location)
         world = rows.workspace_state(db, asked, location)
+    kept = {key: held for key, held in call.data.items() if key not in _OWN}
+    call.blob_store.put(ItemKind.WORKSPACE, world.scope.id, kept)
     body = _workspace(call, Workspace(world.scope, world.location))
     return json_response(body, 201 if made else 200)
 
@@ -182,28 +187,36 @@ def _key(workspace: Workspace) -> str:
 
 def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
     scope = workspace.scope
-    name = str(uuid5(NAMESPACE_URL, f"{scope.id.casefold()}/workspace"))
-    moment = clock.iso(0.0)
-    return {
+    names = {"group": scope.resource_group, "workspace": scope.workspace}
+    call = replace(call, names={**call.names, **names})
+    name = call.guid("workspace")
+    moment, who = clock.iso(0.0), call.guid("user")
+    item = call.blob_store.find(ItemKind.WORKSPACE, scope.id)
+    said = item.note if item else {}
+    own = {
+        "workspaceId": name,
+        "creationTime": moment,
+        "discoveryUrl": f"{call.request.base}/discovery/workspaces/{name}",
+        "mlFlowTrackingUri": call.request.base.replace("http", "azureml", 1) + scope.id,
+    }
+    stored = {
+        **said,
         "id": scope.id,
         "name": scope.workspace,
         "type": f"{PROVIDER}/workspaces",
         "location": workspace.location,
-        "tags": {},
-        "kind": "Default",
-        "sku": {"name": "Basic", "tier": "Basic"},
         "identity": {"type": "SystemAssigned", "principalId": name, "tenantId": TENANT},
-        "systemData": {"createdAt": moment, "lastModifiedAt": moment},
-        "properties": {
-            "workspaceId": name,
-            "friendlyName": scope.workspace,
-            "description": "",
-            "provisioningState": "Succeeded",
-            "publicNetworkAccess": "Enabled",
-            "discoveryUrl": f"{call.request.base}/discovery/workspaces/{name}",
-            "mlFlowTrackingUri": call.request.base.replace("http", "azureml", 1) + scope.id,
+        "systemData": {
+            "createdAt": moment,
+            "createdBy": who,
+            "createdByType": "User",
+            "lastModifiedAt": moment,
+            "lastModifiedBy": who,
+            "lastModifiedByType": "User",
         },
+        "properties": {**(said.get("properties") or {}), **own},
     }
+    return tell(WORKSPACE, stored, Occasion(call))
 
 
 def _subscription(name: str) -> Data:

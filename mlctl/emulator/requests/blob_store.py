@@ -1,4 +1,4 @@
-"""What the emulator stores beside the cloud's own state: blobs, datastores, asset containers.
+"""What the emulator stores beside the cloud's own state: blobs, datastores, containers and more.
 
 It is in the same state file, so it is shared between processes and deleted when the cloud is reset.
 """
@@ -24,7 +24,10 @@ _CLEARED = """CREATE TRIGGER IF NOT EXISTS shelf_cleared AFTER UPDATE OF seed ON
 class ItemKind(Enum):
     """What is stored."""
 
+    WORKSPACE = "workspace"
     DATASTORE = "datastore"
+    OTHER = "other"  # of a type that mlctl does not know
+    OPERATION = "operation"  # on one of those
     CONTAINER = "container"  # of all versions of an asset
     BLOB = "blob"
     BLOCK = "block"  # a part of a blob to come

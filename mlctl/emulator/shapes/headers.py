@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mlctl.emulator.http.messages import Request, Response
 
 _OF_SERVICE = re.compile(
-    r"/providers/Microsoft\.MachineLearningServices/(workspaces/[^/]+/.|locations/)", re.IGNORECASE
+    r"/providers/Microsoft\.MachineLearningServices/(workspaces($|/)|locations/)", re.IGNORECASE
 )
 _ELSEWHERE = re.compile(r"/providers/Microsoft\.(?!MachineLearningServices)", re.IGNORECASE)
 _DEPLOYMENT = re.compile(r"/deployments/[^/]+$", re.IGNORECASE)
