@@ -70,6 +70,7 @@ class Kind:
 
     - `content`: what local files that it names become. `content_by_url`: they are named by https.
     - `anonymous_name`: what one is called that nobody has named; "" where content alone names it.
+    - `curated`: what the names of those begin with that the service brings along; "" where none do.
     - `lost`: what goes with a resource that is destroyed or replaced, as a sentence.
 
     The command line:
@@ -117,6 +118,7 @@ class Kind:
     content: UploadTarget = UploadTarget.ASSET
     content_by_url: bool = False
     anonymous_name: str = ""
+    curated: str = ""
     lost: str = ""
 
     columns: Columns = field(default_factory=dict)

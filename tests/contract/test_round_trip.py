@@ -122,7 +122,7 @@ KINDS = {
     COMPONENT: components,
     CPU: clusters,
     ENDPOINT: endpoints.map(lambda properties: {**properties, "defaults": None}),
-    BLUE: deployments,
+    BLUE: deployments.filter(lambda one: one.get("model") or one.get("deploymentConfiguration")),
 }
 tops = some(tags=maps, identity=identities, location=st.sampled_from(["East US", "eastus"]))
 worlds = st.fixed_dictionaries({address: st.tuples(tops, one) for address, one in KINDS.items()})
@@ -142,6 +142,9 @@ def test_putting_back_what_was_read_changes_nothing(
     before = backend.read(world)
     for address, live in before.items():
         backend.put(address, live.body).wait()
-    assert backend.read(world) == before
+    after = backend.read(world)
+    for each in (before[CPU], after[CPU]):  # every write of a cluster is a change, but of nothing
+        each.body["properties"].pop("modifiedOn")
+    assert after == before
     assert set(before) == set(world)
     backend.close()

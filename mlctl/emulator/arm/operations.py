@@ -9,9 +9,10 @@ from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes import views
+from mlctl.emulator.shapes.errors import NoSuchData
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from mlctl.simulator.control_plane.resources import operations
@@ -90,7 +91,7 @@ def result(call: Call) -> Response:
         here = call.url(call.request.path, call.request.query)
         return Response(_ACCEPTED, {"location": here, **retry_headers(call, running.number)})
     if not call.request.query_value(_WORKSPACE):
-        raise _no_operation(call.names["token"])
+        raise NoSuchData(call.names["token"])
     call = _there(call)
     if running.failure and running.status == FAILED:
         raise _failed(running.failure)
@@ -166,7 +167,7 @@ def _polled(call: Call) -> LongRunningOperation:
         number = operations.number_of(call.state.seed, token.rpartition(":")[2])
         running = operations.find(db, number) if number is not None else None
     if running is None:
-        raise _no_operation(token)
+        raise NoSuchData(token)
     if call.settings.pace is not VIRTUAL or running.status != RUNNING:
         return running
     half = (running.started + running.due) / 2
@@ -198,10 +199,6 @@ def _status(call: Call, running: LongRunningOperation) -> Data:
             "details": [],
         }
     return body
-
-
-def _no_operation(token: str) -> NotFound:
-    return NotFound("UserError", f"Resource {token} not found", target=token)
 
 
 def _failed(failure: OperationFailure) -> Permanent:

@@ -101,7 +101,7 @@ def nodes(call: Call) -> Response:
 
 
 def _put(call: Call, body: dict[str, Data], *, patched: bool = False) -> Response:
-    accepted = service.put(call.handle, call.address, body)
+    accepted = service.put(call.handle, call.address, body, call.request.query_value("api-version"))
     return operations.write_response(
         call, accepted.operation, created=accepted.created, patched=patched
     )

@@ -36,6 +36,13 @@ def _batch_cluster(place: Place) -> Data:
     )
 
 
+def _port(place: Place) -> Data:
+    """What was sent, until the service has settled what `NotSpecified` means."""
+    if place.occasion.phase is Phase.DONE:
+        return place.stored
+    return place.sent or "NotSpecified"
+
+
 def _state(place: Place) -> Data:
     """A PUT over a cluster is told as `Creating`, too; a PATCH is not."""
     overwritten = place.occasion.call.request.method == "PUT"
@@ -62,7 +69,7 @@ _NODES: Shape = {
     "allocationState": when_done(held),
     "allocationStateTransitionTime": when_done(time, omitted),
     "errors": null,
-    "remoteLoginPortPublicAccess": as_sent(held, always("NotSpecified")),
+    "remoteLoginPortPublicAccess": _port,
     "osType": held,
     "virtualMachineImage": held,
     "isolatedNetwork": held,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mlctl.emulator.http.messages import Response, detail_bodies, with_error_body
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes.shape import dotnet_time
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
-from mlctl.service_errors import ServiceError
+from mlctl.service_errors import NotFound, ServiceError
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import Missing
@@ -20,12 +20,32 @@ _NOT_FOUND = "The specified resource was not found."
 
 @dataclass(frozen=True, slots=True)
 class ErrorForm:
-    """An error in the service's words: a detail is a code and a message, `inner` are codes."""
+    """An error in the service's words: a detail is a code and a message, `inner` are codes.
+
+    `format` is the message with names in braces, where the service tells it, and `parameters` what
+    stands for them.
+    """
 
     code: str
     message: str
     detail: tuple[str, str] | None = None
     inner: tuple[str, ...] = ()
+    format: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+class NoSuchData(NotFound):
+    """404: nothing has this name, such as an operation that has ended."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("UserError", f"Resource {name} not found")
+        self.form = ErrorForm(
+            self.code,
+            self.message,
+            inner=("NotFound",),
+            format="Resource {dataName} not found",
+            parameters={"dataName": name},
+        )
 
 
 def _no_model(address: Address, scope: Scope) -> ErrorForm:
@@ -63,27 +83,31 @@ def response(call: Call, error: ServiceError, request_id: str) -> Response:
         if error.as_container and form.detail is not None:
             text = f"Model container with name: {error.address.name} not found."
             form = ErrorForm(form.code, form.message, ("ModelNotFound", text))
+    if isinstance(error, NoSuchData):
+        form = error.form
     details = detail_bodies(error.details)
     if form.detail is not None:
         code, text = form.detail
         details += detail_bodies([text], code)
     body = {"code": form.code, "message": form.message, "target": error.target, "details": details}
-    body["additionalInfo"] = list(_additional_info(call, request_id, form.inner))
+    body["additionalInfo"] = list(_additional_info(call, request_id, form))
     return with_error_body(error, body, {})
 
 
-def _additional_info(call: Call, request_id: str, inner: tuple[str, ...]) -> list[Data]:
+def _additional_info(call: Call, request_id: str, form: ErrorForm) -> list[Data]:
     region = call.names.get("location") or call.state.location
     correlation = call.request.header("x-ms-correlation-request-id") or request_id
-    values = {
+    values: dict[str, Data] = {
         "ComponentName": "managementfrontend",
         "Correlation": {"operation": correlation.replace("-", ""), "request": request_id},
         "Environment": region,
         "Location": region,
         "Time": dotnet_time(clock.iso(control.now(call.home))),
     }
-    if inner:
-        values["InnerError"] = _chain(inner)
+    if form.inner:
+        values["InnerError"] = _chain(form.inner)
+    if form.format:
+        values |= {"MessageFormat": form.format, "MessageParameters": dict(form.parameters)}
     return [{"type": kind, "info": {"value": value}} for kind, value in values.items()]
 
 

@@ -30,6 +30,7 @@ ENVIRONMENT = Kind(
     inferred=_inferred,
     content_by_url=True,  # image builders want the URL of a folder
     anonymous_name="CliV2AnonymousEnvironment",
+    curated="AzureML-",
     columns={
         "Name": ("name",),
         "Version": ("version",),

@@ -99,7 +99,12 @@ class AcceptedPut(NamedTuple):
     created: bool
 
 
-def put(workspace: WorkspaceHandle, address: Address, body: Mapping[str, Data]) -> AcceptedPut:
+def put(
+    workspace: WorkspaceHandle,
+    address: Address,
+    body: Mapping[str, Data],
+    api_version: str = writes.API_VERSION,
+) -> AcceptedPut:
     """Create or update a resource.
 
     Raises:
@@ -107,7 +112,8 @@ def put(workspace: WorkspaceHandle, address: Address, body: Mapping[str, Data]) 
     """
     matched = _match_faults(workspace, "put", [address])
     with workspace.store.write() as db:
-        write = writes.Write(db, writes.workspace_for_write(db, workspace, matched), matched)
+        state = writes.workspace_for_write(db, workspace, matched)
+        write = writes.Write(db, state, matched, api_version)
         old = writes.find_exact(write, address)
         address = old.address if old else address
         locks.check(db, address.id(write.state.scope), locks.LockedAction.WRITE)

@@ -28,14 +28,17 @@ from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import ImmutablePolicy
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 
+API_VERSION = "2024-04-01"  # of requests that name none, as those of the local backend
+
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One write: its transaction, the workspace, and the faults that match the call."""
+    """One write: its transaction, the workspace, the faults that match the call; api-version."""
 
     db: Connection
     state: WorkspaceState
     matched: tuple[CallFault, ...]
+    api_version: str = API_VERSION
 
 
 def workspace_for_write(
@@ -71,7 +74,7 @@ def accepted_body(
 
     context = RequestContext(
         *(state.scope, state.location, state.now, state.seed),
-        *(state.settings, find),
+        *(state.settings, find, write.api_version),
     )
     return behaviour_of(kind_of(address)).accept(context, address, body, old)
 

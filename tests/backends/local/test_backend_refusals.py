@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
@@ -162,7 +164,7 @@ def test_the_number_of_computes_is_limited(local: LocalBackend) -> None:
 
 def test_an_endpoint_has_twenty_deployments_at_most(local: LocalBackend) -> None:
     stage(local)
-    body = {"properties": {"compute": CPU.id(SCOPE)}}
+    body = deployment()
     for n in range(19):
         local.put(Address("batch-deployment", f"green-{n}", "heart-batch"), body).wait()
     last = Address("batch-deployment", "one-more", "heart-batch")
@@ -294,3 +296,22 @@ def test_an_asset_of_another_workspace_is_looked_for_there(local: LocalBackend) 
     local.within(beside).put(MODEL, model()).wait()
     local.put(BLUE, foreign).wait()
     assert live(local, BLUE).body["properties"]["model"]["assetId"] == MODEL.id(beside)
+
+
+def test_a_deployment_needs_a_model_or_a_configuration(local: LocalBackend) -> None:
+    stage(local)
+    error = refused(local.put, BLUE, {"properties": {"compute": CPU.id(SCOPE)}})
+    assert (error.code, error.status, error.inner[0]) == ("UserError", 400, "BadArgument")
+    (reason,) = json.loads(error.message.partition("Errors:\n")[2])
+    assert reason["PropertyName"] == "ModelConfiguration.ModelReference"
+
+
+def test_an_environment_that_the_service_brings_along_is_taken_as_it_is_named(
+    local: LocalBackend,
+) -> None:
+    stage(local)
+    named = "azureml:AzureML-sklearn-1.0-ubuntu20.04-py38-cpu:33"
+    local.put(BLUE, deployment(environmentId=named)).wait()
+    assert live(local, BLUE).body["properties"]["environmentId"] == named
+    error = refused(local.put, BLUE, deployment(environmentId="azureml:sklearn:33"))
+    assert error.code == "EnvironmentNotFound"

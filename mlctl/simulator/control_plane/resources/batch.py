@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 
 from mlctl import pointer
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources import references
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
@@ -53,12 +54,12 @@ def accept_endpoint(
         old,
         properties,
         {
-            "BatchEndpointCreationApiVersion": "2023-10-01",
+            "BatchEndpointCreationApiVersion": context.api_version,
             "azureml.onlineendpointid": address.id(context.scope),
         },
     )
     host = f"https://{address.name}.{top['location']}.inference.ml.azure.com"
-    properties |= {"scoringUri": f"{host}/jobs", "swaggerUri": f"{host}/swagger.json"}
+    properties["scoringUri"] = f"{host}/jobs"
     return part.stored_body(context, address, old, top)
 
 
@@ -95,6 +96,7 @@ def accept_deployment(
     part.normalize_tags(top)
     part.normalize_identity(context, address, top)
     _normalize(properties)
+    _require_model(properties)
     for at, kind in kind_of(address).references:
         text = pointer.get(top, at)
         if text:
@@ -115,6 +117,27 @@ def _check_parent(context: RequestContext, address: Address) -> None:
         )
     if found.state in ("Creating", "Deleting"):
         raise busy(found.address, found.state, 5.0)
+
+
+def _require_model(properties: Mapping[str, Data]) -> None:
+    """Check that a deployment has a model, or a configuration, which names what it runs.
+
+    Raises:
+        ServiceError: it has neither (as recorded, with api-version 2022-05-01).
+    """
+    if properties.get("model") or properties.get("deploymentConfiguration"):
+        return
+    reason = {
+        "PropertyName": "ModelConfiguration.ModelReference",
+        "ErrorMessage": "'Model Reference' must not be empty.",
+        "ErrorCode": "ArgumentNullOrEmpty",
+    }
+    text = (
+        "The Deployment request provided has the following validation errors."
+        f" Please resolve them and try again.\nErrors:\n{json.dumps([reason], indent=2)}\n"
+    )
+    inner = ("BadArgument", "ArgumentInvalid", "InvalidInputArguments")
+    raise Permanent("UserError", text, inner=inner)
 
 
 def _check_name(address: Address, old: StoredResource | None, what: str) -> None:

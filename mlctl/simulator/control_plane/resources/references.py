@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.kinds import Kind
 from mlctl.kinds.address import LATEST, Address, Reference, Scope
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 from mlctl.schema.text import with_article
 from mlctl.service_errors import NotFound
@@ -17,7 +18,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 def resolve(context: RequestContext, text: Data, kind: str) -> str:
     """The ARM id of the resource that `text` names; without a version, the newest.
 
-    References to registries stay as written.
+    References to registries, and to what the service brings along, stay as written.
 
     Raises:
         ServiceError: it is not a reference, or nothing has that name (404).
@@ -31,6 +32,9 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
         reference.scope if reference.scope and not _same(reference.scope, context.scope) else None
     )
     found = context.find(reference.address, other)
+    curated = ALL[kind].curated
+    if found is None and curated and reference.address.name.startswith(curated):
+        return reference.text  # the service takes it, whether it is there or not (as recorded)
     if found is None:
         raise NotFound(
             f"{kind.capitalize()}NotFound",

@@ -31,7 +31,8 @@ class StoredResource:
 class RequestContext:
     """What the rules of a resource type may use to check one request.
 
-    `find` looks a resource up in the same workspace, or in the given scope.
+    `api_version` is the one that the request asks for; `find` looks a resource up in the same
+    workspace, or in the given scope.
     """
 
     scope: Scope
@@ -40,6 +41,7 @@ class RequestContext:
     seed: str
     settings: CloudSettings
     find: Callable[[Address, Scope | None], StoredResource | None]
+    api_version: str
 
     def guid(self, purpose: str) -> str:
         """A UUID derived from the seed and `purpose`."""
