@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from mlctl.simulator.engine import autoscaling, batch, nodes, preemption
 from mlctl.simulator.engine.jobs import BatchJob, TrainingJob
-from mlctl.simulator.engine.model import Tier
+from mlctl.simulator.engine.model import ClusterSpec, Tier
 from mlctl.simulator.engine.state import Cluster, NodeState, RegionCapacity, World
 
 _TOLERANCE_S = 1e-6
@@ -29,6 +30,7 @@ def violations(world: World) -> Iterator[str]:
         yield from _cluster_violations(world, cluster)
     for regional in world.capacities.values():
         yield from _capacity_violations(world, regional)
+    yield from _quota_violations(world)
     for job in world.jobs.values():
         if isinstance(job, BatchJob) and job.ended is None:
             yield from _batch_violations(world, job)
@@ -78,11 +80,29 @@ def _capacity_violations(world: World, regional: RegionCapacity) -> Iterator[str
     held = sum(node.has_capacity for cluster in affected for node in cluster.nodes.values())
     if held != regional.used:
         yield f"{regional.region}: {held} nodes hold capacity, {regional.used} are counted"
-    if regional.limit is not None and regional.waiting and regional.used < regional.limit:
-        yield f"{regional.region}: nodes wait for capacity that is there"
+    if regional.limit is None or regional.used < regional.limit:
+        waiting = {world.clusters[name].spec.name for name, _ in regional.waiting}
+        if any(_has_room(world, world.clusters[name].spec) for name in waiting):
+            yield f"{regional.region}: nodes wait for capacity that is there"
     excess = regional.limit is not None and regional.used > regional.limit
     if excess and regional.tier is Tier.LOW_PRIORITY and any(preemption.up_nodes(affected)):
         yield f"{regional.region}: {regional.used} nodes are up, there are {regional.limit}"
+
+
+def _has_room(world: World, spec: ClusterSpec) -> bool:
+    quotas = [world.quotas[name] for name, _ in spec.quotas]
+    return all(quota.used + spec.cores <= quota.limit for quota in quotas)
+
+
+def _quota_violations(world: World) -> Iterator[str]:
+    held: Counter[str] = Counter()
+    for cluster in world.clusters.values():
+        cores = cluster.spec.cores * sum(node.has_capacity for node in cluster.nodes.values())
+        for name, _ in cluster.spec.quotas:
+            held[name] += cores
+    for name, quota in world.quotas.items():
+        if held[name] != quota.used:
+            yield f"{name}: nodes have {held[name]} cores, {quota.used} are counted"
 
 
 def _batch_violations(world: World, job: BatchJob) -> Iterator[str]:

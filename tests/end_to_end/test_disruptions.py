@@ -215,6 +215,14 @@ def test_low_priority_cores_are_one_number_for_all_families(mlctl: Run) -> None:
     assert made("second", "Standard_E4ds_v5", 10) == 0
 
 
+def test_jobs_get_the_nodes_that_the_quota_allows(cloud: Run) -> None:
+    def makespan(cores: int) -> float:
+        cloud("local", "quota", "set", "--low-priority-cores", str(cores))
+        return float(wait(cloud, invoke(cloud, 4))["makespan_s"])
+
+    assert [makespan(cores) for cores in (4, 7, 8)] == [400, 400, 200]
+
+
 def test_nothing_tells_of_a_loss_before_it_comes(cloud: Run) -> None:
     cloud("local", "settings", "set", "cancel_when_preempted=false")
 

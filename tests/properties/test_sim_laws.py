@@ -25,6 +25,7 @@ from mlctl.simulator.engine.commands import (
     SetCapacity,
     SetLock,
     SetPreemption,
+    SetQuotas,
     SetSharedQueue,
     SubmitBatch,
     SubmitPoolJob,
@@ -62,6 +63,7 @@ NAMES = ("a", "b")
 seconds = st.sampled_from([0.0, 1.0, 30.0, 100.0, 0.1])
 rates = st.sampled_from([0.5, 5.0, 30.0])
 few = st.integers(0, 4)
+cores = st.sampled_from([0, 4, 8, 20])
 some = st.integers(1, 5)
 
 # Told only where every mini-batch is of interest: they can be millions.
@@ -81,6 +83,7 @@ clusters = st.builds(
     max_instances=st.integers(2, 5),
     idle_s=st.sampled_from([0.0, 60.0, 120.0]),
     price=st.none() | st.just(1.0),
+    quotas=st.sampled_from([(), (("family", 8),), (("family", 8), ("total", 12))]),
 )
 workloads = st.builds(
     BatchWork,
@@ -181,6 +184,7 @@ commands = either(
     st.builds(SetPreemption, st.lists(losses, max_size=3).map(tuple)),
     st.builds(SetPreemption, st.lists(losses, max_size=3).map(tuple)),
     st.builds(SetCapacity, st.none() | capacities, st.none() | st.sampled_from(Tier)),
+    st.builds(SetQuotas, st.tuples(st.tuples(st.sampled_from(["family", "total"]), cores))),
     st.builds(Configure, behaviours),
     st.builds(AddPool, st.builds(PoolSpec, st.just("p"), few)),
     st.builds(ResizePool, st.just("p"), few),

@@ -14,6 +14,8 @@ from sqlite3 import Connection
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
+from mlctl.simulator.control_plane.resources.checks import claims_of, core_quotas
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
 
 CommandData = Mapping[str, Data]
 
@@ -48,14 +50,23 @@ def is_active(db: Connection) -> bool:
 
 
 def create_command(
-    workspace_id: int, address: Address, body: Mapping[str, Data]
+    db: Connection, state: WorkspaceState, address: Address, body: Mapping[str, Data]
 ) -> CommandData | None:
     """The command that creates a cluster or pool from its body; None for other kinds.
 
     `replay` resizes a cluster or pool that exists.
     """
     create = behaviour_of(kind_of(address)).create_command
-    return create(engine_name(workspace_id, address.name), body) if create else None
+    if create is None:
+        return None
+    command = create(engine_name(state.id, address.name), body)
+    quotas = core_quotas(db, state, claims_of(state, address, body))
+    return {**command, "spec": {**command["spec"], "quotas": quotas}} if quotas else command
+
+
+def quotas_command(limits: Mapping[str, int]) -> CommandData:
+    """The command that sets the limits of core quotas, by the engine's names."""
+    return {"is": "SetQuotas", "limits": [list(one) for one in limits.items()]}
 
 
 def delete_command(workspace_id: int, address: Address) -> CommandData | None:

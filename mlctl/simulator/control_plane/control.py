@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mlctl.catalog.limits import is_low_priority_of_family, low_priority_of
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import NotFound
-from mlctl.simulator.control_plane import faults, locks
+from mlctl.simulator.control_plane import command_log, faults, locks
 from mlctl.simulator.control_plane.faults import ActiveFault, AnyFault
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.resources import operations, quota
@@ -159,10 +159,19 @@ def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, i
     if not all(0 <= limit <= _MOST for limit in limits.values()):
         raise ValueError(f"a quota is between 0 and {_MOST}")
     spelling = {one.name.casefold(): one.name for one in quotas(workspace, location)}
+    known = {spelling.get(name.casefold(), name): limit for name, limit in limits.items()}
+    subscription = workspace.scope.subscription
+    cores = {
+        quota.engine_name(subscription, location, name): limit
+        for name, limit in known.items()
+        if quota.is_of_cores(name)
+    }
     with workspace.store.write() as db:
-        for name, limit in limits.items():
-            known = spelling.get(name.casefold(), name)
-            quota_usage.set_limit(db, workspace.scope.subscription, location, known, limit)
+        for name, limit in known.items():
+            quota_usage.set_limit(db, subscription, location, name, limit)
+        if cores:
+            now = rows.workspace_state(db, workspace.scope, workspace.location).now
+            command_log.append(db, now, command_log.quotas_command(cores), quiet=True)
 
 
 def add_fault(workspace: WorkspaceHandle, fault: AnyFault) -> int:

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
-from mlctl.kinds import Kind, children
+from mlctl.kinds import children
 from mlctl.kinds.address import Address, Scope, kind_of
-from mlctl.kinds.claim import Claims
-from mlctl.kinds.values import claims, effective_in_body
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane import command_log, faults, locks
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.resources import batch_pools, operations, references
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
 from mlctl.simulator.control_plane.resources.checks import (
+    claims_of,
     excess_of,
     refuse_busy,
     refuse_taken,
@@ -91,8 +90,8 @@ def store(
     if old is None:
         refuse_taken(db, state, address, str(new.get("location", state.location)))
     kind = kind_of(address)
-    wanted = _claims(write, kind, new)
-    held = _claims(write, kind, old.body) if old else {}
+    wanted = claims_of(state, address, new)
+    held = claims_of(state, address, old.body) if old else {}
     excess = excess_of(db, state, wanted, held)
     if excess:
         raise excess.error()
@@ -115,19 +114,13 @@ def store(
     return _begin(write, [resource], address, verb)
 
 
-def _claims(write: Write, kind: Kind, body: Mapping[str, Data]) -> Claims:
-    """What a resource with this body takes of the quotas."""
-    value = effective_in_body(kind, body, write.state.scope)
-    return claims(kind, value, str(body.get("location", write.state.location)))
-
-
 def _log_command(
     write: Write, address: Address, new: Mapping[str, Data], old: StoredResource | None, due: float
 ) -> None:
     """Append the command that makes the engine follow the write, if it is about nodes."""
-    there = write.state.id
-    wanted = command_log.create_command(there, address, new)
-    had = command_log.create_command(there, address, old.body) if old else None
+    db, state = write.db, write.state
+    wanted = command_log.create_command(db, state, address, new)
+    had = command_log.create_command(db, state, address, old.body) if old else None
     if wanted is None or faults.operation_failure(write.matched):
         return
     if wanted != had or (old is not None and old.state != "Succeeded"):

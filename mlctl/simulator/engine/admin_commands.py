@@ -21,6 +21,7 @@ from mlctl.simulator.engine.commands import (
     ResizePool,
     SetCapacity,
     SetPreemption,
+    SetQuotas,
     SetSharedQueue,
     SubmitPoolJob,
 )
@@ -42,6 +43,8 @@ def carry_out(world: World, command: Command) -> None:
             _schedule_losses(world)
         case SetCapacity():
             _set_capacity(world, command)
+        case SetQuotas(limits):
+            region_capacity.set_quotas(world, limits)
         case Configure(settings):
             world.settings = settings
         case AddPool(spec):

@@ -1,6 +1,12 @@
-"""The capacity of a region and tier: how many nodes there are, who uses them and who waits."""
+"""The capacity of a region and tier: how many nodes there are, who uses them and who waits.
+
+Quotas limit the nodes that a cluster has at once as well: a node gets capacity where there is some
+and no quota is exceeded, and waits otherwise.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.model import HOUR, Tier
@@ -18,6 +24,7 @@ from mlctl.simulator.engine.processes import (
 from mlctl.simulator.engine.state import (
     ActiveProcess,
     Cluster,
+    CoreQuota,
     EventKind,
     Node,
     NodeState,
@@ -164,7 +171,7 @@ def _next_due(world: World, regional: RegionCapacity, active: ActiveProcess) -> 
 
 def request(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
     """Request capacity for an allocating or preempted node; it waits if there is none."""
-    if regional.limit is None or regional.used < regional.limit:
+    if _is_free(regional) and _is_within_quotas(world, cluster):
         _grant(world, regional, cluster, node)
     else:
         regional.waiting[cluster.spec.name, node.number] = None
@@ -173,8 +180,7 @@ def request(world: World, regional: RegionCapacity, cluster: Cluster, node: Node
 def release(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
     """Return a node's capacity, or remove the node from the waiting list."""
     if node.has_capacity:
-        node.has_capacity = False
-        regional.used -= 1
+        _give_back(world, regional, cluster, node)
         if regional.waiting:
             grant_waiting(world, regional)
     else:
@@ -183,9 +189,8 @@ def release(world: World, regional: RegionCapacity, cluster: Cluster, node: Node
 
 def revoke(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
     """Take capacity back from a node that is not up yet; the node waits again."""
-    node.has_capacity = False
+    _give_back(world, regional, cluster, node)
     node.epoch = world.new_epoch()
-    regional.used -= 1
     if cluster.locked:
         cluster.to_request.append(node.number)
     else:
@@ -203,17 +208,57 @@ def schedule_restore_expiry(world: World, cluster: Cluster, node: Node) -> None:
 
 
 def grant_waiting(world: World, regional: RegionCapacity) -> None:
-    """Grant free capacity to waiting nodes, first in first out."""
-    while regional.waiting and (regional.limit is None or regional.used < regional.limit):
-        name, number = first = next(iter(regional.waiting))
-        del regional.waiting[first]
+    """Grant free capacity to waiting nodes, first in first out.
+
+    Nodes that a quota keeps out do not hold up those of other clusters.
+    """
+    if not _is_free(regional):
+        return
+    kept_out = set()
+    for name, number in tuple(regional.waiting):
+        if name in kept_out:
+            continue
         cluster = world.clusters[name]
+        if not _is_within_quotas(world, cluster):
+            kept_out.add(name)
+            continue
+        del regional.waiting[name, number]
         _grant(world, regional, cluster, cluster.nodes[number])
+        if not _is_free(regional):
+            return
+
+
+def set_quotas(world: World, limits: Iterable[tuple[str, int]]) -> None:
+    """Set the limits of core quotas, and grant capacity to the nodes that they let in."""
+    for name, cores in limits:
+        world.quotas.setdefault(name, CoreQuota(cores)).limit = cores
+    for regional in world.capacities.values():
+        grant_waiting(world, regional)
+
+
+def _is_free(regional: RegionCapacity) -> bool:
+    return regional.limit is None or regional.used < regional.limit
+
+
+def _is_within_quotas(world: World, cluster: Cluster) -> bool:
+    """Whether one more node of a cluster exceeds none of its quotas."""
+    cores = cluster.spec.cores
+    quotas = (world.quotas[name] for name, _ in cluster.spec.quotas)
+    return all(quota.used + cores <= quota.limit for quota in quotas)
+
+
+def _give_back(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
+    node.has_capacity = False
+    regional.used -= 1
+    for name, _ in cluster.spec.quotas:
+        world.quotas[name].used -= cluster.spec.cores
 
 
 def _grant(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:
     node.has_capacity = True
     regional.used += 1
+    for name, _ in cluster.spec.quotas:
+        world.quotas[name].used += cluster.spec.cores
     settings = world.settings
     back = node.state is NodeState.PREEMPTED
     mean = settings.allocation_s

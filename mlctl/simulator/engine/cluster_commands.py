@@ -33,7 +33,7 @@ from mlctl.simulator.engine.jobs import (
     TrainingJob,
 )
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
-from mlctl.simulator.engine.state import Cluster, NodeState, World, log_event
+from mlctl.simulator.engine.state import Cluster, CoreQuota, NodeState, World, log_event
 from mlctl.simulator.engine.validation import check_command
 
 _ABANDONED = "the compute cluster was deleted"
@@ -72,6 +72,8 @@ def _create_cluster(world: World, spec: ClusterSpec) -> Cluster:
     time = world.name_uses[spec.name] = world.name_uses.get(spec.name, 0) + 1
     tag = spec.name if time == 1 else f"{spec.name}#{time}"
     capacity.region_capacity(world, spec.region, spec.tier)
+    for quota, limit in spec.quotas:
+        world.quotas.setdefault(quota, CoreQuota(limit))
     regional = capacity.key_of(spec.region, spec.tier)
     cluster = world.clusters[spec.name] = Cluster(spec, tag, regional, world.now)
     log_event(world, "CLUSTER", cluster=spec.name, min=spec.min_instances, max=spec.max_instances)

@@ -111,6 +111,16 @@ class SetCapacity:
 
 
 @dataclass(frozen=True, slots=True)
+class SetQuotas:
+    """Set how many cores of each quota nodes may have at once.
+
+    Nodes that are there stay; too low a quota only makes new ones wait.
+    """
+
+    limits: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Configure:
     """Change the settings; delays that have begun keep their length."""
 
@@ -166,6 +176,7 @@ Command = (
     | Preempt
     | SetPreemption
     | SetCapacity
+    | SetQuotas
     | Configure
     | AddPool
     | ResizePool

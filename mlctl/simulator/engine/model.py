@@ -124,6 +124,8 @@ class ClusterSpec:
 
     `idle_s` is the idle time before scale-down. `price` is per node-hour of the tier, None if
     unknown. An `ephemeral` cluster is deleted when its last job ends (serverless compute).
+    `quotas` are the core quotas that its nodes count against, each with its limit where none has
+    been set yet.
     """
 
     name: str
@@ -135,6 +137,7 @@ class ClusterSpec:
     price: float | None = None
     region: str = ""
     ephemeral: bool = False
+    quotas: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,8 +79,9 @@ class Node:
     """A node of a cluster. `number` is reused after the node is removed, `serial` is not.
 
     `loss_epoch` is the epoch of its scheduled loss, `epoch` that of its other events. With
-    `has_capacity` it uses its region's capacity, else it waits for some. `timer_epoch` is the epoch
-    that has an idle timer. `job` is the job that it is usable for, `payer` the job that is billed.
+    `has_capacity` it uses its region's capacity and quotas, else it waits for both. `timer_epoch`
+    is the epoch that has an idle timer. `job` is the job that it is usable for, `payer` the job
+    that is billed.
     """
 
     number: int
@@ -161,6 +162,14 @@ class RegionCapacity:
 
 
 @dataclass(slots=True)
+class CoreQuota:
+    """How many cores nodes may have at once, and how many they have."""
+
+    limit: int
+    used: int = 0
+
+
+@dataclass(slots=True)
 class Vm:
     """A VM of a Batch Pool; `billed_until` is None until it is provisioned."""
 
@@ -223,6 +232,7 @@ class World:
     queue: list[ScheduledEvent] = field(default_factory=list)
     clusters: dict[str, Cluster] = field(default_factory=dict)
     capacities: dict[str, RegionCapacity] = field(default_factory=dict)
+    quotas: dict[str, CoreQuota] = field(default_factory=dict)
     jobs: dict[str, AnyJob] = field(default_factory=dict)
     pools: dict[str, Pool] = field(default_factory=dict)
     shared_queue: SharedQueue = field(default_factory=SharedQueue)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from math import inf, isfinite
 
 from mlctl.simulator.engine.commands import (
@@ -20,6 +20,7 @@ from mlctl.simulator.engine.commands import (
     SetCapacity,
     SetLock,
     SetPreemption,
+    SetQuotas,
     SetSharedQueue,
     SubmitBatch,
     SubmitPoolJob,
@@ -91,11 +92,11 @@ def check_command(world: World, command: Command) -> None:
 def _check_admin_command(world: World, command: Command) -> None:
     match command:
         case SetPreemption(processes):
-            for process in processes:
-                _check_process(process)
+            _check_processes(processes)
         case SetCapacity(capacity):
-            if capacity is not None:
-                _check_process(capacity)
+            _check_processes(() if capacity is None else (capacity,))
+        case SetQuotas(limits):
+            _check_quotas(limits)
         case Configure(settings):
             _check_settings(settings)
         case AddPool(spec):
@@ -118,6 +119,16 @@ def _check_admin_command(world: World, command: Command) -> None:
             _check_positive(settings.mean_s, "the mean duration")
         case _:
             raise AssertionError(command)
+
+
+def _check_processes(processes: Iterable[PreemptionProcess | CapacityProcess]) -> None:
+    for process in processes:
+        _check_process(process)
+
+
+def _check_quotas(limits: Iterable[tuple[str, int]]) -> None:
+    for name, cores in limits:
+        _check_number(cores, f"the quota `{name}`")
 
 
 def _check_exists(known: Collection[str], what: str, name: str) -> None:

@@ -17,12 +17,13 @@ from mlctl.simulator.engine.commands import (
     ResizeCluster,
     SetCapacity,
     SetLock,
+    SetQuotas,
     SubmitBatch,
     SubmitTraining,
 )
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.processes import Constant, Poisson
-from mlctl.simulator.engine.state import World
+from mlctl.simulator.engine.state import NodeState, World
 from tests.builders.histories import (
     AT_ONCE,
     DAY,
@@ -39,6 +40,44 @@ from tests.builders.histories import (
     training,
     world,
 )
+
+
+@pytest.mark.parametrize(("limit", "nodes"), [(8, 2), (11, 2), (12, 3), (1000, 5)])
+def test_jobs_get_the_nodes_that_the_quota_allows(limit: int, nodes: int) -> None:
+    spec = replace(cluster(5), quotas=(("total", limit),))
+    made = world(AddCluster(spec), SubmitBatch(batch(20, 60, 5)))
+    assert states(made, 0).count("RUNNING") == nodes
+    assert ended(made).makespan_s == 60 * -(-20 // nodes)
+
+
+def test_a_quota_is_shared_and_holds_up_nobody_else() -> None:
+    small, other = (("family", 8), ("total", 16)), (("other", 1000), ("total", 16))
+    specs = [
+        replace(cluster(5, 4, name="a"), quotas=small),
+        replace(cluster(5, 2, name="b"), quotas=small),
+        replace(cluster(5, 4, name="c"), quotas=other),
+    ]
+    made = world(*map(AddCluster, specs))
+    engine.run(made, 1)
+    up = {name: len(made.clusters[name].nodes_by_state[NodeState.IDLE]) for name in "abc"}
+    assert up == {"a": 2, "b": 0, "c": 2}
+
+
+def test_nodes_come_when_the_quota_is_raised_and_stay_when_it_is_lowered() -> None:
+    made = world(AddCluster(replace(cluster(5, 5), quotas=(("total", 8),))))
+    for limit, nodes in ((16, 4), (4, 4), (20, 5)):
+        engine.apply(made, SetQuotas((("total", limit),)))
+        engine.run(made, made.now + 1)
+        assert len(made.clusters["c"].nodes_by_state[NodeState.IDLE]) == nodes
+
+
+def test_a_node_that_goes_makes_room_for_one_that_waits() -> None:
+    first, second = (replace(cluster(2, name=name), quotas=(("total", 8),)) for name in ("a", "b"))
+    jobs = (SubmitBatch(batch(2, 60, 2, name=f"j{name}", on=name)) for name in ("a", "b"))
+    made = world(AddCluster(first), AddCluster(second), *jobs)
+    assert all(engine.finish(made, name, EVER) for name in ("ja", "jb"))
+    assert [made.jobs[name].ended for name in ("ja", "jb")] == [60, 240]  # idle for 120 s
+
 
 SLOW = replace(AT_ONCE, allocation_s=100.0, preparation_s=50.0)
 

@@ -42,6 +42,7 @@ from tests.builders.histories import (
     z,
 )
 from tests.builders.simulated import refused
+from tests.builders.workspace import strict
 
 SURE = 4.0  # standard errors; the seeds are fixed, so what fails is wrong and not unlucky
 
@@ -168,6 +169,7 @@ def test_the_first_failed_mini_batch_fails_a_job_without_tolerance(place: str, a
 def test_quota_counts_the_most_nodes_of_every_cluster_until_it_is_deleted(
     local: LocalBackend,
 ) -> None:
+    strict(local)
     local.put(CPU, bodies.cluster(10, "LowPriority")).wait()
     assert refused(local.put, OTHER, bodies.cluster(16, "LowPriority"))
     local.put(OTHER, bodies.cluster(15, "LowPriority")).wait()  # 25 nodes of 4 cores are 100

@@ -76,7 +76,7 @@ def ensure_in_engine(
     cluster: StoredResource,
 ) -> None:
     """Create a cluster or pool in the engine if its command was never appended."""
-    wanted = command_log.create_command(state.id, cluster.address, cluster.body)
+    wanted = command_log.create_command(transaction.db, state, cluster.address, cluster.body)
     name = command_log.engine_name(state.id, cluster.address.name)
     has_nodes = kind_of(cluster.address).has_nodes
     there: Container[str] = transaction.world.clusters if has_nodes else transaction.world.pools

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from sqlite3 import Connection
 
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.claim import NOTHING, Claims
-from mlctl.kinds.values import default_child
+from mlctl.kinds.values import claims, default_child, effective_in_body
+from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.resources.quota import Excess
@@ -51,12 +53,18 @@ def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region
         raise Permanent("QuotaExceeded", text)
 
 
+def claims_of(state: WorkspaceState, address: Address, body: Mapping[str, Data]) -> Claims:
+    """What a resource with this body takes of the quotas."""
+    kind = kind_of(address)
+    value = effective_in_body(kind, body, state.scope)
+    return claims(kind, value, str(body.get("location", state.location)))
+
+
 def excess_of(db: Connection, state: WorkspaceState, wanted: Claims, held: Claims) -> Excess | None:
     """The first quota that the claims exceed; claiming no more than is `held` always passes."""
     for (region, name), claim in wanted.items():
         mine = held.get((region, name), NOTHING)
-        used, set_limit = quota_usage.usage_and_limit(db, state.scope.subscription, region, name)
-        limit = quota.default(name) if set_limit is None else set_limit
+        used, limit = _usage_and_limit(db, state, region, name)
         if limit is None:
             continue
         others = used - mine.most
@@ -66,6 +74,25 @@ def excess_of(db: Connection, state: WorkspaceState, wanted: Claims, held: Claim
         elif claim.exceeds(mine, limit):
             return Excess(name, region, limit, 0, claim)
     return None
+
+
+def core_quotas(db: Connection, state: WorkspaceState, wanted: Claims) -> list[list[Data]]:
+    """The quotas of cores that claims are of, with their limits: the event engine holds nodes to
+    them.
+    """
+    found: list[list[Data]] = []
+    for (region, name), claim in wanted.items():
+        _, limit = _usage_and_limit(db, state, region, name)
+        if claim.least is not None and limit is not None:
+            found.append([quota.engine_name(state.scope.subscription, region, name), limit])
+    return found
+
+
+def _usage_and_limit(
+    db: Connection, state: WorkspaceState, region: str, name: str
+) -> tuple[int, int | None]:
+    used, limit = quota_usage.usage_and_limit(db, state.scope.subscription, region, name)
+    return used, quota.default(name) if limit is None else limit
 
 
 def refuse_used(db: Connection, state: WorkspaceState, old: StoredResource) -> None:

@@ -39,9 +39,19 @@ def default(quota: str) -> int | None:
     return GPU_FAMILY_DEFAULT if families().get(quota) else FAMILY_DEFAULT
 
 
+def engine_name(subscription: str, region: str, quota: str) -> str:
+    """The event engine's name of a quota."""
+    return f"{subscription.casefold()}/{region}/{quota}"
+
+
 def is_family(quota: str) -> bool:
     """Whether a quota is one of the dedicated cores of a VM family."""
     return quota not in DEFAULTS and not limits.is_low_priority_of_family(quota)
+
+
+def is_of_cores(quota: str) -> bool:
+    """Whether a quota limits the cores of nodes, not the number of resources."""
+    return quota in (LOW_PRIORITY, TOTAL) or quota not in DEFAULTS
 
 
 @cache
