@@ -123,6 +123,11 @@ def find(data: Data, at: Pointer = (), *, echoes: bool = False) -> Iterator[tupl
             return
 
 
+def places(data: Data) -> Iterable[Pointer]:
+    """The pointers of the texts that are or hold secrets, each once."""
+    return dict.fromkeys(at for at, _ in find(data))
+
+
 def mask(text: str) -> str:
     """`text` with `***` for what looks like a secret, and for those that are remembered."""
     for secret in sorted(_known, key=len, reverse=True):

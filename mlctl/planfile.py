@@ -181,8 +181,9 @@ def _without_secrets(step: Step, body: Mapping[str, Data]) -> dict[str, Data]:
     for wire, _ in list(masking.find(kept, echoes=True)):
         if wire not in given:
             raise PlanFileError(
-                f"`{pointer.dotted(wire)}` of {step.change} looks like a secret, and no document"
-                " gives it as it is: a saved plan holds no secrets, and could not find it again",
+                f"`{pointer.dotted(wire)}` of {step.change} holds what looks like a secret, and no"
+                " document gives it as it is: a saved plan, which holds none, could not find it"
+                " again",
                 "apply without a saved plan: mlctl apply PATH...",
             )
         pointer.put(kept, wire, masking.MASK)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlctl import files, source
+from mlctl import files, masking, source
 from mlctl.assets.local_files import is_local
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import with_inline_assets
+from mlctl.config.rules.plain_secrets import plain_secret
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.pointer import Data
@@ -61,6 +62,8 @@ def _check_file(
     documents = source.load(str(path), content, report)
     for second in documents[1:2]:
         report.add(_second(second, documents[0]))
+    for first in documents[:1]:
+        report.extend(plain_secret(first, at) for at in masking.places(first.data))
     for step in _steps(documents[0].data) if component and documents else ():
         _check_file(path.parent, step, seen, report, component=True)
 

@@ -64,6 +64,22 @@ def test_what_is_wrong_with_a_conda_file_is_found_in_it(
     assert found(tmp_path, ENVIRONMENT, planning=planning) == [finding]
 
 
+def test_a_secret_in_a_named_file_is_found_in_it(tmp_path: Path) -> None:
+    index = "--extra-index-url https://me:pa55w0rd@example.com/simple"
+    pip = f"  - pip:\n      - {index}\n"
+    (tmp_path / "conda.yml").write_text(GOOD + pip + "variables:\n  MY_TOKEN: abcdef012345\n")
+    assert found(tmp_path, ENVIRONMENT) == ["MLC319 conda.yml:5:9", "MLC319 conda.yml:7:3"]
+    step = "jobs:\n  one:\n    environment_variables: {MY_TOKEN: abcdef012345}\n"
+    (tmp_path / "a.yml").write_text(f"type: pipeline\n{step}")
+    assert found(tmp_path, DEPLOYMENT) == ["MLC319 a.yml:4:29"]
+
+
+def test_a_secret_in_a_named_file_can_be_waived(tmp_path: Path) -> None:
+    token = "variables:\n  MY_TOKEN: abcdef012345 # mlctl:ignore=MLC319\n"
+    (tmp_path / "conda.yml").write_text(GOOD + token)
+    assert found(tmp_path, ENVIRONMENT) == []
+
+
 def test_a_conda_file_that_is_right_is_not_spoken_of(tmp_path: Path) -> None:
     (tmp_path / "conda.yml").write_text(GOOD)
     assert found(tmp_path, ENVIRONMENT) == []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mlctl import masking, pointer
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.pointer import Pointer
+from mlctl.source import Document
 
 PLAIN_SECRET = Rule(
     "MLC319",
@@ -44,16 +47,21 @@ def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     for resource in declared(graph):
         if resource.owner is not None:
             continue
-        for at in dict.fromkeys(at for at, _ in masking.find(resource.document.data)):
+        for at in masking.places(resource.document.data):
             if at in resource.form.credentials:
                 continue  # rules of their own: MLC312, MLC313
-            yield finding(
-                PLAIN_SECRET,
-                resource,
-                resource.document.label(at, key=True),
-                f"`{pointer.dotted(at)}` looks like a secret, and is in the file as plain text",
-                "put a placeholder in the file (`${{ env.NAME }}`), or read it from Key Vault",
-            )
+            found = plain_secret(resource.document, at)
+            yield replace(found, address=str(resource.address))
+
+
+def plain_secret(document: Document, at: Pointer) -> Diagnostic:
+    """MLC319 at a place of a document, whether of a resource or named by one."""
+    return Diagnostic(
+        PLAIN_SECRET,
+        f"`{pointer.dotted(at)}` looks like a secret, and is in the file as plain text",
+        document.label(at, key=True),
+        "put a placeholder in the file (`${{ env.NAME }}`), or read it from Key Vault",
+    )
 
 
 def masked_values(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
