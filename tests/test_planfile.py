@@ -93,7 +93,7 @@ def test_no_secret_is_saved(tmp_path: Path) -> None:
 
 def test_a_line_of_the_users_text_is_not_saved(tmp_path: Path) -> None:
     """It may hold a secret: this plan is rejected because of a number beside a password."""
-    text = SSH.replace("}\n", "}\nmax_instances: 9999\n")
+    text = SSH.replace("}\n", "}\nmin_instances: 9999\nmax_instances: 9999\n")
     flow = f"{{{', '.join(text.strip().splitlines())}}}\n"
     made = in_file(tmp_path, flow)
     assert made.plan.rejections
