@@ -87,7 +87,7 @@ def test_a_batch_deployment_on_a_low_priority_cluster_is_made(served: Served) ->
     show = """
 import time
 while (d := ml_client.batch_deployments.get("classifier-xgboost", endpoint.name)
-        ).provisioning_state == "Creating":
+        ).provisioning_state not in ("Succeeded", "Failed"):
     time.sleep(0.01)
 print(d.provisioning_state.value, d.mini_batch_size, d.retry_settings.timeout)
 """

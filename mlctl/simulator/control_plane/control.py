@@ -95,9 +95,12 @@ def advance(workspace: WorkspaceHandle, seconds: float) -> float:
 
 
 def wait(workspace: WorkspaceHandle, seconds: float) -> None:
-    """Advance the clock by a time that somebody waits, but not beyond its end."""
-    left = clock.END - now(workspace)
-    advance(workspace, max(0.0, min(seconds, left)))
+    """Advance the clock by a time that somebody waits, but not beyond its end.
+
+    Raises:
+        ClockError: `seconds` is negative.
+    """
+    advance(workspace, min(seconds, clock.END - now(workspace)))
 
 
 def reset(workspace: WorkspaceHandle, seed: str) -> None:
