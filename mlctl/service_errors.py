@@ -6,10 +6,29 @@ them from ARM's answers, and everything above handles them in the same way.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 BAD_REQUEST, NOT_FOUND, CONFLICT, PRECONDITION_FAILED, THROTTLED = 400, 404, 409, 412, 429
 # Statuses after which asking again may help.
 TRANSIENT_STATUSES = frozenset({408, THROTTLED, 500, 502, 503, 504})
 TIMED_OUT = "TimedOut"  # the code of what took longer than it may
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyError:
+    """What is wrong with one property of a body.
+
+    `name` is the service's for it, or the field's where that is known; `place` is then where a file
+    says it, as `FILE:LINE:COLUMN`.
+    """
+
+    name: str
+    message: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}`{self.name}`: {self.message}"
 
 
 class ServiceError(Exception):
@@ -18,7 +37,7 @@ class ServiceError(Exception):
     `status` is the HTTP status that the answer had or would have; `target` is what ARM says that
     the error is about; `details` are the further messages of ARM's `error.details`; `inner` are the
     codes of its InnerError, the outermost first; `request_id` finds the request in the service's
-    logs. `str()` is `(code) message`.
+    logs. `properties` is what an answer said of single properties. `str()` is `(code) message`.
     """
 
     default_status = BAD_REQUEST
@@ -42,6 +61,7 @@ class ServiceError(Exception):
         self.details = details
         self.inner = inner
         self.request_id = request_id
+        self.properties: tuple[PropertyError, ...] = ()
 
 
 class Permanent(ServiceError):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,15 +23,18 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_plan
 from mlctl.cli.session import Session
+from mlctl.cli.stopping import stop_on_signal
 from mlctl.cli.validate import Ignore, Paths, Strict, new_report
 from mlctl.diagnostics import Report
 from mlctl.files import is_file
 from mlctl.kinds.address import Address
+from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.steps import Work
 from mlctl.pointer import Data
 from mlctl.render import outcome
 from mlctl.render.outcome import Outcome
+from mlctl.render.places import with_places
 
 if TYPE_CHECKING:
     from mlctl.render import json_lines
@@ -132,7 +131,12 @@ def _carry_out(
     if asked is not Exit.OK:
         return asked
     running = Execution(
-        planned.work, planned_actions(plan), parallelism, output, destroying=destroying
+        planned.work,
+        planned_actions(plan),
+        planned_resources(plan),
+        parallelism,
+        output,
+        destroying=destroying,
     )
     return carry_out(session, backend, running)
 
@@ -167,7 +171,7 @@ def _apply_saved(session: Session, path: Path, parallelism: int, output: ApplyFo
                 session.say(f"  {found['code']}: {found['summary']}")
             return Exit.REJECTED
         work = planfile.fill_secrets(saved.work, _document)
-        return carry_out(session, backend, Execution(work, saved.actions, parallelism, output))
+        return carry_out(session, backend, Execution(work, saved.actions, {}, parallelism, output))
 
 
 def _document(file: str, index: int) -> Mapping[str, Data] | None:
@@ -180,12 +184,21 @@ def planned_actions(plan: Plan) -> dict[Address, Action]:
     return {change.address: change.action for change in plan.changes}
 
 
+def planned_resources(plan: Plan) -> dict[Address, Resource]:
+    """What files declare, by the addresses of a plan."""
+    return {one.address: one.resource for one in plan.changes if one.resource is not None}
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Execution:
-    """Work to carry out, and how to report it; without `wait` a write is done once accepted."""
+    """Work to carry out, and how to report it; without `wait` a write is done once accepted.
+
+    `resources` are those that files declare, by the addresses of the plan.
+    """
 
     work: Work
     actions: Mapping[Address, Action]
+    resources: Mapping[Address, Resource] = field(default_factory=dict)
     parallelism: int = 10
     output: ApplyFormat = ApplyFormat.HUMAN
     destroying: bool = False
@@ -221,7 +234,7 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
             retry=RetryOptions(),
             wait=run.wait,
         )
-        return _shown(session, run, events)
+        return _shown(session, run, with_places(events, run.resources))
 
 
 def _shown(session: Session, run: Execution, events: Iterator[StepEvent]) -> Outcome:
@@ -248,40 +261,6 @@ def _stream() -> json_lines.MessageStream:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-_STOPPING = b"Stopping: nothing new starts, what runs is finished. Once more to stop at once.\n"
-_STOPPED = b"Stopped at once. What was being written may be half done; apply again to go on.\n"
-
-
-@contextmanager
-def stop_on_signal() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C, SIGTERM or SIGHUP sets; the second ends the process at once.
-
-    Under `nohup`, SIGHUP is ignored and stays so. The event is also set when the block ends: where
-    an error ends it, nothing new starts either.
-    """
-    stop = threading.Event()
-
-    def handle(number: int, _frame: FrameType | None) -> None:
-        again = stop.is_set()
-        stop.set()
-        with suppress(OSError):  # print() is not reentrant, and may be what was interrupted
-            os.write(sys.stderr.fileno(), _STOPPED if again else _STOPPING)
-        if again:
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
-
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, handle) for number in numbers}
-    try:
-        yield stop
-    finally:
-        stop.set()
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _ask(session: Session, output: ApplyFormat, *, destroying: bool) -> Exit:

@@ -129,7 +129,9 @@ def _backend_message(error: ServiceError) -> str:
 
     number = [f"request id: {error.request_id}"] if error.request_id else []
     hint = advice(error)
-    return "\n  ".join([str(error), *error.details, *number, *([f"hint: {hint}"] if hint else [])])
+    advised = [f"hint: {hint}"] if hint else []
+    more = [*map(str, error.properties), *error.details, *number, *advised]
+    return "\n  ".join([str(error), *more])
 
 
 def _usage_code(args: Sequence[str]) -> Exit:

@@ -197,7 +197,7 @@ def error_lines(error: ServiceError) -> Iterator[str]:
             found = "nothing" if had is None else scalar(had)
             planned = "nothing" if wanted is None else scalar(wanted)
             yield f"`{clean(pointer.dotted(one.at))}`: promised {planned}, found {found}"
-    yield from (clean(detail) for detail in error.details)
+    yield from (clean(str(one)) for one in (*error.properties, *error.details))
     if error.request_id:
         yield f"request: {clean(error.request_id)}"
     hint = _advice(error)

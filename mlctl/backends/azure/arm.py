@@ -18,7 +18,7 @@ from azure.mgmt.core.polling.arm_polling import ARMPolling
 from mlctl import __version__
 from mlctl.backends.azure import errors
 from mlctl.backends.azure.links import SameHostPolicy, next_link, uses_tls
-from mlctl.backends.azure.retry import Clock, RetryPolicy
+from mlctl.backends.azure.retry import Clock, PacePolicy, RetryPolicy
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 
@@ -52,6 +52,7 @@ class ArmClient:
         policies: Any = [
             RequestIdPolicy(),
             UserAgentPolicy(base_user_agent=f"mlctl/{__version__}"),
+            PacePolicy(self.clock),
             RetryPolicy(self.clock),
             SameHostPolicy(self.base),
             ARMChallengeAuthenticationPolicy(credential, audience or f"{self.base}/.default"),

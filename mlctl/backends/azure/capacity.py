@@ -129,5 +129,5 @@ def _size(body: Mapping[str, Data]) -> Size:
         int(body.get("gpus") or 0),
         known.gpu_type if known else "",
         body.get("lowPriorityCapable"),
-        usual[0] if usual else None,
+        min(usual, default=None),  # a size may have several (recorded: card vmsizes-list)
     )

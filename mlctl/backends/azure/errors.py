@@ -25,6 +25,7 @@ from azure.core.exceptions import (
     ServiceResponseError,
 )
 
+from mlctl.backends.azure import error_bodies
 from mlctl.masking import mask
 from mlctl.pointer import Data, check_depth
 from mlctl.service_errors import (
@@ -32,6 +33,7 @@ from mlctl.service_errors import (
     THROTTLED,
     TRANSIENT_STATUSES,
     Permanent,
+    PropertyError,
     ServiceError,
     Transient,
     from_status,
@@ -68,25 +70,25 @@ def error_of(response: Any) -> ServiceError:
     status = int(response.status_code)
     code = str(told.get("code") or response.headers.get("x-ms-error-code") or f"HTTP{status}")
     message = told.get("message") or _page(_text(response)) or response.reason or "no reason"
-    details, request_id = tuple(_details(told)), _request_id(response.headers)
-    target = str(told["target"]) if told.get("target") else None
+    said, wrong = error_bodies.property_errors(str(message))
+    more: dict[str, Any] = {
+        "target": str(told["target"]) if told.get("target") else None,
+        "details": tuple(redact(one) for one in error_bodies.details(told)),
+        "request_id": _request_id(response.headers),
+    }
+    found: ServiceError
     wait = retry_after(response.headers)
     later = status == CONFLICT and (wait is not None or _BUSY.search(code))
     if status in TRANSIENT_STATUSES or later:
-        return Transient(
-            code,
-            redact(str(message)),
-            status=status,
-            target=target,
-            details=details,
-            request_id=request_id,
-            retry_after=wait,
-            ambiguous=status not in (THROTTLED, CONFLICT),
+        lost = status not in (THROTTLED, CONFLICT)
+        found = Transient(
+            code, redact(said), status=status, retry_after=wait, ambiguous=lost, **more
         )
-    said = redact(str(message))
-    return from_status(
-        str(code), said, status, target=target, details=details, request_id=request_id
-    )
+    else:
+        found = from_status(code, redact(said), status, **more)
+    found.inner = tuple(error_bodies.inner_codes(told))
+    found.properties = tuple(PropertyError(redact(one.name), redact(one.message)) for one in wrong)
+    return found
 
 
 @contextmanager
@@ -205,26 +207,14 @@ def _error_object(response: Any) -> Mapping[str, Data]:
 
 def provisioning_error(properties: Mapping[str, Data]) -> Mapping[str, Data]:
     """What a resource's `provisioningErrors` say, or else its state."""
-    for one in _items(properties.get("provisioningErrors")):
-        inner = one.get("error") if isinstance(one, dict) else None
+    for one in error_bodies.objects_of(properties.get("provisioningErrors")):
+        inner = one.get("error")
         if isinstance(inner, dict):
             return inner
     found = properties.get("provisioningState")
     if found is None:
         return {}
     return {"code": f"Provisioning{found}", "message": f"the resource ended as {found}"}
-
-
-def _details(told: Mapping[str, Data]) -> Iterator[str]:
-    for one in _items(told.get("details")):
-        if isinstance(one, dict) and (one.get("message") or one.get("code")):
-            code, message = one.get("code"), redact(str(one.get("message") or ""))
-            yield f"({code}) {message}" if code else message
-            yield from _details(one)
-
-
-def _items(value: Data) -> list[Data]:
-    return value if isinstance(value, list) else []
 
 
 def _request_id(headers: Mapping[str, str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Retries and time limits: reads are retried a few times, nothing runs past its deadline.
+"""Retries, pace and time limits: reads are retried, nothing runs past its deadline.
 
 Writes are never retried here: apply does that, once, and reads back first.
 """
@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
+from threading import Lock
 from typing import Any
 from urllib.parse import urlsplit
 
 from mlctl.backends.azure import errors
 from mlctl.service_errors import TIMED_OUT, TRANSIENT_STATUSES, Permanent
 
+_WRITES_LEFT = "x-ms-ratelimit-remaining-subscription-resource-requests"
+_FEW, _PACE = 5, 5.0  # writes left at which to slow down; seconds for each that is fewer
 _CONNECTING, _READING, _LEAST = 10.0, 60.0, 0.1  # seconds that one attempt may take
 
 
@@ -44,6 +47,40 @@ class Clock:
     def pause(self, seconds: float) -> None:
         """Sleep for `seconds` plus up to 20 % jitter, so that callers do not retry in step."""
         self.sleep(seconds * (1.0 + 0.2 * self.rng.random()))
+
+
+class PacePolicy:
+    """A policy that slows writes down while the service tells that few more are allowed.
+
+    Deployments have a limit of their own (recorded: 25, card batch-deployment-put-create); how soon
+    more are allowed is not told.
+    """
+
+    next: Any
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._left: dict[str, int] = {}  # by collection: writes that are allowed yet
+        self._counting = Lock()
+
+    def send(self, request: Any) -> Any:
+        """Send a request; a write where few more are allowed, after a pause."""
+        asked = request.http_request
+        if asked.method not in ("PUT", "PATCH"):
+            return self.next.send(request)
+        collection = urlsplit(asked.url).path.split("/")[-2].casefold()
+        with self._counting:
+            left = self._left.get(collection, _FEW)
+            if collection in self._left:
+                self._left[collection] = max(left - 1, 0)
+        if left < _FEW:
+            self._clock.pause(_PACE * (_FEW - left))
+        response = self.next.send(request)
+        told = response.http_response.headers.get(_WRITES_LEFT, "")
+        if told.isdecimal():
+            with self._counting:
+                self._left[collection] = int(told)
+        return response
 
 
 class RetryPolicy:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mlctl.backends.ports.backend import Backend, Live
-from mlctl.cli.apply import Execution, perform, planned_actions
+from mlctl.cli.apply import Execution, perform, planned_actions, planned_resources
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import print_data, print_plan
@@ -84,7 +84,9 @@ def carry_out(
     session: Session, backend: Backend, made: Plan, graph: Graph, args: WriteArgs
 ) -> Exit:
     """Apply a plan; say what failed."""
-    execution = Execution(work(made, graph), planned_actions(made), wait=not args.no_wait)
+    execution = Execution(
+        work(made, graph), planned_actions(made), planned_resources(made), wait=not args.no_wait
+    )
     ended = perform(session, backend, execution)
     for line in _errors(ended):
         session.say(line)

@@ -8,6 +8,7 @@ from mlctl import cards, catalog
 from mlctl.backends.ports.backend import Usage
 from mlctl.pointer import Data
 from tests.builders.azure import Between, azure, emulated, says
+from tests.builders.replayed import Replayed
 
 ML = "Microsoft.MachineLearningServices"
 
@@ -86,6 +87,15 @@ def test_the_sizes_of_a_region_are_those_that_the_service_has() -> None:
     new, poor = azure(between).backend.sizes("westus")
     assert (new.name, new.vcpus, new.usd_per_hour) == ("Standard_New_v9", 4, 0.229)
     assert (poor.name, poor.vcpus, poor.usd_per_hour) == ("Standard_DS3_v2", 0, None)
+
+
+def test_of_two_prices_of_a_size_the_least_counts() -> None:
+    sizes = {
+        one.name: one.usd_per_hour
+        for one in azure(Replayed.of("vmsizes-list")).backend.sizes("eastus")
+    }
+    assert sizes["Standard_D16ads_v5"] == 0.82
+    assert (sizes["Standard_D16as_v4"], sizes["Standard_D1"]) == (0.77, None)
 
 
 def test_the_sizes_of_the_emulator_are_those_of_the_catalogue() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import pytest
 
 from mlctl.emulator.http.messages import COMPLETE, DROPPED, HttpError, Response, error_response
 from mlctl.service_errors import NotFound, Permanent, ServiceError, Transient
+from tests.builders.replayed import CARDS, answer
 
 pytest.importorskip("azure.core")
 
@@ -80,3 +82,42 @@ def test_an_error_of_http_keeps_its_headers() -> None:
 def test_a_page_of_a_proxy_is_told_on_one_line(body: str, said: str) -> None:
     error = errors.error_of(Answer(Response(403, {}, body.encode())))
     assert error.message == said
+
+
+def recorded(card: str) -> ServiceError:
+    return errors.error_of(Answer(answer(CARDS[card])))
+
+
+def test_what_is_wrong_with_properties_is_told_one_by_one() -> None:
+    refused = recorded("batch-deployment-put-400-no-model")
+    assert type(refused) is Permanent
+    assert (refused.code, refused.status, refused.details) == ("UserError", 400, ())
+    assert refused.message.endswith("Please resolve them and try again.")
+    assert [str(one) for one in refused.properties] == [
+        "`ModelConfiguration.ModelReference`: 'Model Reference' must not be empty."
+    ]
+    assert refused.inner == ("BadArgument", "ArgumentInvalid", "InvalidInputArguments")
+
+
+@pytest.mark.parametrize("rest", ["[", "[1]", '[{"PropertyName": "x"}]', "{}", "[" * 3000])
+def test_a_message_with_another_list_stays_as_it_is(rest: str) -> None:
+    body = {"error": {"code": "UserError", "message": f"No.\n{rest}"}}
+    error = errors.error_of(Answer(Response(400, {}, json.dumps(body).encode())))
+    assert error.properties == ()
+    assert error.message.startswith("No.\n")
+
+
+@pytest.mark.parametrize(
+    ("card", "inner"),
+    [
+        ("batch-endpoint-get-404", ()),
+        ("model-get-404", ()),
+        ("component-container-get-404", ("NotFound", "ComponentNotFound")),
+        ("job-put-404-no-workspace", ()),
+    ],
+)
+def test_what_is_not_there_is_not_found_whatever_the_code(
+    card: str, inner: tuple[str, ...]
+) -> None:
+    missing = recorded(card)
+    assert (type(missing), missing.inner) == (NotFound, inner)

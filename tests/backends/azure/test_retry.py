@@ -98,3 +98,35 @@ def test_a_read_that_is_lost_when_its_time_is_over_has_timed_out() -> None:
     client = behind(*[(COMPUTE, says(200, cut=DROPPED))] * 4, limit=1.0)
     error = refusal(client)
     assert (error.code, "https://" in error.message) == ("TimedOut", False)
+
+
+LEFT = "x-ms-ratelimit-remaining-subscription-resource-requests"
+
+
+def written(*left: str) -> list[float]:
+    """The pauses between writes of deployments whose answers say how many are left."""
+    answers = [(f"PUT */{number}", says(200, {}, {LEFT: told})) for number, told in enumerate(left)]
+    client = behind(*answers)
+    for number in range(len(left)):
+        at = f"/subscriptions/s/x/deployments/{number}"
+        client.backend.arm.begin("PUT", at, {})
+    return client.clock.slept
+
+
+def test_writes_slow_down_where_few_more_are_allowed() -> None:
+    assert written("24", "23", "6", "5", "") == []
+    slept = written("4", "2", "0", "9", "9")
+    assert [int(one / 5) for one in slept] == [1, 3, 5]
+
+
+def test_a_limit_that_is_not_told_any_more_is_counted_down() -> None:
+    assert [int(one / 5) for one in written("5", "", "", "")] == [1, 2]
+
+
+def test_reads_and_writes_of_other_kinds_do_not_wait() -> None:
+    client = behind(("PUT */deployments/*", says(200, {}, {LEFT: "0"})))
+    client.backend.arm.begin("PUT", "/subscriptions/s/x/deployments/a", {})
+    client.backend.arm.find("/subscriptions/s/x/deployments/a")
+    with pytest.raises(ServiceError):
+        client.backend.arm.begin("PUT", "/subscriptions/s/x/computes/a", {})
+    assert client.clock.slept == []
