@@ -20,7 +20,7 @@ from mlctl.pointer import Data, get
 Service = Callable[[CardRequest], CardResponse]
 ENDED = ("Succeeded", "Failed", "Canceled", "Completed")
 OPERATION = "azure-asyncoperation"
-_DONE, _MISSING = 200, 404
+_DONE, _NOTHING, _MISSING = 200, 204, 404
 _TRIES = 400  # until something has ended: a job that is asked for goes on by a minute
 _SAID_BY_SERVICE = ("id", "name", "type", "systemData", "etag")
 _IMMUTABLE = re.compile(r'field "(\w+)" is immutable')  # of an error: it was there, otherwise
@@ -70,6 +70,8 @@ class Arranger:
                     self._written(row["id"], row, version)
             case "PUT" if card.response.status == _DONE or _was_there(body):
                 self._written(request.path, body, version)
+            case "DELETE" if card.response.status == _NOTHING:
+                pass  # it was not there
             case "DELETE" | "PATCH":
                 self._written(request.path, body, version)
             case "POST" if not request.path.endswith(_ABOUT_NOTHING):

@@ -105,6 +105,7 @@ def _versioned(kind: str) -> Iterator[Route]:
 ROUTES = (
     *_of_kinds(),
     Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),
+    Route("POST", _WS + "/onlineEndpoints/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("GET", _PLACE + "/computeOperationsStatus/{token}", operations.status),
     Route("GET", _PLACE + "/computeOperationsResults/{token}", operations.result),
     Route("GET", _PLACE + "/mfeOperationsStatus/{token}", operations.status),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mlctl.emulator.arm.protocols import protocol_of
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.emulator.shapes import views
 from mlctl.emulator.shapes.errors import NoSuchData
-from mlctl.kinds.address import PROVIDER
+from mlctl.emulator.shapes.protocols import operation_url, protocol_of
+from mlctl.emulator.shapes.shape import dotnet_time
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import service
@@ -24,6 +24,7 @@ from mlctl.simulator.control_plane.resources.operations import (
     OperationFailure,
     OperationKind,
 )
+from mlctl.simulator.control_plane.state import clock
 
 _OK, _CREATED, _ACCEPTED, _NO_CONTENT = 200, 201, 202, 204
 _WORKSPACE = "workspace"  # a query parameter of ours, of URLs that lead to the resource itself
@@ -138,20 +139,14 @@ def _headers(call: Call, running: LongRunningOperation) -> dict[str, str]:
 
 
 def _url(call: Call, running: LongRunningOperation, *, located: bool) -> str:
-    """The URL of an operation's result, where it is located by that, or of its status."""
-    world, protocol = call.state, protocol_of(running.address.kind)
-    segment = protocol.result if located else protocol.status
-    token = operations.token(world.seed, running.number)
-    if protocol.prefix:
-        token = f"{protocol.prefix}:{call.guid('workspace')}:{token}"
-    path = (
-        f"/subscriptions/{world.scope.subscription}/providers/{PROVIDER}"
-        f"/locations/{world.location}/{segment}/{token}"
+    """The URL of an operation; in a style of ours it tells the workspace, too."""
+    scope = call.state.scope
+    ours = (
+        {}
+        if call.style is OperationStyle.ASYNC
+        else {_WORKSPACE: f"{scope.resource_group}/{scope.workspace}"}
     )
-    query = dict(protocol.query)
-    if call.style is not OperationStyle.ASYNC:
-        query[_WORKSPACE] = f"{world.scope.resource_group}/{world.scope.workspace}"
-    return call.url(path, query)
+    return operation_url(call, running.address.kind, running.number, located=located, query=ours)
 
 
 def _there(call: Call) -> Call:
@@ -178,19 +173,18 @@ def _polled(call: Call) -> LongRunningOperation:
 
 
 def _status(call: Call, running: LongRunningOperation) -> Data:
-    protocol = protocol_of(running.address.kind)
-    word = protocol.running if running.status == RUNNING else running.status
+    protocol, goes_on = protocol_of(running.address.kind), running.status == RUNNING
+    path = call.request.path
     told: dict[str, Data] = {
-        "id": call.request.path,
+        "id": path.replace(protocol.status, protocol.result) if protocol.named_by_result else path,
         "name": call.names["token"],
-        "status": word,
-        "percentComplete": 100.0 if running.status == SUCCEEDED else None,
+        "startTime": dotnet_time(clock.iso(running.started)),
+        "endTime": None if goes_on else dotnet_time(clock.iso(running.due)),
+        "percentComplete": 100.0 if running.status == SUCCEEDED else 0.0,
+        "status": protocol.running if goes_on else running.status,
     }
-    body = {
-        key: value
-        for key, value in told.items()
-        if key == "status" or (key in protocol.shows and value is not None)
-    }
+    keys = protocol.keys if goes_on else protocol.last_keys
+    body = {key: told[key] for key in keys if told[key] is not None}
     if running.failure and running.status == FAILED:
         body["error"] = {
             "code": running.failure.code,

@@ -100,6 +100,16 @@ def nodes(call: Call) -> Response:
     return json_response({"computeType": "AmlCompute", "nodes": found})
 
 
+def keys(call: Call) -> Response:
+    """POST listKeys: none of an endpoint that takes tokens."""
+    found = call.peek(call.address)
+    if found is None:
+        raise missing(call.address)
+    by_key = str(found.body["properties"].get("authMode", "Key")).casefold() == "key"
+    held = [call.guid(f"{name}{call.address}") if by_key else None for name in ("one", "two")]
+    return json_response(dict(zip(("primaryKey", "secondaryKey"), held, strict=True)))
+
+
 def _put(call: Call, body: dict[str, Data], *, patched: bool = False) -> Response:
     accepted = service.put(call.handle, call.address, body, call.request.query_value("api-version"))
     return operations.write_response(

@@ -33,11 +33,15 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What an answer is about: the call, and the resource with its provisioning state."""
+    """What an answer is about: the call, and the resource with its provisioning state.
+
+    `operation` is the number of the operation that goes on, None if there is none.
+    """
 
     call: Call
     address: Address | None = None
     state: str = "Succeeded"
+    operation: int | None = None
     phase: Phase = Phase.DONE
 
     @property

@@ -9,6 +9,8 @@ from mlctl.emulator.shapes.assets import ASSETS
 from mlctl.emulator.shapes.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.emulator.shapes.batch_endpoint import BATCH_ENDPOINT
 from mlctl.emulator.shapes.compute import COMPUTE
+from mlctl.emulator.shapes.online import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
+from mlctl.emulator.shapes.schedule import SCHEDULE
 from mlctl.emulator.shapes.shape import Occasion, Phase, Shape, tell
 from mlctl.pointer import Data
 from mlctl.simulator.control_plane.resources import operations
@@ -20,6 +22,9 @@ SHAPES: Mapping[str, Shape] = {
     "compute": COMPUTE,
     "batch-endpoint": BATCH_ENDPOINT,
     "batch-deployment": BATCH_DEPLOYMENT,
+    "online-endpoint": ONLINE_ENDPOINT,
+    "online-deployment": ONLINE_DEPLOYMENT,
+    "schedule": SCHEDULE,
     **ASSETS,
 }
 _WRITES = ("PUT", "PATCH")
@@ -32,7 +37,8 @@ def resource_body(call: Call, found: StoredResource) -> dict[str, Data]:
     if shape is None:
         found.body["properties"]["provisioningState"] = found.state
         return found.body
-    occasion = Occasion(call, found.address, found.state, _phase(call, found))
+    phase = _phase(call, found)
+    occasion = Occasion(call, found.address, found.state, found.operation, phase)
     sent = call.data if call.request.method in _WRITES else None
     return tell(shape, found.body, occasion, sent)
 

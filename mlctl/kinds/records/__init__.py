@@ -13,6 +13,7 @@ from mlctl.kinds.records.data import DATA
 from mlctl.kinds.records.environment import ENVIRONMENT
 from mlctl.kinds.records.job import JOB
 from mlctl.kinds.records.model import MODEL
+from mlctl.kinds.records.undeclared import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT, SCHEDULE
 
 RECORDS: tuple[Kind, ...] = (
     COMPUTE,
@@ -25,4 +26,7 @@ RECORDS: tuple[Kind, ...] = (
     CODE,
     BATCH_POOL,
     JOB,
+    ONLINE_ENDPOINT,
+    ONLINE_DEPLOYMENT,
+    SCHEDULE,
 )

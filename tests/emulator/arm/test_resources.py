@@ -59,3 +59,57 @@ def test_deleting_nothing_is_not_found() -> None:
 def test_an_unknown_way_to_delete_is_refused() -> None:
     answer = world().ask("DELETE", f"{WS}/computes/cpu?underlyingResourceAction=Burn")
     assert (answer.status, answer.code) == (400, "BadArgument")
+
+
+ONLINE = f"{WS}/onlineEndpoints/now"
+
+
+def test_an_online_endpoint_tells_who_made_it_and_its_host_when_it_is_there() -> None:
+    here = world()
+    body = {"location": "eastus", "properties": {"authMode": "AMLToken"}}
+    began = here.put(ONLINE, body)
+    own = began.data["properties"]["properties"]
+    assert own["AzureAsyncOperationUri"] == began.header("azure-asyncoperation")
+    assert "/oeidp:" in own["AzureAsyncOperationUri"]
+    assert began.data["properties"]["scoringUri"] is None
+    here.done(began)
+    made = here.get(ONLINE).data["properties"]
+    assert made["scoringUri"] == "https://now.eastus.inference.ml.azure.com/score"
+    assert (made["traffic"], made["publicNetworkAccess"]) == ({}, "Enabled")
+
+
+@pytest.mark.parametrize(("mode", "keys"), [("AMLToken", False), ("Key", True)])
+def test_an_online_endpoint_has_keys_where_it_takes_them(mode: str, keys: bool) -> None:
+    here = world()
+    here.made(ONLINE, {"location": "eastus", "properties": {"authMode": mode}})
+    told = here.ask("POST", f"{ONLINE}/listKeys").data
+    assert [told[name] is not None for name in ("primaryKey", "secondaryKey")] == [keys, keys]
+    assert here.ask("POST", f"{WS}/onlineEndpoints/none/listKeys").status == 404
+
+
+def test_an_online_deployment_lives_under_its_endpoint_and_goes_with_it() -> None:
+    here = world()
+    blue = f"{ONLINE}/deployments/blue"
+    body = {"location": "eastus", "properties": {"instanceType": "Standard_F4s_v2"}}
+    assert here.put(blue, body).status == 404
+    here.made(ONLINE, {"location": "eastus", "properties": {}})
+    here.made(blue, body)
+    assert here.get(blue).data["properties"]["livenessProbe"]["period"] == "PT10S"
+    here.done(here.ask("DELETE", ONLINE))
+    assert here.get(blue).status == 404
+
+
+def test_the_answer_to_a_schedule_does_not_say_who_it_is() -> None:
+    here = world()
+    trigger = {"triggerType": "Cron", "expression": "15 10 * * 1"}
+    action = {"actionType": "CreateJob", "jobDefinition": {"jobType": "Pipeline"}}
+    body = {"properties": {"trigger": trigger, "action": action}}
+    began = here.put(f"{WS}/schedules/weekly", body)
+    first = here.get(str(began.header("azure-asyncoperation")))
+    last = here.done(began)
+    assert list(began.data) == ["properties"]
+    assert (first.data["status"], list(first.data)) == ("Creating", ["id", "name", "status"])
+    assert "/mfeOperationResults/s:" in first.data["id"]
+    assert list(last.data) == ["id", "name", "status", "startTime", "endTime"]
+    assert here.get(f"{WS}/schedules/weekly").data["name"] == "weekly"
+    assert here.put(f"{WS}/schedules/weekly", body).status == 201

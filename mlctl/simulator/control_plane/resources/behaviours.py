@@ -52,6 +52,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     ),
     "batch-endpoint": Behaviour(batch.accept_endpoint),
     "batch-deployment": Behaviour(batch.accept_deployment, always_operates=True),
+    "online-deployment": Behaviour(plain.accept, always_operates=True),
+    "schedule": Behaviour(plain.accept, always_operates=True),
     "batch-pool": Behaviour(
         batch_pools.accept,
         batch_pools.create_command,

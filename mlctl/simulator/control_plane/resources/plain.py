@@ -40,6 +40,8 @@ def accept(
         part.normalize_location(context, top, old.body["location"] if old else context.location)
     if "tags" in top:
         part.normalize_tags(top)
+    if "identity" in top:
+        part.normalize_identity(context, address, top)
     form = form_of_body(kind, top, context.scope)
     for field in form.fields:
         if field.mutability is Mutability.READ_ONLY or field.secret:

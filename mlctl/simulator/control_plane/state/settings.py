@@ -44,6 +44,9 @@ class Delays:
     deployment_create: float = 90.0
     deployment_update: float = 30.0
     deployment_delete: float = 30.0
+    schedule_create: float = 5.0
+    schedule_update: float = 5.0
+    schedule_delete: float = 5.0
     pool_create: float = 180.0
     pool_update: float = 180.0
     pool_delete: float = 60.0

@@ -1,0 +1,96 @@
+"""How the providers of the service tell of long-running operations, as recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mlctl.emulator.requests.call import Call
+from mlctl.kinds.address import PROVIDER
+from mlctl.simulator.control_plane.resources import operations
+
+_TIMEOUT = {"x-ms-async-operation-timeout": "PT30M"}
+_NAMED = ("id", "name", "status")
+_TIMED = ("id", "name", "startTime", "endTime", "percentComplete", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """The form of a kind's operations.
+
+    - `status`, `result`: the path segments of the URLs of `Azure-AsyncOperation` and `Location`.
+    - `prefix`: what a public id begins with, before the workspace's and the operation's own; ""
+      where that is the operation's own alone.
+    - `query`: what the URLs ask for, beside the api-version.
+    - `running`: the word for an operation that goes on.
+    - `keys`, `last_keys`: what a status tells while it goes on, and in the end.
+    - `named_by_result`: whether its `id` is the URL of the result.
+    - `headers`: further headers of an answer that begins an operation.
+    - `locates`: whether `Location` is told, too: of a PUT the resource, of a DELETE the result.
+    - `overwritten`: the status of a PUT over what is there.
+    """
+
+    status: str = "mfeOperationsStatus"
+    result: str = "mfeOperationResults"
+    prefix: str = ""
+    query: Mapping[str, str] = field(default_factory=dict)
+    running: str = "Updating"
+    keys: tuple[str, ...] = _NAMED
+    last_keys: tuple[str, ...] = _NAMED
+    named_by_result: bool = False
+    headers: Mapping[str, str] = field(default_factory=lambda: _TIMEOUT)
+    locates: bool = True
+    overwritten: int = 200
+
+
+_USUAL = Protocol()
+PROTOCOLS: Mapping[str, Protocol] = {
+    "compute": Protocol(
+        status="computeOperationsStatus",
+        result="computeOperationsResults",
+        query={"service": "new"},
+        running="InProgress",
+        keys=("status",),
+        last_keys=("status", "percentComplete"),
+        headers={},
+        locates=False,
+        overwritten=201,
+    ),
+    "batch-endpoint": Protocol(prefix="bebes"),
+    "batch-deployment": Protocol(prefix="bdbes", overwritten=201),
+    "online-endpoint": Protocol(prefix="oeidp", keys=_TIMED, last_keys=_TIMED),
+    "online-deployment": Protocol(prefix="odidp", keys=_TIMED, last_keys=_TIMED, overwritten=201),
+    "schedule": Protocol(
+        prefix="s",
+        running="Creating",
+        last_keys=("id", "name", "status", "startTime", "endTime"),
+        named_by_result=True,
+        overwritten=201,
+    ),
+}
+
+
+def protocol_of(kind: str) -> Protocol:
+    """The protocol of a kind."""
+    return PROTOCOLS.get(kind, _USUAL)
+
+
+def operation_url(
+    call: Call,
+    kind: str,
+    number: int,
+    *,
+    located: bool = False,
+    query: Mapping[str, str] | None = None,
+) -> str:
+    """The URL of the status of an operation (`located`: of its result), by its number."""
+    world, protocol = call.state, protocol_of(kind)
+    token = operations.token(world.seed, number)
+    if protocol.prefix:
+        token = f"{protocol.prefix}:{call.guid('workspace')}:{token}"
+    segment = protocol.result if located else protocol.status
+    path = (
+        f"/subscriptions/{world.scope.subscription}/providers/{PROVIDER}"
+        f"/locations/{world.location}/{segment}/{token}"
+    )
+    return call.url(path, {**protocol.query, **(query or {})})

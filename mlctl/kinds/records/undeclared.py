@@ -1,0 +1,33 @@
+"""Kinds of Azure ML that mlctl has no documents for: the emulator answers about them."""
+
+from __future__ import annotations
+
+from mlctl.kinds.kind import Kind
+
+ONLINE_ENDPOINT = Kind(
+    name="online-endpoint",
+    schema_name="onlineEndpoint",
+    collection="onlineEndpoints",
+    given={"title": "Online endpoint", "properties": {}},
+    az=False,
+    tracked=True,
+    delay="endpoint",
+)
+ONLINE_DEPLOYMENT = Kind(
+    name="online-deployment",
+    schema_name="onlineDeployment",
+    collection="deployments",
+    given={"title": "Online deployment", "properties": {}},
+    parent="online-endpoint",
+    az=False,
+    tracked=True,
+    delay="deployment",
+)
+SCHEDULE = Kind(
+    name="schedule",
+    schema_name="schedule",
+    collection="schedules",
+    given={"title": "Schedule", "properties": {}},
+    az=False,
+    delay="schedule",
+)
