@@ -60,6 +60,7 @@ _CHECKS: tuple[RuleCheck, ...] = (
     sizes.not_low_priority,
     low_priority.single_node,
     low_priority.over_max,
+    low_priority.few_tries,
     access.login,
     access.secrets,
     access.identity,

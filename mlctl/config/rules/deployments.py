@@ -53,8 +53,8 @@ SHORT_TIMEOUT = Rule(
     "30 seconds for a mini-batch, the default, which is too short for most models",
     "`retry_settings.timeout` is how long the scoring of one mini-batch may take:"
     " `mini_batch_size` files, the first of them on a node that has just started. A mini-batch"
-    " that takes longer is stopped and tried again from its beginning, `max_retries` times, and"
-    " then counts as failed; with `error_threshold: -1` the job succeeds without it.",
+    " that takes longer is stopped and tried again from its beginning, `max_retries` times in all,"
+    " and then counts as failed; with `error_threshold: -1` the job succeeds without it.",
     "Measure one mini-batch on the size of the cluster and give it several times as long; 300 is"
     " usual.",
     f"{_DEPLOYMENT} (default 30)",

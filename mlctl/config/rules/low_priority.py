@@ -35,9 +35,24 @@ OVER_MAX = Rule(
     "Raise `max_instances` of the cluster (it can be changed in place), or lower `instance_count`.",
     _LOW_PRIORITY,
 )
-LOW_PRIORITY_RULES = (SINGLE_NODE, OVER_MAX)
+FEW_TRIES = Rule(
+    "MLC329",
+    "few-tries-on-low-priority",
+    Severity.WARNING,
+    "fewer than 3 tries for a mini-batch on low-priority nodes",
+    '`max_retries` counts tries, not retries: an invocation sends it as `run_max_try`, "the number'
+    ' of maximum tries for a failed or timeout mini batch". The documentation goes on: "a mini'
+    " batch with dequeue count greater than this won't be processed again\". Whether a preemption"
+    " counts as a dequeue is open. If it does, one or two preemptions fail the mini-batch, and with"
+    " `error_threshold: -1` the job succeeds without it.",
+    "Write `max_retries: 3` or more, or leave it out: 3 is the default.",
+    "azureml-pipeline-steps, class ParallelRunConfig; recorded invocations of batch endpoints",
+)
+LOW_PRIORITY_RULES = (SINGLE_NODE, OVER_MAX, FEW_TRIES)
 
 _NODES = ("resources", "instance_count")
+_TRIES = (("retry_settings", "max_retries"), ("settings", "retry_settings", "max_retries"))
+_FEW = 3
 
 
 def single_node(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -88,6 +103,24 @@ def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             if written
             else cluster.label(("name",), f"at most {most} when `max_instances` is left out"),
         )
+
+
+def few_tries(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC329."""
+    for deployment, cluster in _uses(graph):
+        for at in _TRIES:
+            tries = deployment.number(*at)
+            if tries is None or tries >= _FEW or not _is_low_priority(cluster):
+                continue
+            often = "once" if tries < _FEW - 1 else "twice"
+            yield finding(
+                FEW_TRIES,
+                deployment,
+                deployment.label(at),
+                f"`{deployment.address.name}` tries a mini-batch {often}, on low-priority nodes",
+                f"write `max_retries: {_FEW}` or more",
+                cluster.label(("tier",), "its nodes can be taken away at any time"),
+            )
 
 
 def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:

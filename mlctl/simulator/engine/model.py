@@ -54,11 +54,11 @@ class SimulationSettings:
         default=True, source="S", why="a batch job that lost its last usable node is cancelled (R7)"
     )
     cancel_grace_s: float = _setting(0.0, "A", "how long R7 waits for a usable node (R7c)")
-    preempt_counts_as_retry: bool = _setting(
-        default=False, source="D", why="recovery is not counted against retries (R8, Azure Batch)"
-    )
     retries_are_tries: bool = _setting(
-        default=False, source="D", why="max_retries counts the first attempt too (R9, SDK v1)"
+        default=True, source="D", why="max_retries counts the first attempt too (R9, SDK)"
+    )
+    preemption_counts_as_try: bool = _setting(
+        default=False, source="A", why="an attempt that a preemption cut off is a try (R8, open)"
     )
     failed_goes_to: QueueEnd = _setting(
         QueueEnd.TAIL, "A", "where a failed mini-batch queues (R10)"

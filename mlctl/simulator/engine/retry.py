@@ -41,7 +41,7 @@ def _requeue(world: World, job: BatchJob, batches: list[int], to: QueueEnd) -> N
     again = []
     for batch in batches:
         used = job.failed_attempts.get(batch, 0)
-        if settings.preempt_counts_as_retry:
+        if settings.preemption_counts_as_try:
             used += job.lost_attempts.get(batch, 0)
         if used < most:
             again.append(batch)

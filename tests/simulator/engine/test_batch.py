@@ -146,27 +146,24 @@ def test_a_cancelled_job_cannot_be_cancelled_again() -> None:
 
 
 @pytest.mark.parametrize(("counts", "failed"), [(False, 0), (True, 1)])
-def test_a_preemption_does_not_use_up_retries_unless_it_is_told_to(
-    counts: bool, failed: int
-) -> None:
-    strict = replace(NO_CANCEL, preempt_counts_as_retry=counts)
+def test_a_preemption_uses_up_no_try_unless_it_is_told_to(counts: bool, failed: int) -> None:
+    strict = replace(NO_CANCEL, preemption_counts_as_try=counts)
     twice = LossScript(((50, 0), (120, 0)))
-    job = batch(1, 100, 1, max_retries=1)
+    job = batch(1, 100, 1, max_retries=2)
     view = ended(world(*of(cluster(1, low=True), job, twice), settings=strict))
     assert (mini_batches(view).failed, view.status) == (failed, JobStatus.COMPLETED)
 
 
 def test_a_preemption_uses_up_no_try_where_there_is_only_one() -> None:
-    told = replace(NO_CANCEL, retries_are_tries=True)
     job = batch(1, 100, 1, max_retries=0)
-    view = ended(world(*of(cluster(1, low=True), job, LossScript(((50, 0),))), settings=told))
+    view = ended(world(*of(cluster(1, low=True), job, LossScript(((50, 0),))), settings=NO_CANCEL))
     assert (mini_batches(view).completed, mini_batches(view).attempts) == (1, 2)
 
 
 @pytest.mark.parametrize(
     ("retries", "are_tries", "attempts"), [(3, False, 4), (3, True, 3), (0, False, 1), (0, True, 1)]
 )
-def test_retries_come_on_top_of_the_first_attempt_unless_they_are_tries(
+def test_retries_are_tries_unless_they_come_on_top_of_the_first_attempt(
     retries: int, are_tries: bool, attempts: int
 ) -> None:
     told = replace(AT_ONCE, retries_are_tries=are_tries)
