@@ -26,7 +26,12 @@ LIST: Columns = {
     "MakespanS": ("makespan_s",),
     "Cost": ("cost",),
 }
-_TYPES = {"Batch": "batch", "Command": "command", "Pool": "batch_pool"}
+_TYPES = {
+    "Batch": "batch",
+    "Command": "command",
+    "Pipeline": "pipeline",
+    "Pool": "batch_pool",
+}
 _WIRE = {
     "displayName": "display_name",
     "experimentName": "experiment_name",

@@ -18,6 +18,7 @@ from mlctl.backends.azure import errors, links, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
+from mlctl.backends.azure.job_bodies import job_of
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, MetricPoint
 from mlctl.kinds.address import Address, Scope
@@ -73,7 +74,7 @@ class AzureJobs:
             raise Permanent("NoScoringUri", f"{address} has no scoring URI yet")
         named = {"azureml-model-deployment": deployment} if deployment else {}
         data, _ = self._plane(str(uri)).send("POST", str(uri), "", body=_sent(body), headers=named)
-        return _job(data)
+        return job_of(data)
 
     @answers_decoded()
     def create(
@@ -92,7 +93,7 @@ class AzureJobs:
         chosen = name or f"job-{self.arm.clock.rng.getrandbits(48):012x}"
         asked = {"properties": body["properties"]}
         data, _ = self.arm.send("PUT", self._at(chosen), VERSION, body=asked)
-        return _job(data)
+        return job_of(data)
 
     @answers_decoded()
     def show(self, name: str) -> Job:
@@ -101,7 +102,7 @@ class AzureJobs:
         Raises:
             NotFound: there is none of that name.
         """
-        return _job(self.arm.get(self._at(name)))
+        return job_of(self.arm.get(self._at(name)))
 
     @answers_decoded()
     def list(
@@ -241,16 +242,8 @@ def _sent(body: Mapping[str, Data]) -> Data:
     return {"properties": properties | named}
 
 
-def _job(data: Data) -> Job:
-    """A job from the service's body; the answer to an invocation has little more than its name."""
-    if not isinstance(data, dict) or not data.get("name"):
-        raise errors.malformed_response("the job has no name")
-    properties = {"jobType": "Batch", "status": "Unknown", **(data.get("properties") or {})}
-    return Job(str(data["name"]), {"id": "", **data, "properties": properties})
-
-
 def _newest(found: Iterator[dict[str, Data]]) -> list[Job]:
-    jobs = [_job(one) for one in found]
+    jobs = [job_of(one) for one in found]
     return sorted(jobs, key=_created, reverse=True)
 
 

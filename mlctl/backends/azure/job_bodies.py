@@ -1,0 +1,65 @@
+"""Jobs in the service's bodies: what it says elsewhere is put where every backend has it.
+
+A job of a batch endpoint is a pipeline job of an experiment named as the endpoint; its deployment
+is told by a tag, and the answer to its invocation has yet another form (recorded: cards
+invoke-uri-file, job-get-of-invoke). Times of command jobs are in their properties
+(job-get-command).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mlctl.backends.azure import errors
+from mlctl.backends.ports.jobs import Job
+from mlctl.pointer import Data, get
+
+_DEPLOYMENT = "azureml.deploymentname"  # a tag
+_TIMES = {"startTime": "StartTimeUtc", "endTime": "EndTimeUtc"}
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)")
+_INVOKED = re.compile(r"/batchEndpoints/(?P<endpoint>[^/]+)/", re.IGNORECASE)
+_NO_TIER = "Null"
+
+
+def job_of(data: Data) -> Job:
+    """A job from a body of the service; an invocation's answer may have little more than its name.
+
+    Raises:
+        Transient: it has no name.
+    """
+    if not isinstance(data, dict) or not data.get("name"):
+        raise errors.malformed_response("the job has no name")
+    given = data.get("properties") or {}
+    properties = {"jobType": "Pipeline", "status": "Unknown", **given}
+    properties |= _of_endpoint(data, given) | _times(given)
+    queue = properties.get("queueSettings")
+    if isinstance(queue, dict) and queue.get("jobTier") == _NO_TIER:
+        properties["queueSettings"] = {key: queue[key] for key in queue if key != "jobTier"} or None
+    return Job(str(data["name"]), {"id": "", **data, "properties": properties})
+
+
+def _of_endpoint(data: Mapping[str, Data], given: Mapping[str, Data]) -> dict[str, Data]:
+    """Endpoint, deployment and cluster of a job of an endpoint; nothing of other jobs."""
+    deployment = get(given, ("tags", _DEPLOYMENT))
+    if not deployment:
+        return {}
+    invoked = _INVOKED.search(str(data.get("id")))
+    endpoint = given.get("experimentName") or (invoked["endpoint"] if invoked else None)
+    found = {
+        "endpointName": endpoint,
+        "deploymentName": deployment,
+        "computeId": given.get("computeId") or get(given, ("compute", "target")),
+        "displayName": given.get("displayName") or given.get("name"),
+    }
+    return {key: held for key, held in found.items() if held is not None}
+
+
+def _times(given: Mapping[str, Data]) -> dict[str, Data]:
+    """When a job started and ended, as ISO 8601 has it."""
+    found = {name: get(given, ("properties", told)) for name, told in _TIMES.items()}
+    return {
+        name: _TIME.sub(r"\1T\2Z", str(text))
+        for name, text in found.items()
+        if text and not given.get(name)
+    }
