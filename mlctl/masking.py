@@ -57,11 +57,13 @@ _SHAPES = re.compile(
     ),
     re.DOTALL | re.IGNORECASE,
 )
-# What each of the shapes has in it: most texts have nothing of the kind.
-_HINT = re.compile(
-    r"PRIVATE KEY|eyJ|bearer|sig=|key=|signature=|secret=|password=|pwd=|://[^\s/]*@|gh[opsur]_"
-    r"|github_pat|glpat|hf_|sk-|xox|AIza|npm_|dapi|==|Q~|(?:_KEY|_SECRET|_TOKEN|PASSWORD)[\"']?[=:]",
-    re.IGNORECASE,
+# What a text with one of the shapes has in it: most texts have nothing of the kind, and to look for
+# plain words in a long one takes a hundredth of the time.
+_HINTS = (
+    *("private key", "eyj", "bearer", "sig=", "key=", "signature=", "secret=", "password=", "pwd="),
+    *("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat", "glpat", "hf_", "sk-", "xox", "aiza"),
+    *("npm_", "dapi", "==", "q~"),
+    *(name + mark for name in ("_key", "_secret", "_token", "password") for mark in "\"'=:"),
 )
 
 _known: set[str] = set()  # the secrets of this run, which the service may echo
@@ -93,7 +95,7 @@ def text_secrets(text: str, *, echoes: bool = False) -> Iterator[str]:
     """The parts of a text that look like secrets by their shape; the remembered ones if asked."""
     if echoes:
         yield from (one for one in _known if one in text)
-    if _HINT.search(text) is None:
+    if not _may_hold_secrets(text):
         return
     for found in _SHAPES.finditer(text):
         secret = found[found.lastgroup or 0]
@@ -133,7 +135,7 @@ def mask(text: str) -> str:
     for secret in sorted(_known, key=len, reverse=True):
         if secret in text:
             text = text.replace(secret, MASK)
-    if _HINT.search(text) is None:
+    if not _may_hold_secrets(text):
         return text
     return _SHAPES.sub(_masked_shape, text)
 
@@ -149,6 +151,11 @@ def masked(data: Data, name: object = None, mark: str = MASK) -> Data:
             return mark if names_secret(name, data) else mask(data)
         case _:
             return data
+
+
+def _may_hold_secrets(text: str) -> bool:
+    plain = text.casefold()
+    return any(hint in plain for hint in _HINTS) or ("://" in plain and "@" in plain)
 
 
 def _masked_shape(found: re.Match[str]) -> str:
