@@ -123,10 +123,8 @@ def _carry_out(
     plan = planned.plan
     if output is ApplyFormat.HUMAN:
         show_plan(session, plan, output)
-    if plan.rejections:
-        rejected = Report()
-        rejected.add(*plan.rejections)
-        return _refuse(rejected, output, Exit.REJECTED)
+    if planned.refused:
+        return _refuse(planned.refused, output, Exit.REJECTED)
     asked = Exit.OK if plan.empty or yes else _ask(session, output, destroying=destroying)
     if asked is not Exit.OK:
         return asked

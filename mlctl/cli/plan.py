@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -60,10 +60,18 @@ class PlanFormat(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A plan with the graph that it was made from."""
+    """A plan with the graph that it was made from; `strict` where warnings fail too."""
 
     plan: Plan
     graph: Graph
+    strict: bool = False
+
+    @property
+    def refused(self) -> Report:
+        """What keeps the plan from being carried out."""
+        report = Report(strict=self.strict)
+        report.extend((*self.plan.rejections, *(self.plan.warnings if self.strict else ())))
+        return report
 
     @property
     def work(self) -> Work:
@@ -101,7 +109,9 @@ def load_and_plan(
     made = make_plan(
         loaded.graph, live_state, backend=backend.name, destroying=destroying, targets=wanted
     )
-    return Planned(made, loaded.graph)
+    told = Report(report.ignore, report.select)
+    told.extend(made.warnings)
+    return Planned(replace(made, warnings=tuple(told)), loaded.graph, report.strict)
 
 
 def refresh_settled(session: Session, backend: Backend, graph: Graph) -> LiveState:
@@ -203,7 +213,7 @@ def plan(
         planfile.save(planned.plan, planned.work, out)
         session.note(f"\nSaved the plan to: {out}")
         session.note(f"\nTo perform exactly these actions, run:\n    mlctl apply {out}")
-    if planned.plan.rejections:
+    if planned.refused:
         return Exit.ERROR
     differs = not planned.plan.empty or planned.plan.in_motion
     return Exit.CHANGES if detailed_exitcode and differs else Exit.OK

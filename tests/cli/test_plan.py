@@ -86,6 +86,10 @@ def test_that_jobs_get_fewer_nodes_is_a_warning(mlctl: Run, sample: Path) -> Non
         ("warning", warning)
     ]
     assert f"- **MLC405** {warning}" in mlctl("plan", "sample", "-o", "markdown").out
+    assert "MLC405" not in mlctl("plan", "sample", "--ignore", "MLC405").out
+    strict = ("sample", "--strict", "--ignore", "MLC305")
+    assert mlctl("plan", *strict).code == 1
+    assert mlctl("apply", *strict, "--yes").code == 6
 
 
 def test_the_strict_setting_counts_what_clusters_may_have(mlctl: Run, sample: Path) -> None:

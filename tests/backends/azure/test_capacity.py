@@ -8,7 +8,9 @@ from mlctl import cards, catalog
 from mlctl.backends.ports.backend import Usage
 from mlctl.pointer import Data
 from tests.builders.azure import Between, azure, emulated, says
+from tests.builders.plans import codes, planned
 from tests.builders.replayed import Replayed
+from tests.builders.resources import compute
 
 ML = "Microsoft.MachineLearningServices"
 
@@ -101,3 +103,29 @@ def test_of_two_prices_of_a_size_the_least_counts() -> None:
 def test_the_sizes_of_the_emulator_are_those_of_the_catalogue() -> None:
     found = {one.name: one.usd_per_hour for one in azure(emulated()).backend.sizes("eastus")}
     assert found == {one.name: one.usd_per_hour for one in catalog.sizes().values()}
+
+
+@pytest.mark.parametrize(
+    ("size", "tier", "refused", "told"),
+    [
+        (
+            "STANDARD_DS3_v2",
+            "dedicated",
+            [],
+            "6 standardDSv2Family cores: jobs get at most 1",
+        ),
+        ("Standard_D8s_v3", "dedicated", [], "20 dedicated cores: jobs get at most 2 nodes"),
+        ("Standard_DS4_v2", "dedicated", ["MLC405"], "1 node of Standard_DS4_v2 needs 8"),
+        ("Standard_NC4as_T4_v3", "dedicated", ["MLC405"], "Standard NCASv3_T4 Family cores"),
+        ("STANDARD_DS3_v2", "low_priority", ["MLC405"], "allows 0 low-priority cores"),
+    ],
+)
+def test_a_plan_reads_the_recorded_usages(
+    size: str, tier: str, refused: list[str], told: str
+) -> None:
+    """20 of 20 dedicated cores are in use there, and Azure took 8 nodes of DS3_v2."""
+    usages = says(200, CARDS["usages-list"].response.body)
+    backend = azure(Between(emulated(), [("GET */usages", usages)])).backend
+    made = planned(backend, compute(size=size, tier=tier, max_instances=8)).plan
+    assert codes(made) == refused
+    assert any(told in one.message for one in (*made.rejections, *made.warnings))
