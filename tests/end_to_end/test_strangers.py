@@ -6,14 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.jobs import Job
 from mlctl.cli.az import jobs
+from mlctl.cli.scope import LOCAL_SCOPE
 from mlctl.cli.session import GlobalArgs, Session
+from mlctl.kinds import Address
 from mlctl.pointer import Data
 from tests.builders.shell import CLUSTER, Done, Run, cluster
 from tests.properties.test_inert import assert_inert
 
 EVIL = "x\n::error::owned\n##vso[task.complete]\n##[error]z\x1b[2J\x9b2J\u202ey"
+ENVIRONMENT = """\
+$schema: https://azuremlschemas.azureedge.net/latest/environment.schema.json
+name: e
+version: 1
+image: debian
+"""
 ON_A_LINE = EVIL.replace("\n", " ")
 
 
@@ -51,6 +60,23 @@ def test_the_errors_of_the_service_are_not_obeyed(
     said = ("--message", EVIL, "--code", EVIL, "--times", "0", "--status", "400")
     assert mlctl("local", "fault", "add", "fail", *said).code == 0
     assert_told(mlctl(*where), 1)
+
+
+def test_a_conda_file_of_the_service_that_is_no_yaml_is_shown_as_text(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    text = "name: a\x1b[2Jb\x00\uffff owned\n"
+    backend = LocalBackend(tmp_path / ".mlctl" / "local.db", LOCAL_SCOPE)
+    body = {"properties": {"image": "ubuntu", "condaFile": text}}
+    backend.put(Address("environment", "e", None, "1"), body).wait()
+    backend.close()
+    named = ("environment", "show", "-n", "e", "-v", "1")
+    assert mlctl(*named).json["conda_file"] == text
+    assert_told(mlctl(*named, "-o", "yaml"), 0)
+    (tmp_path / "e.yml").write_text(ENVIRONMENT)
+    done = mlctl("plan", "e.yml")
+    assert (done.code, "exists with another `image`" in done.err + done.out) == (1, True)
+    assert mlctl("environment", "list", "-o", "table").code == 0
 
 
 def test_the_errors_of_the_service_are_not_obeyed_by_debug(mlctl: Run) -> None:

@@ -105,3 +105,16 @@ def test_a_folder_that_cannot_be_hashed_is_a_finding(tmp_path: Path, line: str, 
     done = run(tmp_path, *line.split())
     assert done.returncode == (0 if line == "validate ." else 1), done.stderr
     assert b"bug in mlctl" not in done.stderr
+
+
+def test_a_scoring_script_that_nobody_wrote_is_not_parsed(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "score.py").write_text("a = [1]\n" * 6_000_000)  # 3 GB once parsed
+    (tmp_path / "a.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/batchDeployment.schema.json\n"
+        "name: deployment\nendpoint_name: endpoint\ncompute: azureml:cpu\nmodel: azureml:m:1\n"
+        "environment: azureml:e:1\n"
+        "code_configuration: {code: code, scoring_script: score.py}\n"
+    )
+    done = run(tmp_path, "validate", "a.yml")
+    assert done.returncode == 0, done.stderr
