@@ -147,7 +147,10 @@ class Arranger:
         return None
 
     def _exemplar(self, path: str) -> Data:
-        """The body with which another card writes a resource of the same type, or shows it."""
+        """The body with which another card writes a resource of the same type, or shows it.
+
+        Cards about one of the same name come first.
+        """
         wanted = _collections(path[len(self.place.path) :])
         alike = [
             card
@@ -155,6 +158,8 @@ class Arranger:
             if _collections(card.request.path.partition("/workspaces/{workspace}")[2]) == wanted
             and not card.response.is_error
         ]
+        name = path.rpartition("/")[2]
+        alike.sort(key=lambda card: card.request.path.rpartition("/")[2] != name)
         writes = (card for card in alike if card.request.method == "PUT")
         reads = (card for card in alike if get(card.response.body, ("id",)))
         card = next(writes, None) or next(reads, None)

@@ -47,8 +47,12 @@ class Expected:
 def listed(direction: Direction) -> tuple[Expected, ...]:
     """The deviations that are expected in one direction."""
     rows = tomllib.loads(LISTED.read_text(encoding="utf-8")).get("deviation", [])
-    every = [Expected(**{**row, "direction": Direction(row["direction"])}) for row in rows]
-    return tuple(each for each in every if each.direction is direction)
+    return tuple(
+        Expected(**{**row, "direction": direction, "at": at})
+        for row in rows
+        for at in ([row["at"]] if isinstance(row["at"], str) else row["at"])
+        if row["direction"] == direction.value
+    )
 
 
 def unexpected(

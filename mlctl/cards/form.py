@@ -2,8 +2,9 @@
 
 Keys, types, nulls and the spelling of texts must agree, and nothing may be added. What varies from
 one call to the next is compared by how it is written: GUIDs, moments, names that the service makes
-up. Placeholders of cards stand for anything. Rows of a list are compared with the row of the same
-id, or with the nearest one.
+up; ids of operations, whose prefix (`be`, `bebes`) differs between clusters of the service.
+Placeholders of cards stand for anything. Rows of a list are compared with the row of the same id,
+or with the nearest one.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _NAMES = ("id", "name", "family", "localizedValue", "value")  # what tells one r
 _GUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _MOMENT = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,7})?(?:Z|[+-]\d\d:\d\d)?"
 _DASHED = r"\d{4}(?:-\d\d){5}-\d{7}"  # a moment as a version of a component
-_VARYING = re.compile(rf"({_GUID})|({_DASHED})|({_MOMENT})|(\{{\w+\}}|REDACTED|user@example\.com)")
+_OPERATION = rf"[a-z]+:{_GUID}:{_GUID}"
+_VARYING = re.compile(
+    rf"({_OPERATION})|({_GUID})|({_DASHED})|({_MOMENT})|(\{{\w+\}}|REDACTED|user@example\.com)"
+)
 _MADE_UP = re.compile(r"[a-z]+_[a-z]+_(?=[a-z]*\d)[a-z0-9]{8,10}")  # blue_store_3k1gd32x
 _ANY = ("any", "user")
 
@@ -175,8 +179,10 @@ def _pattern(recorded: str) -> re.Pattern[str]:
     out, end = "", 0
     for found in _VARYING.finditer(recorded):
         out += _literal(recorded[end : found.start()])
-        guid, dashed, moment, _ = found.groups()
-        out += _GUID if guid else _DASHED if dashed else _moment(moment) if moment else ".*?"
+        operation, guid, dashed, moment, _ = found.groups()
+        forms = ((operation, _OPERATION), (guid, _GUID), (dashed, _DASHED))
+        form = next((form for held, form in forms if held), None)
+        out += form or (_moment(moment) if moment else ".*?")
         end = found.end()
     return re.compile(out + _literal(recorded[end:]), re.DOTALL)
 

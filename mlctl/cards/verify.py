@@ -70,7 +70,8 @@ def verify(
     cards themselves; `run` (hex digits) tells the names of one run from those of another.
     """
     numbers = count(1)
-    known = (*cards, *(each for each in exemplars if each not in cards))
+    others = (each for each in exemplars if each not in cards)
+    known = [each for card in (*cards, *others) for each in in_known_regions([card])]
     for story in stories(cards):
         number = next(numbers)
         subscription = f"{run:0>8.8}-cafe-4000-8000-{number:012x}"

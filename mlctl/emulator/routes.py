@@ -12,6 +12,7 @@ from mlctl.emulator.arm import (
     assets,
     authorization,
     capacity,
+    connections,
     faults,
     jobs,
     metrics,
@@ -105,6 +106,10 @@ def _versioned(kind: str) -> Iterator[Route]:
 ROUTES = (
     *_of_kinds(),
     Route("POST", _WS + "/computes/{name}/listNodes", resources.nodes, "compute"),
+    Route("GET", _WS + "/connections", connections.show_all),
+    Route("GET", _WS + "/connections/{name}", connections.show),
+    Route("PUT", _WS + "/connections/{name}", connections.write),
+    Route("DELETE", _WS + "/connections/{name}", connections.delete),
     Route("POST", _WS + "/onlineEndpoints/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("GET", _PLACE + "/computeOperationsStatus/{token}", operations.status),
     Route("GET", _PLACE + "/computeOperationsResults/{token}", operations.result),

@@ -27,6 +27,7 @@ from mlctl.simulator.control_plane.state.errors import missing
 
 _MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in the note of a container
 _ALWAYS_CREATED = ("environment",)  # a PUT over one, or over its container, is 201, too
+_OF_NOTHING_404 = ("model",)  # what has no versions is not there
 _VERSIONED_BY_TIME = ("component",)
 
 
@@ -69,7 +70,7 @@ def show_versions(call: Call) -> Response:
     if only:
         return _told(call, call.address.at(only))
     page = listing.versions(call, name)
-    if not page.items and call.kind == "model" and _container(call) is None:
+    if not page.items and call.kind in _OF_NOTHING_404 and _container(call) is None:
         raise missing(call.address, as_container=True)
     return listing.page_response(
         call, page, (views.resource_body(call, each) for each in page.items)

@@ -26,8 +26,7 @@ class ItemKind(Enum):
 
     WORKSPACE = "workspace"
     DATASTORE = "datastore"
-    OTHER = "other"  # of a type that mlctl does not know
-    OPERATION = "operation"  # on one of those
+    CONNECTION = "connection"
     CONTAINER = "container"  # of all versions of an asset
     BLOB = "blob"
     BLOCK = "block"  # a part of a blob to come

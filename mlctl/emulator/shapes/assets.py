@@ -49,15 +49,15 @@ def _system_data_of_nobody(place: Place) -> Data:
     return {key: value for key, value in told.items() if key.endswith("At")}
 
 
-def _staged(shape: Shape) -> Rule:
-    """The properties of an asset with a stage: that of what is archived is `Archived`."""
+def _staged(shape: Shape, *, anonymous: str = "Development", archived: str = "") -> Rule:
+    """The properties of an asset with a stage: what those are called that nobody has named, or
+    that are archived."""
 
     def told(place: Place) -> Data:
         stored: dict[str, Data] = dict(place.stored)
-        logged = stored.get("isAnonymous") and place.occasion.is_about("environment")
-        stored.setdefault("stage", "Logged" if logged else "Development")
-        if stored.get("isArchived") and place.occasion.is_about("model"):
-            stored["stage"] = "Archived"
+        stored.setdefault("stage", anonymous if stored.get("isAnonymous") else "Development")
+        if stored.get("isArchived") and archived:
+            stored["stage"] = archived
         return tell(shape, stored, place.occasion, place.sent)
 
     return told
@@ -116,7 +116,8 @@ MODEL = _version(
             **_STATE,
             "stage": _TELL_STAGE,
             **_OWNED,
-        }
+        },
+        archived="Archived",
     )
 )
 ENVIRONMENT = _version(
@@ -132,7 +133,8 @@ ENVIRONMENT = _version(
             **_STATE,
             "stage": _TELL_STAGE,
             **_OWNED,
-        }
+        },
+        anonymous="Logged",
     )
 )
 CODE = _version(

@@ -49,10 +49,6 @@ class Occasion:
         """The api-version that was asked for; they compare as texts."""
         return self.call.request.query_value("api-version")
 
-    def is_about(self, kind: str) -> bool:
-        """Whether the resource is of a kind."""
-        return self.address is not None and self.address.kind == kind
-
 
 @dataclass(frozen=True, slots=True)
 class Place:

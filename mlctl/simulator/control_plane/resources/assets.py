@@ -87,9 +87,9 @@ def _spell(context: RequestContext, address: Address, properties: dict[str, Data
     for name, groups in _RESPELLED.items():
         if isinstance(properties.get(name), str):
             properties[name] = datastore_uri.long(properties[name], context.scope, groups)
-    if address.kind == "component":
-        spec = properties.get("componentSpec")
-        properties["componentSpec"] = component_spec.normalized(context, address, spec)
+    spec = properties.get(component_spec.KEY)
+    if spec is not None:
+        properties[component_spec.KEY] = component_spec.normalized(context, address, spec)
 
 
 def _keep_content(
@@ -105,9 +105,9 @@ def _keep_content(
     if old is None:
         return
     held: Mapping[str, Data] = old.body["properties"]
-    if address.kind == "component":
-        spec = "componentSpec"
-        component_spec.refuse_change(address, held.get(spec), properties.get(spec))
+    if component_spec.KEY in held:
+        spec = component_spec.KEY
+        component_spec.refuse_change(address, held[spec], properties.get(spec))
         return
     for name in _KEPT:
         if name in held:

@@ -10,6 +10,7 @@ from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.state.context import RequestContext
 
+KEY = "componentSpec"  # where it is, of the properties of a component
 ANONYMOUS = "azureml_anonymous"  # the name of all components that nobody has named
 _DROPPED = ("_source",)
 _SHORT = re.compile(r"azureml:([^/:@]+):([^/:]+)")
