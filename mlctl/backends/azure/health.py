@@ -259,7 +259,8 @@ def _nearly_used_up(one: Usage) -> Iterator[HealthCheck]:
     if one.used >= one.limit * _NEARLY:
         what = _COUNTS.get(one.family, one.family)
         told = f"{one.used} of {one.limit} used of {what}" if one.limit else f"0 allowed of {what}"
-        advice = "delete idle clusters, or ask for more: the portal's page `Usage + quotas`"
+        delete = "delete idle clusters, or " if one.used else ""
+        advice = f"{delete}ask for more: the portal's page `Usage + quotas`"
         yield HealthCheck("quota", HealthStatus.WARNING, told, advice)
 
 

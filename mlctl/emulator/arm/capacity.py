@@ -176,7 +176,7 @@ def _size(size: Size) -> Data:
             if prices
             else {}
         ),
-        "supportedComputeTypes": ["AmlCompute"],
+        "supportedComputeTypes": ["AmlCompute", "ComputeInstance"],
         "generation": "gen1",
         "supportsIB": "r" in features,
     }
