@@ -9,8 +9,10 @@ Canonical values are compared, never sent and never shown.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from mlctl import source
 from mlctl.durations import format_iso, parse_iso
@@ -250,6 +252,28 @@ def _whole(text: str) -> float:
     return int(number) if number.is_integer() else number
 
 
+def _system_data_decode(value: Data, _field: Field, _scope: Scope) -> Data:
+    """`createdAt` as az spells it: `created_at`, with `+00:00` for `Z`."""
+    if not isinstance(value, dict):
+        return value
+    return {_CAPITAL.sub(r"_\1", key).lower(): _time(held) for key, held in value.items()}
+
+
+def _time(value: Data) -> Data:
+    if not isinstance(value, str) or "T" not in value:
+        return value
+    try:
+        return datetime.fromisoformat(value).isoformat()
+    except ValueError:
+        return value
+
+
+def _arm_id_decode(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The id of an asset as az prints it: a reference that a file can hold."""
+    return f"azureml:{value}" if isinstance(value, str) else value
+
+
+_CAPITAL = re.compile("([A-Z])")
 CODECS: dict[str, Codec] = {
     "plain": Codec(_number, _number, _number),
     "text": Codec(_same, _same, _text_canonical),
@@ -266,6 +290,8 @@ CODECS: dict[str, Codec] = {
     "conda": Codec(_conda_encode, _conda_decode, _conda_decode),
     "upload": Codec(_same, _same, _upload_canonical),
     "json": Codec(_same, _same, _json_canonical),
+    "system_data": Codec(_same, _system_data_decode, _json_canonical),
+    "arm_id": Codec(_same, _arm_id_decode, _folded),
     "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _paths_canonical),
     "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _paths_canonical),
 }

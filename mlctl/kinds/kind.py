@@ -76,6 +76,8 @@ class Kind:
     The command line:
 
     - `columns`: those of `-o table`.
+    - `printed_forms`: the form of a body -> the one in which az prints it. `printed_empty`: maps
+      that az prints also where they are empty.
     - `create_flags`, `update_flags`: fields that have flags; `required_flags`: those without which
       a file is needed.
     - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
@@ -122,6 +124,8 @@ class Kind:
     lost: str = ""
 
     columns: Columns = field(default_factory=dict)
+    printed_forms: Mapping[str, str] = field(default_factory=dict)
+    printed_empty: tuple[str, ...] = ()
     create_flags: tuple[Flag, ...] = ()
     update_flags: tuple[Flag, ...] = ()
     required_flags: tuple[str, ...] = ("name",)

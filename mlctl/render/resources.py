@@ -39,6 +39,24 @@ def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Da
     return pointer.nest({**names, **decode(live.body, shape, scope)})
 
 
+def printed(live: Live, scope: Scope) -> dict[str, Data]:
+    """A live resource as `az ml` prints it: in az's form, with the group beside the id.
+
+    It can be given to `create -f` as it stands.
+    """
+    kind = kind_of(live.address)
+    told = form_of_body(kind, live.body, scope)
+    name = kind.printed_forms.get(told.name, told.name)
+    form = next(one for one in kind.forms if one.name == name)
+    data = resource(live, scope, form)
+    if kind.form_of(data) is not form:
+        data.pop("type", None)  # a flat deployment has none
+    known = {field.at[0] for field in form.fields}
+    empty: dict[str, Data] = {key: {} for key in kind.printed_empty if key in known}
+    group = {"resourceGroup": scope.resource_group} if "id" in data else {}
+    return {**empty, **data, **group}
+
+
 def output(
     data: Data, fmt: str, *, color: bool = False, columns: Sequence[str] | None = None
 ) -> str:

@@ -28,6 +28,7 @@ ANNOTATIONS = {
 }
 # What a document says to mlctl and not to the service, or what the service never says back.
 UNSENT = {
+    "resourceGroup",  # az reads it off the id
     *("$schema", "name", "version", "endpoint_name", "resource_id", "datastore", "job_definition"),
     *("latest_version", "intellectual_property", "services", "parent_job_name", "log_files"),
     "utc_time_created",

@@ -25,7 +25,7 @@ def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
     """Print one resource."""
     with session.backend() as backend:
         live = read_live(backend, address_of(kind, args))
-        data = resources.resource(live, backend.scope)
+        data = resources.printed(live, backend.scope)
     if moving(live.body):
         above = f" -e {live.address.parent}" if live.address.parent else ""
         until = "--deleted" if state(live.body) == "deleting" else "--updated"
@@ -43,7 +43,7 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
         raise UsageError("--archived-only and --include-archived exclude each other.")
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
-        data = [resources.resource(one, backend.scope) for one in live]
+        data = [resources.printed(one, backend.scope) for one in live]
     for flag in kind.list_flags:
         asked = args.fields[flag.parameter]
         if asked is not None:

@@ -95,4 +95,4 @@ def _reached(
         raise Permanent("OperationFailed", f"the last operation on {address} failed")
     if state(live.body) == "succeeded" and (args.created or args.updated):
         return True
-    return bool(custom and custom.search(resources.resource(live, scope)))
+    return bool(custom and custom.search(resources.printed(live, scope)))

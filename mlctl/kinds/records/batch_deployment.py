@@ -35,6 +35,8 @@ BATCH_DEPLOYMENT = Kind(
     limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
     claims=_claims,
     delay="deployment",
+    printed_forms={"model": "flat"},
+    printed_empty=("environment_variables",),
     columns={
         "Name": ("name",),
         "Endpoint": ("endpoint_name",),

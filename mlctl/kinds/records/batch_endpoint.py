@@ -44,6 +44,7 @@ BATCH_ENDPOINT = Kind(
     claims=_claims,
     delay="endpoint",
     lost="its deployments go with it; the jobs that it runs are lost",
+    printed_empty=("defaults",),
     columns={
         "Name": ("name",),
         "State": ("provisioning_state",),

@@ -76,6 +76,7 @@ COMPUTE = Kind(
     vm_size=("size",),
     delay="compute",
     lost="its nodes are given back, and the jobs that run on them are lost",
+    printed_empty=("network_settings",),
     columns={
         "Name": ("name",),
         "State": ("provisioning_state",),

@@ -34,7 +34,7 @@ DATA = Kind(
         "Version": ("version",),
         "Type": ("type",),
         "Archived": ("is_archived",),
-        "Created": ("creation_context", "createdAt"),
+        "Created": ("creation_context", "created_at"),
     },
     create_flags=(
         flag("--path -p", "path"),

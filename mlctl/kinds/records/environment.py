@@ -37,7 +37,7 @@ ENVIRONMENT = Kind(
         "Image": ("image",),
         "OsType": ("os_type",),
         "Archived": ("is_archived",),
-        "Created": ("creation_context", "createdAt"),
+        "Created": ("creation_context", "created_at"),
     },
     create_flags=(
         flag("--image -i", "image"),

@@ -28,7 +28,7 @@ MODEL = Kind(
         "Type": ("type",),
         "Stage": ("stage",),
         "Archived": ("is_archived",),
-        "Created": ("creation_context", "createdAt"),
+        "Created": ("creation_context", "created_at"),
     },
     create_flags=(
         flag("--path -p", "path"),

@@ -277,20 +277,19 @@ def test_a_file_is_laid_over_the_live_one(full: Run) -> None:
         "endpoint_name: heart-classifier-batch\nsettings: {mini_batch_size: 5}\n"
     )
     done = full("batch-deployment", "update", "-f", "part.yml", "-n", "classifier-xgboost")
-    settings = done.json["settings"]
-    assert (done.code, settings["mini_batch_size"]) == (0, 5), done.err
-    assert settings["retry_settings"] == {"max_retries": 3, "timeout": 300}
+    assert (done.code, done.json["mini_batch_size"]) == (0, 5), done.err
+    assert done.json["retry_settings"] == {"max_retries": 3, "timeout": 300}
 
 
 def test_a_flat_file_is_laid_over_the_live_one_too(full: Run) -> None:
     Path("flat.yml").write_text("name: classifier-xgboost\nmini_batch_size: 6\n")
     done = full("batch-deployment", "update", "-f", "flat.yml", *ENDPOINT)
-    assert (done.code, done.json["settings"]["mini_batch_size"]) == (0, 6), done.err
+    assert (done.code, done.json["mini_batch_size"]) == (0, 6), done.err
 
 
 def test_settings_are_updated_by_their_name_alone(full: Run) -> None:
     done = full("batch-deployment", "update", *BLUE, "--set", "retry_settings.timeout=60")
-    assert done.json["settings"]["retry_settings"] == {"max_retries": 3, "timeout": 60}
+    assert done.json["retry_settings"] == {"max_retries": 3, "timeout": 60}
 
 
 def test_set_default_makes_the_new_deployment_the_default_one(full: Run) -> None:
