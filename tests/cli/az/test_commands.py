@@ -245,7 +245,7 @@ def test_an_update_of_what_is_not_there_exits_with_3(mlctl: Run) -> None:
 
 def test_the_default_deployment_is_set_and_unset(full: Run) -> None:
     endpoint = ("batch-endpoint", "update", "-n", "heart-classifier-batch", "--query", "defaults")
-    assert full(*endpoint, "--remove", "defaults.deployment_name").json is None
+    assert full(*endpoint, "--remove", "defaults.deployment_name").json == {}
     name = {"deployment_name": "classifier-xgboost"}
     assert full(*endpoint, "--set", "defaults.deployment_name=classifier-xgboost").json == name
     assert full(*endpoint, "--set", "defaults=null").json is None
