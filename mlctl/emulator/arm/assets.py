@@ -16,6 +16,7 @@ from mlctl.emulator.shapes import views
 from mlctl.emulator.shapes.assets import CONTAINERS, USUAL_CONTAINER
 from mlctl.emulator.shapes.shape import Occasion, tell
 from mlctl.kinds.address import LATEST, PROVIDER, Address
+from mlctl.kinds.records.environment import ENVIRONMENT
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data
@@ -29,6 +30,7 @@ _MADE, _CHANGED = "createdAt", "lastModifiedAt"  # in the note of a container
 _ALWAYS_CREATED = ("environment",)  # a PUT over one, or over its container, is 201, too
 _OF_NOTHING_404 = ("model",)  # what has no versions is not there
 _VERSIONED_BY_TIME = ("component",)
+_ARCHIVES = "2023-10-01"  # the first api-version that is believed to archive an environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,17 @@ def _told(call: Call, address: Address | None) -> Response:
 
 
 def write_version(call: Call) -> Response:
-    """PUT: create a version, or change what may change of it."""
-    accepted = service.put(call.handle, call.address, call.data)
+    """PUT: create a version, or change what may change of it.
+
+    Versions of environments were not archived by older api-versions (recorded:
+    environment-put-archive-ignored); whether they are now is open.
+    """
+    body = call.data
+    if call.kind == ENVIRONMENT.name and call.request.query_value("api-version") < _ARCHIVES:
+        found = call.peek(call.address)
+        was = found.body["properties"]["isArchived"] if found else False
+        body = {**body, "properties": {**(body.get("properties") or {}), "isArchived": was}}
+    accepted = service.put(call.handle, call.address, body)
     created = accepted.created or call.kind in _ALWAYS_CREATED
     return operations.write_response(call, accepted.operation, created=created)
 

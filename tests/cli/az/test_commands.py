@@ -248,7 +248,7 @@ def test_the_default_deployment_is_set_and_unset(full: Run) -> None:
     assert full(*endpoint, "--remove", "defaults.deployment_name").json == {}
     name = {"deployment_name": "classifier-xgboost"}
     assert full(*endpoint, "--set", "defaults.deployment_name=classifier-xgboost").json == name
-    assert full(*endpoint, "--set", "defaults=null").json is None
+    assert full(*endpoint, "--set", "defaults=null").json == {}
     assert full(*endpoint, "--defaults", "deployment_name=classifier-xgboost").json == name
 
 

@@ -21,8 +21,6 @@ _MAY_CHANGE = frozenset(
     {"description", "tags", "properties", "stage", "isArchived", "autoDeleteSetting"}
 )
 _WITHOUT_MAPS = ("data",)  # tags and properties are null where none were sent
-# A PUT does not archive their versions, it is ignored (recorded: environment-put-archive-ignored).
-_NOT_ARCHIVED = ("environment",)
 _CHANGED_BY_NOBODY = ("data",)  # as long as nobody has changed it
 _KEPT = ("codeUri",)
 # How groups are spelt in the paths of datastores that are kept (recorded: model-put-create,
@@ -55,9 +53,6 @@ def accept(
     for own in _READ_ONLY:
         properties.pop(own, None)
     by_schema.fill_in(context, kind_of(address), top)
-    if address.kind in _NOT_ARCHIVED:
-        was = old.body["properties"] if old else {}
-        properties["isArchived"] = was.get("isArchived", False)
     _fill_in(address, properties)
     _spell(context, address, properties)
     _keep_content(context, address, old, properties)
