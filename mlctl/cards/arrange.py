@@ -69,7 +69,7 @@ class Arranger:
                 for row in reversed([*_rows(body)]):
                     self._written(row["id"], row, version)
             case "PUT" if card.response.status == _DONE or _was_there(body):
-                self._written(request.path, body, version)
+                self._written(request.path, _merged(request.body, body), version)
             case "DELETE" if card.response.status == _NOTHING:
                 pass  # it was not there
             case "DELETE" | "PATCH":
@@ -205,6 +205,13 @@ def _said(data: Data) -> Data:
             if held is not None and key != "provisioningState"
         }
     return [_said(each) for each in data] if isinstance(data, list) else data
+
+
+def _merged(sent: Data, shown: Data) -> Data:
+    """What was there before a PUT over it: what was shown, and what is sent and never shown."""
+    if not isinstance(sent, dict) or not isinstance(shown, dict):
+        return sent if shown is None else shown
+    return {**sent, **{key: _merged(sent.get(key), held) for key, held in shown.items()}}
 
 
 def _without(data: Data, key: str) -> Data:

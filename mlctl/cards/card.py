@@ -73,13 +73,15 @@ def read(path: Path) -> Card:
     """
     try:
         data = json.loads(files.read(path, _LARGEST))
-        return Card(
-            **{
-                **data,
-                "request": CardRequest(**data["request"]),
-                "response": CardResponse(**data["response"]),
-                "follows": tuple(data.get("follows", ())),
-            }
+        return _checked(
+            Card(
+                **{
+                    **data,
+                    "request": CardRequest(**data["request"]),
+                    "response": CardResponse(**data["response"]),
+                    "follows": tuple(data.get("follows", ())),
+                }
+            )
         )
     except OSError as error:
         raise CardError(f"{path}: {error.strerror or error}") from None
@@ -98,6 +100,21 @@ def as_data(card: Card) -> dict[str, Data]:
     if not card.note:
         del data["note"]
     return data | {"follows": list(card.follows)}
+
+
+def _checked(card: Card) -> Card:
+    """The card; TypeError where a part of it has another type than it should."""
+    request, response = card.request, card.response
+    texts = (card.id, card.kind, card.operation, request.method, request.path, *card.follows)
+    maps = (request.query, request.headers, response.headers)
+    pairs = [text for held in maps if isinstance(held, dict) for text in held.values()]
+    if not all(isinstance(each, dict) for each in maps):
+        raise TypeError("a query, or headers, are no object")
+    if not all(isinstance(each, str) for each in (*texts, *pairs, request.host or "")):
+        raise TypeError("a name, a path or a header is no text")
+    if type(response.status) is not int:
+        raise TypeError("the status is no number")
+    return card
 
 
 def load(folder: Path = RECORDED) -> tuple[Card, ...]:

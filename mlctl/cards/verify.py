@@ -97,6 +97,8 @@ class _Teller:
             version = card.api_version or _LATEST
             if card.operation == "poll":
                 told = self._of_operation(card, told, version)
+                if card.response.is_error:  # it had ended, and was asked about too late
+                    self._settle()
             else:
                 self._settle()
                 self._arranger.before(told, version)
@@ -130,6 +132,8 @@ class _Teller:
         url = {name.lower(): text for name, text in (begun.headers if begun else {}).items()}.get(
             OPERATION
         )
+        if begun is not None:
+            self._running.append(begun)
         if url is not None:
             self._learned.said[token] = url.partition("?")[0].rpartition("/")[2]
         return as_told(card, self._place, self._learned)

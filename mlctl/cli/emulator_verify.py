@@ -17,6 +17,7 @@ import typer
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
@@ -119,21 +120,42 @@ def _data(verdict: Verdict) -> Data:
 def _service(
     url: str, ca_file: Path | None, token: str | None
 ) -> Iterator[Callable[[CardRequest], CardResponse]]:
-    """What answers requests of cards: an emulator, over one connection."""
-    where = urlsplit(url)
-    host, port = where.hostname or "", where.port
-    if where.scheme == "http":
-        connection = http.client.HTTPConnection(host, port, timeout=_PATIENCE)
-    else:
-        trusted = ssl.create_default_context(cafile=ca_file)
-        connection = http.client.HTTPSConnection(host, port, timeout=_PATIENCE, context=trusted)
+    """What answers requests of cards: an emulator, over one connection.
+
+    Raises:
+        InvalidValue: that is no URL, or no certificate.
+    """
+    connection = _connection(url, ca_file)
+
+    def ask(request: CardRequest) -> CardResponse:
+        try:
+            return _asked(connection, request, token)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            why = f"{url} did not answer as an emulator does: {error or type(error).__name__}"
+            raise Permanent("NoEmulator", why) from None
+
     try:
-        yield lambda request: _asked(connection, request, token)
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        why = f"{url} did not answer as an emulator does: {error or type(error).__name__}"
-        raise Permanent("NoEmulator", why) from None
+        yield ask
     finally:
         connection.close()
+
+
+def _connection(url: str, ca_file: Path | None) -> http.client.HTTPConnection:
+    try:
+        where = urlsplit(url)
+        host, port = where.hostname, where.port
+    except ValueError:
+        host = port = where = None
+    if where is None or host is None or where.scheme not in ("http", "https"):
+        raise InvalidValue(f"`{url}` is no URL such as https://127.0.0.1:8443", flag="--url")
+    if where.scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=_PATIENCE)
+    try:
+        trusted = ssl.create_default_context(cafile=ca_file)
+    except OSError as error:  # a certificate that is none, too
+        why = f"cannot read `{ca_file}`: {error.strerror or error}"
+        raise InvalidValue(why, flag="--ca-file") from None
+    return http.client.HTTPSConnection(host, port, timeout=_PATIENCE, context=trusted)
 
 
 def _asked(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlctl.cards import RECORDED, CardError, load, read
+from mlctl.pointer import Data
 from tests.builders.paths import SHARED
 
 
@@ -35,6 +36,19 @@ def test_the_cards_are_those_that_were_handed_over() -> None:
     assert differing == []
 
 
+def whole(status: Data = 200, **request: Data) -> str:
+    """The text of a card."""
+    asked = {"method": "GET", "path": "/", **request}
+    response = {"status": status, "headers": {}, "body": None}
+    names = {"id": "a", "kind": "k", "operation": "get", "source": {}, "api_version": "1"}
+    return json.dumps({**names, "request": asked, "response": response})
+
+
+def test_a_card_needs_no_more_than_this(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(whole())
+    assert read(tmp_path / "a.json").response.status == 200
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -42,6 +56,10 @@ def test_the_cards_are_those_that_were_handed_over() -> None:
         ("[]", "it is no card"),
         ('{"request": {}, "response": {}}', "it is no card"),
         ('{"request": {"method": "GET"}, "response": {"status": 200}}', "it is no card"),
+        (whole(status="200"), "the status is no number"),
+        (whole(path=7), "is no text"),
+        (whole(query=[]), "are no object"),
+        (whole(headers={"a": 1}), "is no text"),
     ],
 )
 def test_what_is_no_card_is_refused_by_name(tmp_path: Path, text: str, why: str) -> None:
