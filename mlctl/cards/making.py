@@ -113,7 +113,11 @@ def _kind(path: str) -> str:
         return "compute" if names[0].startswith("compute") else names[0]
     if not names:
         return steps[0].removesuffix("s")
-    known = {one.collection.casefold(): name for name, one in ALL.items() if one.parent is None}
+    known = {
+        one.collection.casefold(): name
+        for name, one in ALL.items()
+        if one.parent is None and not one.within
+    }
     first = known.get(names[0].casefold()) or _dashed(names[0].removesuffix("s"))
     if "deployments" in names[1:]:
         return first.replace("-endpoint", "-deployment")

@@ -68,7 +68,7 @@ _ENTRA = "/{tenant}/oauth2"
 def _of_kinds() -> Iterator[Route]:
     """The routes of every kind that ARM has; those of jobs are their own."""
     for kind in ALL.values():
-        if kind.in_arm and not kind.runs:
+        if kind.in_arm and not kind.runs and not kind.within:
             yield from _versioned(kind.name) if kind.versioned else _crud(kind)
 
 
@@ -110,6 +110,9 @@ ROUTES = (
     Route("GET", _WS + "/connections/{name}", connections.show),
     Route("PUT", _WS + "/connections/{name}", connections.write),
     Route("DELETE", _WS + "/connections/{name}", connections.delete),
+    Route("POST", _WS + "/computes/{name}/start", resources.start, "compute"),
+    Route("POST", _WS + "/computes/{name}/stop", resources.stop, "compute"),
+    Route("POST", _WS + "/computes/{name}/restart", resources.start, "compute"),
     Route("POST", _WS + "/onlineEndpoints/{name}/listKeys", resources.keys, "online-endpoint"),
     Route("GET", _PLACE + "/computeOperationsStatus/{token}", operations.status),
     Route("GET", _PLACE + "/computeOperationsResults/{token}", operations.result),

@@ -15,7 +15,11 @@ PROVIDER = "Microsoft.MachineLearningServices"
 LATEST = "latest"
 
 _ORDER = {name: at for at, name in enumerate(ALL)}
-_KIND_OF = {kind.collection.casefold(): kind.name for kind in ALL.values() if not kind.parent}
+_KIND_OF = {
+    kind.collection.casefold(): kind.name
+    for kind in ALL.values()
+    if not kind.parent and not kind.within
+}
 
 
 @dataclass(frozen=True, slots=True)

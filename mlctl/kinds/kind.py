@@ -47,6 +47,7 @@ class Kind:
     - `az`: whether `az ml` has it.
     - `in_arm`: whether the collection is ARM's, not one of this project.
     - `tracked`: ARM wants to know its region. `unique_in_region`: its names are, over workspaces.
+    - `within`: the kind whose collection it is in; `live_type` tells the two from each other.
     - `live_type`: where a live body says its type, and what that is: others share the collection.
     - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
       PATCH, because a PUT would lose what no GET tells.
@@ -102,6 +103,7 @@ class Kind:
     in_arm: bool = True
     tracked: bool = False
     unique_in_region: bool = False
+    within: str = ""
     live_type: tuple[Pointer, str] | None = None
     patchable: tuple[Pointer, ...] = (("tags",),)
     patched: bool = False

@@ -20,6 +20,12 @@ def children(name: str) -> tuple[Kind, ...]:
     return tuple(kind for kind in RECORDS if kind.parent == name)
 
 
+@cache
+def sharing(name: str) -> tuple[Kind, ...]:
+    """The kinds of one collection, the one of that name first: `live_type` tells which it is."""
+    return (ALL[name], *(kind for kind in RECORDS if kind.within == name))
+
+
 def kind_of_schema(url: str) -> Kind | str | None:
     """The kind of document that a `$schema` names by the file part of its URL, whatever the host.
 

@@ -26,7 +26,7 @@ VERSION = "2024-04-01"  # of the machine learning provider; stable, and it has a
 WORKERS = 16  # reads at once
 _CONNECTIONS = 64  # kept open: apply may work on as many resources
 _POLL = 5.0  # seconds between two looks at an operation, where the service does not say
-_OK, _CREATED = 200, 201
+_OK, _CREATED, _NO_CONTENT = 200, 201, 204
 _WEAK = "W/"  # what an etag begins with that no If-Match ever matches
 
 
@@ -219,6 +219,11 @@ class AzureOperation:
         if answer.status_code == _CREATED and told.get("modifiedOn") != told.get("createdOn"):
             return False
         return {_OK: False, _CREATED: True}.get(answer.status_code)
+
+    @property
+    def about_nothing(self) -> bool:
+        """Whether there was nothing to delete: the resource manager answers that with 204."""
+        return bool(self._answer.http_response.status_code == _NO_CONTENT)
 
     @errors.answers_decoded()
     def wait(self) -> None:

@@ -32,7 +32,7 @@ from mlctl.kinds.field import Mutability
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import decode, form_of_body
 from mlctl.pointer import Data
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import NotFound, Permanent
 
 _DELETE_POLL_S = 2.0  # seconds between two looks at what is being deleted
 
@@ -126,7 +126,10 @@ class AzureBackend:
         """
         _refuse_retired([address.kind])
         query, at = kind_of(address).delete_query, resource_path(address, self.scope)
-        return DeleteOperation(self.arm, at, self.arm.begin("DELETE", at, **query))
+        running = self.arm.begin("DELETE", at, **query)
+        if running.about_nothing:
+            raise NotFound("ResourceNotFound", f"The resource `{address}` was not found.")
+        return DeleteOperation(self.arm, at, running)
 
     def wait(self, seconds: float) -> None:
         """Sleep for `seconds` plus jitter."""

@@ -56,11 +56,17 @@ def write_response(
     return json_response(views.resource_body(call, found), status, headers)
 
 
+def action_response(call: Call, number: int | None) -> Response:
+    """The answer to a POST that began operation `number`; it has no body."""
+    running = _begun(call, number)
+    return Response(_ACCEPTED, _headers(call, running) if running else {})
+
+
 def delete_response(call: Call, number: int | None) -> Response:
     """The answer to a DELETE that began operation `number` (None: all is done)."""
     running = _begun(call, number)
     if running is None or running.status != RUNNING:
-        return Response(_NO_CONTENT if running else _OK)
+        return Response(_OK)
     headers = _headers(call, running)
     if call.style is OperationStyle.STATE:  # without any header, ARM's poller would not wait
         headers["location"] = _url(call, running, located=True)

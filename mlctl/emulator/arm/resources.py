@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mlctl import pointer
 from mlctl.emulator.arm import operations
@@ -11,16 +12,21 @@ from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.shapes import views
-from mlctl.kinds.registry import ALL
+from mlctl.kinds.registry import ALL, sharing
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane import nodes as cluster_nodes
 from mlctl.simulator.control_plane import service
+from mlctl.simulator.control_plane.resources import instances
+from mlctl.simulator.control_plane.service import AcceptedPut
 from mlctl.simulator.control_plane.state.errors import missing
+
+_NO_CONTENT = 204
 
 
 def show(call: Call) -> Response:
     """GET of one resource. Who sees it in motion lets time pass: the next one sees it done."""
+    call = _of_type(call)
     found = service.read(call.handle, [call.address]).get(call.address)
     if found is None:
         raise missing(call.address)
@@ -34,15 +40,18 @@ def show(call: Call) -> Response:
 
 
 def show_all(call: Call) -> Response:
-    """GET of a collection, paged."""
-    page = listing.resources(call, call.names.get("parent"))
-    return listing.page_response(
-        call, page, (views.resource_body(call, each) for each in page.items)
-    )
+    """GET of a collection, paged; kinds that share the collection of another follow on its last."""
+    parent = call.names.get("parent")
+    page = listing.resources(call, parent)
+    found = list(page.items)
+    for kind in sharing(call.kind)[1:] if page.after is None else ():
+        found += service.list_resources(call.handle, kind.name, parent)
+    return listing.page_response(call, page, (views.resource_body(call, each) for each in found))
 
 
 def write(call: Call) -> Response:
     """PUT: create or overwrite."""
+    call = _of_type(call)
     return _put(call, call.data)
 
 
@@ -53,6 +62,7 @@ def patch(call: Call) -> Response:
         ServiceError: 400, the body names something else.
         ServiceError: there is nothing to patch (404).
     """
+    call = _of_type(call)
     found = call.peek(call.address)
     if found is None:
         raise missing(call.address)
@@ -77,10 +87,13 @@ def delete(call: Call) -> Response:
 
     `Detach` leaves nothing behind here, as `Delete` does.
     """
+    call = _of_type(call)
     action = call.request.query_value("underlyingResourceAction", "Delete")
     if action.casefold() not in ("delete", "detach"):
         text = f"`{action}` is no underlyingResourceAction: it is Delete or Detach."
         raise Permanent("BadArgument", text, target="underlyingResourceAction")
+    if ALL[call.kind].tracked and call.peek(call.address) is None:
+        return Response(_NO_CONTENT)  # the resource manager knows that there is none
     return operations.delete_response(call, service.delete(call.handle, call.address))
 
 
@@ -100,6 +113,53 @@ def nodes(call: Call) -> Response:
     return json_response({"computeType": "AmlCompute", "nodes": found})
 
 
+def start(call: Call) -> Response:
+    """POST start and restart of a compute instance."""
+    return _powered(call, instances.RUNNING)
+
+
+def stop(call: Call) -> Response:
+    """POST stop of a compute instance."""
+    return _powered(call, instances.STOPPED)
+
+
+def _powered(call: Call, state: str) -> Response:
+    """The answer to a POST that begins to change whether a compute instance runs.
+
+    Raises:
+        ServiceError: 404, there is none; 400, it is a cluster, which scales by itself.
+    """
+    call = _of_type(call)
+    found = call.peek(call.address)
+    if found is None:
+        raise missing(call.address)
+    inner = found.body["properties"]["properties"]
+    if "state" not in inner:
+        raise Permanent("BadArgument", "A cluster is neither started nor stopped: it scales.")
+    inner["state"] = state
+    return operations.action_response(call, _write(call, found.body).operation)
+
+
+def _of_type(call: Call) -> Call:
+    """The call, about the kind that is there, or that its body says: one collection may hold many.
+
+    Raises:
+        ServiceError: 400, the body is no JSON object.
+    """
+    kinds = sharing(call.kind)
+    if not kinds[1:]:
+        return call
+    typed = [replace(call, kind=kind.name) for kind in kinds]
+    for each in typed:
+        if each.peek(each.address) is not None:
+            return each
+    for kind, each in zip(kinds, typed, strict=True):
+        at, word = kind.live_type or ((), "")
+        if call.request.method == "PUT" and pointer.get(call.data, at) == word:
+            return each
+    return call
+
+
 def keys(call: Call) -> Response:
     """POST listKeys: none of an endpoint that takes tokens."""
     found = call.peek(call.address)
@@ -111,10 +171,15 @@ def keys(call: Call) -> Response:
 
 
 def _put(call: Call, body: dict[str, Data], *, patched: bool = False) -> Response:
-    accepted = service.put(call.handle, call.address, body, call.request.query_value("api-version"))
+    accepted = _write(call, body)
     return operations.write_response(
         call, accepted.operation, created=accepted.created, patched=patched
     )
+
+
+def _write(call: Call, body: dict[str, Data]) -> AcceptedPut:
+    version = call.request.query_value("api-version")
+    return service.put(call.handle, call.address, body, version)
 
 
 def _leaves(data: Data, allowed: Iterable[Pointer], at: Pointer = ()) -> Iterable[str]:

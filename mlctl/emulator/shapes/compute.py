@@ -24,7 +24,7 @@ from mlctl.emulator.shapes.shape import (
 from mlctl.pointer import Data
 
 
-def _batch_cluster(place: Place) -> Data:
+def batch_cluster(place: Place) -> Data:
     """The cluster of Azure Batch beneath, which is told only while a cluster is being changed."""
     address = place.occasion.address
     if address is None or place.occasion.phase is not Phase.CHANGING:
@@ -43,7 +43,7 @@ def _port(place: Place) -> Data:
     return place.sent or "NotSpecified"
 
 
-def _state(place: Place) -> Data:
+def compute_state(place: Place) -> Data:
     """A PUT over a cluster is told as `Creating`, too; a PATCH is not."""
     overwritten = place.occasion.call.request.method == "PUT"
     return "Creating" if overwritten and place.occasion.phase is Phase.CHANGING else state(place)
@@ -91,10 +91,10 @@ COMPUTE: Shape = {
             "modifiedOn": time,
             "disableLocalAuth": held,
             "description": held,
-            "resourceId": _batch_cluster,
+            "resourceId": batch_cluster,
             "computeType": held,
             "computeLocation": once_created(held, omitted),
-            "provisioningState": _state,
+            "provisioningState": compute_state,
             "provisioningErrors": or_null,
             "provisioningWarnings": once_created(always({})),
             "isAttachedCompute": held,

@@ -44,18 +44,20 @@ class Protocol:
 
 
 _USUAL = Protocol()
+_COMPUTE = Protocol(
+    status="computeOperationsStatus",
+    result="computeOperationsResults",
+    query={"service": "new"},
+    running="InProgress",
+    keys=("status",),
+    last_keys=("status", "percentComplete"),
+    headers={},
+    locates=False,
+    overwritten=201,
+)
 PROTOCOLS: Mapping[str, Protocol] = {
-    "compute": Protocol(
-        status="computeOperationsStatus",
-        result="computeOperationsResults",
-        query={"service": "new"},
-        running="InProgress",
-        keys=("status",),
-        last_keys=("status", "percentComplete"),
-        headers={},
-        locates=False,
-        overwritten=201,
-    ),
+    "compute": _COMPUTE,
+    "compute-instance": _COMPUTE,
     "batch-endpoint": Protocol(prefix="bebes"),
     "batch-deployment": Protocol(prefix="bdbes", overwritten=201),
     "online-endpoint": Protocol(prefix="oeidp", keys=_TIMED, last_keys=_TIMED),

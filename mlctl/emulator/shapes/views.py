@@ -9,6 +9,7 @@ from mlctl.emulator.shapes.assets import ASSETS
 from mlctl.emulator.shapes.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.emulator.shapes.batch_endpoint import BATCH_ENDPOINT
 from mlctl.emulator.shapes.compute import COMPUTE
+from mlctl.emulator.shapes.compute_instance import COMPUTE_INSTANCE
 from mlctl.emulator.shapes.online import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT
 from mlctl.emulator.shapes.schedule import SCHEDULE
 from mlctl.emulator.shapes.shape import Occasion, Phase, Shape, tell
@@ -20,6 +21,7 @@ from mlctl.simulator.control_plane.state.context import StoredResource
 # Kinds without a shape are told as they are stored.
 SHAPES: Mapping[str, Shape] = {
     "compute": COMPUTE,
+    "compute-instance": COMPUTE_INSTANCE,
     "batch-endpoint": BATCH_ENDPOINT,
     "batch-deployment": BATCH_DEPLOYMENT,
     "online-endpoint": ONLINE_ENDPOINT,

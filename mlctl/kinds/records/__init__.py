@@ -13,7 +13,12 @@ from mlctl.kinds.records.data import DATA
 from mlctl.kinds.records.environment import ENVIRONMENT
 from mlctl.kinds.records.job import JOB
 from mlctl.kinds.records.model import MODEL
-from mlctl.kinds.records.undeclared import ONLINE_DEPLOYMENT, ONLINE_ENDPOINT, SCHEDULE
+from mlctl.kinds.records.undeclared import (
+    COMPUTE_INSTANCE,
+    ONLINE_DEPLOYMENT,
+    ONLINE_ENDPOINT,
+    SCHEDULE,
+)
 
 RECORDS: tuple[Kind, ...] = (
     COMPUTE,
@@ -26,6 +31,7 @@ RECORDS: tuple[Kind, ...] = (
     CODE,
     BATCH_POOL,
     JOB,
+    COMPUTE_INSTANCE,
     ONLINE_ENDPOINT,
     ONLINE_DEPLOYMENT,
     SCHEDULE,

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from mlctl.kinds.kind import Kind
 
+COMPUTE_INSTANCE = Kind(
+    name="compute-instance",
+    schema_name="computeInstance",
+    collection="computes",
+    within="compute",
+    given={"title": "Compute instance", "properties": {}},
+    az=False,
+    tracked=True,
+    live_type=(("properties", "computeType"), "ComputeInstance"),
+    delay="compute",
+)
 ONLINE_ENDPOINT = Kind(
     name="online-endpoint",
     schema_name="onlineEndpoint",

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.kinds.address import Scope
 from tests.builders.emulator import (
     CLUSTER,
     WS,
@@ -52,8 +54,8 @@ def test_a_patch_of_nothing_is_not_found() -> None:
     assert world().ask("PATCH", f"{WS}/computes/cpu", {}).status == 404
 
 
-def test_deleting_nothing_is_not_found() -> None:
-    assert world().ask("DELETE", f"{WS}/computes/cpu").status == 404
+def test_deleting_nothing_is_done_already() -> None:
+    assert world().ask("DELETE", f"{WS}/computes/cpu").status == 204
 
 
 def test_an_unknown_way_to_delete_is_refused() -> None:
@@ -113,3 +115,61 @@ def test_the_answer_to_a_schedule_does_not_say_who_it_is() -> None:
     assert list(last.data) == ["id", "name", "status", "startTime", "endTime"]
     assert here.get(f"{WS}/schedules/weekly").data["name"] == "weekly"
     assert here.put(f"{WS}/schedules/weekly", body).status == 201
+
+
+INSTANCE = f"{WS}/computes/mine"
+MACHINE = {
+    "location": "eastus",
+    "identity": {"type": "SystemAssigned"},
+    "properties": {"computeType": "ComputeInstance", "properties": {"vmSize": "Standard_DS3_v2"}},
+}
+
+
+def test_a_compute_instance_is_told_among_the_clusters_and_is_none() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    began = here.put(INSTANCE, MACHINE)
+    assert (began.status, began.data["properties"]["properties"]["state"]) == (201, None)
+    here.done(began)
+    told = here.get(INSTANCE).data
+    assert told["identity"]["principalId"]
+    assert told["properties"]["properties"]["state"] == "Running"
+    assert here.get(f"{WS}/computes").names == ["cpu", "mine"]
+    backend = LocalBackend(here.store, Scope("sub", "rg", "ws"))
+    assert [each.address.name for each in backend.list("compute")] == ["cpu"]
+    here.done(here.ask("DELETE", INSTANCE))
+    assert here.get(f"{WS}/computes").names == ["cpu"]
+
+
+def test_a_compute_instance_is_stopped_and_started() -> None:
+    here = world()
+    here.made(INSTANCE, MACHINE)
+    states = []
+    for action in ("stop", "start"):
+        began = here.ask("POST", f"{INSTANCE}/{action}")
+        assert (began.status, began.response.body) == (202, b"")
+        assert here.done(began).data["status"] == "Succeeded"
+        states.append(here.get(INSTANCE).data["properties"]["properties"]["state"])
+    assert states == ["Stopped", "Running"]
+
+
+def test_a_cluster_is_not_stopped() -> None:
+    here = world()
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    assert here.ask("POST", f"{WS}/computes/cpu/stop").status == 400
+    assert here.ask("POST", f"{WS}/computes/none/stop").status == 404
+
+
+def test_a_compute_keeps_its_type() -> None:
+    here = world()
+    here.made(INSTANCE, MACHINE)
+    here.made(f"{WS}/computes/cpu", CLUSTER)
+    assert here.put(INSTANCE, CLUSTER).status == 400
+    assert here.put(f"{WS}/computes/cpu", MACHINE).status == 400
+
+
+def test_a_job_runs_on_a_compute_instance() -> None:
+    here = world()
+    here.made(INSTANCE, MACHINE)
+    asked = {"jobType": "Command", "command": "true", "computeId": INSTANCE}
+    assert here.put(f"{WS}/jobs/train", {"properties": asked}).status == 201

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from sqlite3 import Connection
 
 from mlctl import catalog
 from mlctl.durations import parse_iso
@@ -14,6 +15,7 @@ from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, records, workloads
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
@@ -81,8 +83,9 @@ def _spec(
     timeout = part.section(properties, "limits").get("timeout")
     address = _compute(state, properties)
     own, cluster = None, ""
-    if address is None:
-        own = _serverless(name, properties, state)
+    machine = _instance(transaction.db, state, address) if address else None
+    if address is None or machine is not None:
+        own = _own_nodes(name, properties, state, machine)
     else:
         found = records.require_resource(transaction.db, state, address)
         batch_jobs.ensure_in_engine(transaction, state, found)
@@ -112,10 +115,23 @@ def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address |
     return named.address
 
 
-def _serverless(name: str, properties: Mapping[str, Data], state: WorkspaceState) -> ClusterSpec:
-    """The cluster that a serverless job gets for itself."""
+def _instance(db: Connection, state: WorkspaceState, address: Address) -> Mapping[str, Data] | None:
+    """What a compute instance of that name is; None if there is none."""
+    found = rows.find(db, state.id, Address("compute-instance", address.name))
+    return found.body["properties"]["properties"] if found else None
+
+
+def _own_nodes(
+    name: str,
+    properties: Mapping[str, Data],
+    state: WorkspaceState,
+    machine: Mapping[str, Data] | None,
+) -> ClusterSpec:
+    """The nodes that a job gets for itself: serverless ones, or a compute instance."""
     spot = part.section(properties, "queueSettings").get("jobTier") == "Spot"
     wanted = str(part.section(properties, "resources").get("instanceType") or _DEFAULT_SIZE)
+    if machine is not None:
+        wanted, spot = str(machine["vmSize"]), False
     size = catalog.size_of(wanted)
     if size is None:
         raise bad(f"The specified VM size {wanted} is not available.", "InvalidVMSize")

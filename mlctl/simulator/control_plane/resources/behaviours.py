@@ -13,7 +13,14 @@ from typing import TypeAlias
 from mlctl.kinds import Kind
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.resources import assets, batch, batch_pools, compute, plain
+from mlctl.simulator.control_plane.resources import (
+    assets,
+    batch,
+    batch_pools,
+    compute,
+    instances,
+    plain,
+)
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
 
 Body: TypeAlias = Mapping[str, Data]
@@ -52,6 +59,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     ),
     "batch-endpoint": Behaviour(batch.accept_endpoint),
     "batch-deployment": Behaviour(batch.accept_deployment, always_operates=True),
+    "compute-instance": Behaviour(instances.accept, always_operates=True),
     "online-deployment": Behaviour(plain.accept, always_operates=True),
     "schedule": Behaviour(plain.accept, always_operates=True),
     "batch-pool": Behaviour(

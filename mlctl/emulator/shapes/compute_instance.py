@@ -1,0 +1,117 @@
+"""Compute instances, as recorded in July 2024 with api-version 2024-04-01."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mlctl.emulator.shapes.compute import COMPUTE, batch_cluster, compute_state
+from mlctl.emulator.shapes.shape import (
+    Place,
+    Rule,
+    Shape,
+    always,
+    dotnet_time,
+    held,
+    null,
+    omitted,
+    once_created,
+    otherwise,
+    section,
+    time,
+    when_done,
+)
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.state import clock
+
+
+def _own(told: Callable[[Place], Data]) -> Rule:
+    """What is stored, or what the service says of its own; null while an operation goes on."""
+    return when_done(lambda place: told(place) if place.stored is None else place.stored)
+
+
+def _creator(place: Place) -> Data:
+    call = place.occasion.call
+    return {"userOrgId": call.guid("tenant"), "userId": call.guid("user")}
+
+
+def _applications(place: Place) -> Data:
+    address, region = place.occasion.address, place.occasion.call.state.location
+    host = f"https://{address.name if address else ''}.{region}.instances.azureml.ms"
+    return [
+        {"displayName": "Jupyter", "endpointUri": f"{host}/tree/"},
+        {"displayName": "Jupyter Lab", "endpointUri": f"{host}/lab"},
+    ]
+
+
+def _creation(place: Place) -> Data:
+    return {
+        "operationName": "Create",
+        "operationTime": dotnet_time(clock.iso(control.now(place.occasion.call.handle))),
+        "operationStatus": "Succeeded",
+        "operationTrigger": "User",
+    }
+
+
+_ADDRESSES = {"publicIpAddress": "20.0.0.4", "privateIpAddress": "10.0.0.4"}
+_SSH = {
+    "sshPublicAccess": "Disabled",
+    "adminUserName": "azureuser",
+    "sshPort": 50000,
+    "adminPublicKey": None,
+}
+_IMAGE: Shape = {
+    "currentImageVersion": otherwise("24.06.10"),
+    "latestImageVersion": otherwise("24.06.10"),
+    "isLatestOsImageVersion": otherwise(default=True),
+    "osPatchingStatus": held,
+}
+_MACHINE: Shape = {
+    "vmSize": held,
+    "imageVersion": held,
+    "subnet": held,
+    "sshSettings": when_done(section({key: otherwise(value) for key, value in _SSH.items()})),
+    "autologgerSettings": held,
+    "errors": when_done(always([])),
+    "connectivityEndpoints": when_done(otherwise(_ADDRESSES)),
+    "applications": _own(_applications),
+    "state": when_done(held),
+    "lastOperation": _own(_creation),
+    "createdBy": lambda place: place.stored or _creator(place),
+    "applicationSharingPolicy": when_done(otherwise("Shared")),
+    "computeInstanceAuthorizationType": held,
+    "personalComputeInstanceSettings": held,
+    "setupScripts": held,
+    "schedules": when_done(otherwise({"computeStartStop": []}), omitted),
+    "enableNodePublicIp": otherwise(default=True),
+    "enableBatchPrivateLink": always(value=False),
+    "enableOSPatching": otherwise(default=False),
+    "releaseQuotaOnStop": otherwise(default=False),
+    "enableSSO": otherwise(default=True),
+    "dataMounts": held,
+    "dataDisks": held,
+    "containers": held,
+    "updateStatus": null,
+    "versions": when_done(otherwise({"runtime": "3.0.02755.0006"})),
+    "customServices": when_done(otherwise([])),
+    "osImageMetadata": when_done(section(_IMAGE)),
+}
+COMPUTE_INSTANCE: Shape = {
+    **COMPUTE,
+    "properties": section(
+        {
+            "createdOn": time,
+            "modifiedOn": time,
+            "disableLocalAuth": otherwise(default=False),
+            "description": held,
+            "resourceId": batch_cluster,
+            "computeType": held,
+            "computeLocation": once_created(held, omitted),
+            "provisioningState": compute_state,
+            "provisioningErrors": null,
+            "provisioningWarnings": once_created(always({})),
+            "isAttachedCompute": always(value=False),
+            "properties": section(_MACHINE),
+        }
+    ),
+}
