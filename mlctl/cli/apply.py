@@ -25,7 +25,7 @@ from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_pla
 from mlctl.cli.session import Session
 from mlctl.cli.stopping import stop_on_signal
 from mlctl.cli.validate import Ignore, Paths, Strict, new_report
-from mlctl.diagnostics import Report
+from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import is_file
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
@@ -135,6 +135,7 @@ def _carry_out(
         parallelism,
         output,
         destroying=destroying,
+        warnings=plan.warnings,
     )
     return carry_out(session, backend, running)
 
@@ -191,7 +192,8 @@ def planned_resources(plan: Plan) -> dict[Address, Resource]:
 class Execution:
     """Work to carry out, and how to report it; without `wait` a write is done once accepted.
 
-    `resources` are those that files declare, by the addresses of the plan.
+    `resources` are those that files declare, by the addresses of the plan. `warnings` are those of
+    the plan, where they are not shown with it.
     """
 
     work: Work
@@ -201,6 +203,7 @@ class Execution:
     output: ApplyFormat = ApplyFormat.HUMAN
     destroying: bool = False
     wait: bool = True
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
@@ -239,7 +242,11 @@ def _shown(session: Session, run: Execution, events: Iterator[StepEvent]) -> Out
     from mlctl.render import json_lines, progress
 
     if run.output is ApplyFormat.JSON:
-        return json_lines.show(events, run.work, run.actions, _stream(), destroying=run.destroying)
+        return json_lines.show(
+            *(events, run.work, run.actions, _stream()),
+            destroying=run.destroying,
+            warnings=run.warnings,
+        )
     if session.quiet:
         return outcome.collect(events, run.work, run.actions, lambda _event: None)
     if sys.stderr.isatty():

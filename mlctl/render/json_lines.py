@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mlctl import __version__
 from mlctl.applying.events import StepEvent, StepState
-from mlctl.diagnostics import Report
+from mlctl.diagnostics import Diagnostic, Report
 from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
@@ -55,8 +55,12 @@ def show(
     stream: MessageStream,
     *,
     destroying: bool = False,
+    warnings: Iterable[Diagnostic] = (),
 ) -> Outcome:
-    """Write the version, what is planned, every event as it comes, the failures and the counts."""
+    """Write the version, what is planned, every event as it comes, the failures and the counts.
+
+    `warnings` are those of the plan.
+    """
     stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
     for address, action in actions.items():
         if action is not Action.NO_OP:
@@ -64,6 +68,9 @@ def show(
             change = {"resource": _resource(address), "action": name}
             stream.write_message("planned_change", f"{address}: Plan to {name}", change=change)
     _planned(actions, stream)
+    told = Report()
+    told.extend(warnings)
+    _findings(told, stream)
     outcome = collect(events, work, actions, lambda event: _show_event(event, work, stream))
     for event in outcome.failed:
         _diagnose(event, stream)
@@ -89,6 +96,10 @@ def show(
 def refuse(found: Report, stream: MessageStream) -> None:
     """Write the version and the findings because of which nothing is done."""
     stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+    _findings(found, stream)
+
+
+def _findings(found: Report, stream: MessageStream) -> None:
     for one in machine.diagnostics(found):
         level = "error" if one["severity"] == "error" else "warn"
         message = f"{one['severity'].capitalize()}: {one['summary']}"

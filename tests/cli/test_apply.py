@@ -76,6 +76,13 @@ def test_programs_are_told_what_would_be_rejected(mlctl: Run, sample: Path) -> N
     assert (done.code, done.lines[-1]["diagnostic"]["code"]) == (6, "MLC405")
 
 
+def test_programs_are_told_what_is_taken_with_a_warning(mlctl: Run, sample: Path) -> None:
+    mlctl("local", "quota", "set", "--low-priority-cores", "4")
+    done = mlctl("apply", "sample", "--yes", "-o", "json")
+    (warned,) = (one for one in done.lines if one["type"] == "diagnostic")
+    assert (done.code, warned["@level"], warned["diagnostic"]["code"]) == (0, "warn", "MLC405")
+
+
 def test_a_failure_in_part_is_told_once_and_its_dependants_are_skipped(
     mlctl: Run, sample: Path
 ) -> None:

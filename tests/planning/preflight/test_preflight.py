@@ -155,6 +155,14 @@ def test_the_quota_of_a_family_refuses_as_the_total_does() -> None:
     assert "standardDSv2Family cores: jobs get at most 2 nodes, not 40" in found.message
 
 
+def test_what_fits_is_not_warned_of_and_what_is_refused_is_not_warned_of_too() -> None:
+    backend = dedicated(20, standardDSv2Family=20)
+    assert planned(backend, compute(max_instances=5)).plan.warnings == ()
+    backend.set_quota(families={"standardDSv2Family": 3})
+    made = planned(backend, compute(max_instances=6)).plan
+    assert (codes(made), made.warnings) == (["MLC405"], ())
+
+
 def test_a_cluster_that_stays_as_large_as_it_is_is_left_alone() -> None:
     backend = dedicated(20)
     applied(backend, compute(min_instances=5, max_instances=5))

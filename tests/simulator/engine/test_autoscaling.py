@@ -63,6 +63,15 @@ def test_a_quota_is_shared_and_holds_up_nobody_else() -> None:
     assert up == {"a": 2, "b": 0, "c": 2}
 
 
+def test_nodes_that_a_quota_keeps_out_do_not_hold_up_those_behind_them() -> None:
+    first = replace(cluster(2, 2, name="a"), quotas=(("one", 0),))
+    second = replace(cluster(2, 2, name="b"), quotas=(("other", 0),))
+    made = world(AddCluster(first), AddCluster(second))
+    engine.apply(made, SetQuotas((("other", 8),)))
+    engine.run(made, 1)
+    assert [len(made.clusters[name].nodes_by_state[NodeState.IDLE]) for name in "ab"] == [0, 2]
+
+
 def test_nodes_come_when_the_quota_is_raised_and_stay_when_it_is_lowered() -> None:
     made = world(AddCluster(replace(cluster(5, 5), quotas=(("total", 8),))))
     for limit, nodes in ((16, 4), (4, 4), (20, 5)):
