@@ -14,6 +14,7 @@ from mlctl.pointer import Data
 
 _PLACE = re.compile(
     r'/locations/([a-z0-9]+)|"location": "([a-z0-9]+)"|"Location", "info": \{"value": "([a-z0-9]+)"'
+    r"|azureml://([a-z0-9]+)\.api\.azureml\.ms"
 )
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _GUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -107,10 +108,10 @@ def _join(card: Card, known: Mapping[str, Card], story_of: dict[str, dict[str, C
 
 
 def region(story: Sequence[Card]) -> str:
-    """The region of the workspace: that of polling addresses, of errors, or of the resources."""
+    """The region of the workspace: that of polling addresses, errors, runs or resources."""
     texts = [_as_text(card) for card in story]
     found = [match for text in texts for match in _PLACE.finditer(text)]
-    surest_first = (match[group] for group in (1, 3, 2) for match in found if match[group])
+    surest_first = (match[group] for group in (1, 3, 4, 2) for match in found if match[group])
     return next(surest_first, USUAL_REGION)
 
 

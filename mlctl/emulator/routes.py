@@ -137,6 +137,12 @@ ROUTES = (
     ),
     Route(
         "GET",
+        run_history.ROOT + _WS + "/runs/{name}/children",
+        run_history.children,
+        needs=Needs.TOKEN,
+    ),
+    Route(
+        "GET",
         run_history.ROOT + _WS + "/runs/{name}/logs/{log*}",
         run_history.log,
         needs=Needs.NOTHING,

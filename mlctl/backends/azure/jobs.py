@@ -28,6 +28,7 @@ from mlctl.workload import Workload
 
 _FRONT = "/mferp/managementfrontend"
 _LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it
+_SCORES = "score"  # the output of a job of an endpoint
 _LOOK = 10.0  # seconds between two looks at a job
 # https://learn.microsoft.com/azure/machine-learning/how-to-access-azureml-behind-firewall: where
 # scoring URIs and data planes are; the first one is the audience of their tokens too.
@@ -184,13 +185,20 @@ class AzureJobs:
             NotFound: there is no such job, or output.
             ServiceError: the job has not ended; or refused.
         """
-        if not self.show(name).ended:
+        job = self.show(name)
+        if not job.ended:
             text = f"job {name} has not ended; `mlctl job wait --name {name}` waits for it"
             raise Permanent("JobNotEnded", text, status=CONFLICT)
+        # Of a job of an endpoint azure-ai-ml downloads the scores, whatever it is asked for, and
+        # puts them where it is told to, without a folder of their own.
+        scores = "deploymentName" in job.body["properties"]
+        if scores and output not in (None, _SCORES):
+            raise _no_output(name, output)
+        into = folder / "named-outputs" / _SCORES if scores else folder
         with self._client(name) as client, redirect_stdout(io.StringIO()):
-            client.jobs.download(name, download_path=folder, output_name=output, all=every)
+            client.jobs.download(name, download_path=into, output_name=output, all=every)
         if output is not None and not (folder / "named-outputs" / output).exists():
-            raise NotFound("OutputNotFound", f"job {name} has no output `{output}`", status=404)
+            raise _no_output(name, output)
 
     @contextmanager
     def _client(self, name: str) -> Iterator[Any]:
@@ -264,6 +272,10 @@ def _refuse_local(body: Mapping[str, Data]) -> None:
                 " and name it as azureml://datastores/NAME/paths/PATH or by its https URL"
             )
             raise Permanent("LocalInput", text)
+
+
+def _no_output(name: str, output: str | None) -> NotFound:
+    return NotFound("OutputNotFound", f"job {name} has no output `{output}`", status=404)
 
 
 def _not_here(what: str, instead: str) -> Permanent:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from mlctl.emulator.arm.job_bodies import invocation_body, job_body
 from mlctl.emulator.http import bodies
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.http.messages import not_found as nothing
@@ -11,7 +12,7 @@ from mlctl.emulator.requests import listing
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import VIRTUAL
 from mlctl.kinds.address import PROVIDER, Address
-from mlctl.pointer import Data, get
+from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.jobs import (
     batch_jobs,
@@ -26,6 +27,7 @@ from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import missing
 
 _DEPLOYMENT = "azureml-model-deployment"
+_FRONT, _LISTS = "/mferp/managementfrontend", "2020-09-01-dataplanepreview"
 _POLL = 60.0  # virtual seconds that pass between two looks at a job where time is virtual
 
 
@@ -50,7 +52,10 @@ def invoke(call: Call) -> Response:
     asked = bodies.read(call.request.body).get("properties") or {}
     said = {**asked, "name": asked.get("jobName") or asked.get("name")}
     made = batch_jobs.invoke(call.handle, Invocation(endpoint.address.name, wanted, said))
-    return json_response(_body(call, made), 201)
+    deployment = Address("batch-deployment", str(made.row.deployment), made.row.endpoint)
+    at = f"{call.request.base}{_FRONT}{deployment.id(call.scope)}?api-version={_LISTS}"
+    headers = {_DEPLOYMENT: deployment.name, "location": at, "x-ms-response-type": "standard"}
+    return json_response(invocation_body(call, made), 201, headers)
 
 
 def create(call: Call) -> Response:
@@ -63,25 +68,26 @@ def create(call: Call) -> Response:
     name = call.names["name"]
     there = _known(call, name)
     if there is not None:
-        return json_response(_body(call, there))
+        return json_response(job_body(call, there))
     properties = call.data.get("properties") or {}
     if properties.get("jobType") != "Command":
         text = f"The emulator runs command jobs, not `{properties.get('jobType')}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
-    return json_response(
-        _body(call, training_jobs.create(call.handle, TrainingRequest(name, properties))), 201
-    )
+    made = training_jobs.create(call.handle, TrainingRequest(name, properties))
+    at = {"location": call.url(call.request.path)}
+    return json_response(job_body(call, made, status="Starting"), 201, at)
 
 
 def show_all(call: Call) -> Response:
     """GET of the jobs of an endpoint, of a deployment, or of the workspace, oldest first."""
     page = listing.paginate(call, sorted(_jobs(call), key=_key), _key)
-    return listing.page_response(call, page, (_body(call, each) for each in page.items))
+    told = invocation_body if "parent" in call.names else job_body
+    return listing.page_response(call, page, (told(call, each) for each in page.items))
 
 
 def show(call: Call) -> Response:
     """GET of one job; in virtual time, a GET advances the clock."""
-    return json_response(_body(call, wait_for(call)))
+    return json_response(job_body(call, wait_for(call)))
 
 
 def cancel(call: Call) -> Response:
@@ -145,22 +151,3 @@ def _jobs(call: Call) -> list[JobRecord]:
 
 def _key(job: JobRecord) -> str:
     return f"{clock.iso(job.row.created)} {job.row.name.casefold()}"
-
-
-def _body(call: Call, job: JobRecord) -> dict[str, Data]:
-    """ARM's body; without what only the simulated cloud knows."""
-    body, row = job.body(call.scope), job.row
-    properties = {key: held for key, held in body["properties"].items() if key not in _OURS}
-    properties["provisioningState"] = "Succeeded"
-    studio = {"jobServiceType": "Studio", "endpoint": f"{call.request.base}{body['id']}"}
-    properties = {"properties": {}, **properties, "services": {"Studio": studio}}
-    if row.endpoint is None or row.deployment is None:
-        return {**body, "properties": properties}
-    deployment = Address("batch-deployment", row.deployment, row.endpoint)
-    properties["deploymentId"] = deployment.id(call.scope)
-    kind = f"{PROVIDER}/workspaces/batchEndpoints/jobs"
-    properties["jobType"] = "Pipeline"  # what the service makes of a batch job
-    return {**body, "type": kind, "properties": properties}
-
-
-_OURS = ("run", "checkpointEvery")

@@ -29,7 +29,7 @@ def run_data(call: Call) -> Response:
     known = jobs.get_job(call, name)
     outputs = {
         each: {"assetId": f"{known.row.name}/{each}", "type": "uri_folder"}
-        for each in _write_blobs(call, known)
+        for each in write_blobs(call, known)
     }
     status = known.view.status.value
     return json_response({"runMetadata": {"runId": name, "status": status, "outputs": outputs}})
@@ -41,8 +41,8 @@ def resolved(call: Call) -> Response:
     return json_response({"values": {each: {"uri": _uri(call, str(each))} for each in wanted}})
 
 
-def _write_blobs(call: Call, known: JobRecord) -> list[str]:
-    """Write the files of a job as blobs; the names of its named outputs."""
+def write_blobs(call: Call, known: JobRecord) -> list[str]:
+    """Write the files that a job has so far as blobs; the names of its named outputs."""
     names: dict[str, None] = {}
     for path, text in artifacts.files_of(known):
         of_all, *rest = path.parts

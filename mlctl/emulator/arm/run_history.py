@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlctl.emulator.arm import jobs
+from mlctl.emulator.arm import jobs, outputs
 from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.storage import blobs
@@ -31,6 +31,8 @@ def details(call: Call) -> Response:
     """
     known = jobs.wait_for(call)
     name, view = known.row.name, known.view
+    if view.started is not None:
+        outputs.write_blobs(call, known)  # where a job has a default output, logs are read from it
     body: dict[str, Data] = {
         "runId": name,
         "target": known.row.note.get("compute"),
@@ -43,6 +45,19 @@ def details(call: Call) -> Response:
     if view.status is JobStatus.FAILED:
         body["error"] = {"error": {"code": "UserError", "message": view.reason}}
     return json_response(body)
+
+
+def children(call: Call) -> Response:
+    """GET of the runs beneath a run: of a job of an endpoint the one that scores.
+
+    Here it is one run with the job, and has its id.
+
+    Raises:
+        ServiceError: 404, there is no such run.
+    """
+    known = jobs.job_of(call)
+    found = [{"runId": known.row.name, "status": known.view.status.value}]
+    return json_response({"value": found if known.row.endpoint else []})
 
 
 def log(call: Call) -> Response:

@@ -66,7 +66,7 @@ def test_waiting_looks_again_until_the_job_has_ended_and_tells_each_state_once()
     here = scoring()
     told = list(here.backend.jobs.follow(invoked(here), 1e6, detail=False))
     states = [event.facts["status"] for each in told for event in each.events]
-    assert states == ["Queued", "Running", "Completed"]
+    assert states == ["Preparing", "Running", "Completed"]
     assert told[-1].job.ended
     assert len(here.clock.slept) == len(told) - 1
 

@@ -27,9 +27,12 @@ def test_a_scoring_uri_needs_no_api_version_and_begins_a_job() -> None:
     here = with_deployment()
     url = here.get(ENDPOINT).data["properties"]["scoringUri"]
     body = {"properties": {"inputData": {"UriFolder": {"uri": "https://x"}}}}
-    job = here.ask("POST", url + "?", body, headers=NAMED).data
-    assert job["properties"]["status"] == "Queued"
-    assert here.get(job["id"]).data["properties"]["deploymentName"] == "blue"
+    made = here.ask("POST", url + "?", body, headers=NAMED)
+    assert made.data["properties"]["status"] == "Preparing"
+    assert made.header("azureml-model-deployment") == "blue"
+    job = here.get(f"{WS}/jobs/{made.data['name']}").data["properties"]
+    assert (job["jobType"], job["experimentName"]) == ("Pipeline", "scoring")
+    assert job["tags"] == {"azureml.batchrun": "true", "azureml.deploymentname": "blue"}
 
 
 def test_jobs_are_listed_by_endpoint_deployment_and_workspace_and_paged() -> None:
@@ -48,7 +51,7 @@ def test_the_default_deployment_is_invoked_where_none_is_named() -> None:
     assert here.ask("POST", f"{ENDPOINT}/jobs", {}).code == "NoDefaultDeployment"
     here.made(ENDPOINT, {"properties": {"defaults": {"deploymentName": "blue"}}})
     job = here.ask("POST", f"{ENDPOINT}/jobs", {"properties": {}}).data
-    assert job["properties"]["deploymentName"] == "blue"
+    assert job["properties"]["tags"]["azureml.deploymentname"] == "blue"
 
 
 def test_nothing_is_invoked_that_is_not_there() -> None:
@@ -70,7 +73,7 @@ def test_a_job_runs_while_somebody_asks_for_it() -> None:
     here = invoked()
     job = here.get(f"{WS}/jobs").data["value"][0]["id"]
     seen = [here.get(job).data["properties"]["status"] for _ in range(60)]
-    assert list(dict.fromkeys(seen)) == ["Queued", "Running", "Completed"]
+    assert list(dict.fromkeys(seen)) == ["Preparing", "Running", "Completed"]
 
 
 def test_a_job_that_has_ended_stays_what_it_is() -> None:
@@ -99,6 +102,7 @@ def test_a_command_job_is_created_once() -> None:
     body = {"properties": {**asked, "environmentId": "azureml://registries/r/environments/e"}}
     answers = [here.put(f"{WS}/jobs/mine", body) for _ in range(2)]
     assert [answer.status for answer in answers] == [201, 200]
+    assert [answer.data["properties"]["status"] for answer in answers] == ["Starting", "Queued"]
     assert here.put(f"{WS}/jobs/other", {"properties": {"jobType": "Sweep"}}).status == 400
     assert here.get(f"{WS}/jobs").names == ["mine"]
 

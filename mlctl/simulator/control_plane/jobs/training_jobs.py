@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 from mlctl import catalog
 from mlctl.durations import parse_iso
-from mlctl.kinds.address import Address, Reference
+from mlctl.kinds.address import Address, Reference, kind_of
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
@@ -67,7 +67,10 @@ def _check_environment(
 ) -> None:
     text = str(properties.get("environmentId") or "")
     named = Reference.parse(batch_jobs.reference_text(text), "environment")
-    if named and named.address and named.within(state.scope).scope is None:
+    if named is None or named.address is None or named.within(state.scope).scope is not None:
+        return
+    curated = kind_of(named.address).curated
+    if not (curated and named.address.name.startswith(curated)):  # it is taken, there or not
         records.require_resource(transaction.db, state, named.address)
 
 

@@ -1,0 +1,168 @@
+"""The bodies of jobs: what the simulated cloud knows of one, in the service's shapes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes.job import INVOCATION, JOBS
+from mlctl.emulator.shapes.shape import Occasion, tell
+from mlctl.kinds.address import PROVIDER, Address
+from mlctl.pointer import Data, get
+from mlctl.simulator.control_plane.jobs.records import JobRecord
+from mlctl.simulator.control_plane.state import clock
+
+_OURS = ("run", "checkpointEvery", "startTime", "endTime", "notice")
+_DEFAULT_OUTPUT = "azureml://datastores/workspaceartifactstore/ExperimentRun/dcid.{}"
+# What the service makes names of runs of; the third part tells them apart.
+_ADJECTIVES = ("blue", "calm", "eager", "gentle", "keen", "loyal", "plucky", "quiet")
+_NOUNS = ("arch", "bean", "cloud", "drum", "engine", "flower", "garden", "store")
+
+
+def job_body(call: Call, job: JobRecord, status: str | None = None) -> dict[str, Data]:
+    """A job as it is read from the resource manager; `status` goes before its own."""
+    body = _head(call, job)
+    stored = _command(call, job) if job.row.endpoint is None else _pipeline(call, job)
+    services = {name: {"jobServiceType": name, "endpoint": url} for name, url in _urls(call, job)}
+    more = {"services": services} | ({"status": status} if status else {})
+    shape = JOBS.get(str(stored["jobType"]), JOBS["Command"])
+    return tell(shape, {**body, "properties": stored | more}, Occasion(call))
+
+
+def invocation_body(call: Call, job: JobRecord) -> dict[str, Data]:
+    """A job as the data plane tells it: in the answer to its invocation, and in its lists."""
+    deployment = _deployment(job)
+    held = call.peek(deployment)
+    settings = dict(held.body["properties"]) if held else {}
+    note = job.row.note
+    nodes = note.get("compute") if isinstance(note.get("compute"), dict) else {}
+    names = ("miniBatchSize", "errorThreshold", "outputFileName", "retrySettings", "loggingLevel")
+    stored = {
+        **{name: note.get(name, settings.get(name)) for name in names},
+        **{name: note[name] for name in ("inputData", "outputData") if name in note},
+        "compute": {**(nodes or {}), "target": note.get("computeId")},
+        "status": _status(job),
+        "interactionEndpoints": {
+            name: {"jobEndpointType": name, "endpoint": url} for name, url in _urls(call, job)
+        },
+        "tags": _tags(job),
+        "properties": _run(call, job, settings),
+        "name": display_name(call, job),
+    }
+    head = _head(call, job)
+    own = {
+        "id": f"{deployment.id(call.scope)}/jobs/{job.row.name}",
+        "type": f"{PROVIDER}/workspaces/batchEndpoints/deployments/jobs",
+    }
+    return tell(INVOCATION, {**head, **own, "properties": stored}, Occasion(call))
+
+
+def display_name(call: Call, job: JobRecord) -> Data:
+    """The name that people see: the job's own, or one that the service makes up."""
+    given = job.row.note.get("displayName")
+    if given != job.row.name:
+        return given
+    number = int(call.guid(f"display/{job.row.name}").replace("-", ""), 16)
+    word = f"{_ADJECTIVES[number % 8]}_{_NOUNS[number // 8 % 8]}"
+    return f"{word}_{number // 64 % 10}{number:x}"[: len(word) + 9]
+
+
+def _head(call: Call, job: JobRecord) -> dict[str, Data]:
+    body = job.body(call.scope)
+    del body["properties"]
+    body["systemData"] = {"createdBy": call.guid("user"), **body["systemData"]}
+    return body
+
+
+def _command(call: Call, job: JobRecord) -> dict[str, Data]:
+    properties = job.body(call.scope)["properties"]
+    stored = {key: held for key, held in properties.items() if key not in _OURS}
+    cluster = str(stored.get("computeId") or "").rpartition("/")[2]
+    told = {"_azureml.ComputeTargetType": "amlctrain"}
+    if "/computes/" in str(stored.get("computeId")) and _version(call) >= "2024":
+        told["_azureml.ClusterName"] = cluster
+    moments = {"StartTimeUtc": job.view.started, "EndTimeUtc": job.view.ended}
+    times = {
+        name: clock.iso(at)[:19].replace("T", " ") for name, at in moments.items() if at is not None
+    }
+    default = {"uri": _DEFAULT_OUTPUT.format(job.row.name), "jobOutputType": "uri_folder"}
+    return {
+        **stored,
+        "properties": {**told, **(stored.get("properties") or {}), **times},
+        "outputs": {"default": default, **(stored.get("outputs") or {})},
+    }
+
+
+def _pipeline(call: Call, job: JobRecord) -> dict[str, Data]:
+    row = job.row
+    held = call.peek(_deployment(job))
+    where = f"endpoint: {row.endpoint}, deployment: {row.deployment}"
+    return {
+        "description": row.note.get("description") or f"Pipeline submission for {where}.",
+        "tags": _tags(job),
+        "properties": _run(call, job, held.body["properties"] if held else {}),
+        "displayName": display_name(call, job),
+        "status": _status(job),
+        "experimentName": row.endpoint,
+        "jobType": "Pipeline",
+    }
+
+
+def _version(call: Call) -> str:
+    return call.request.query_value("api-version")
+
+
+def _status(job: JobRecord) -> str:
+    """The status of a job of an endpoint, which is prepared while it waits for a node."""
+    status = job.view.status.value
+    return "Preparing" if status == "Queued" else status
+
+
+def _tags(job: JobRecord) -> dict[str, Data]:
+    own = {"azureml.batchrun": "true", "azureml.deploymentname": job.row.deployment}
+    return {**own, **(job.row.note.get("tags") or {})}
+
+
+def _run(call: Call, job: JobRecord, settings: Mapping[str, Data]) -> dict[str, Data]:
+    """What the service says of the run of a job of an endpoint."""
+    note = job.row.note
+    retry = {**(settings.get("retrySettings") or {}), **(note.get("retrySettings") or {})}
+    nodes = get(note, ("compute", "instanceCount")) or get(settings, ("resources", "instanceCount"))
+    wanted = {
+        "run_max_try": retry.get("maxRetries"),
+        "run_invocation_timeout": str(retry.get("timeout") or "").strip("PTS"),
+        "mini_batch_size": note.get("miniBatchSize", settings.get("miniBatchSize")),
+        "logging_level": str(note.get("loggingLevel", settings.get("loggingLevel"))).upper(),
+        "NodeCount": nodes,
+        "append_row_file_name": note.get("outputFileName", settings.get("outputFileName")),
+    }
+    texts = {name: str(held) for name, held in wanted.items() if held is not None}
+    return {
+        "azureml.runsource": "azureml.PipelineRun",
+        "runSource": "Unavailable",
+        "runType": "HTTP",
+        "azureml.parameters": json.dumps(texts, separators=(",", ":")),
+        "azureml.continue_on_step_failure": "False",
+        "azureml.continue_on_failed_optional_input": "False",
+        "azureml.pipelineid": call.guid(f"pipeline/{_deployment(job)}"),
+        "azureml.pipelineComponent": "pipelinerun",
+        **(note.get("properties") or {}),
+    }
+
+
+def _urls(call: Call, job: JobRecord) -> tuple[tuple[str, str], ...]:
+    """Where the service tracks a job and shows it; the emulator does neither."""
+    scope, host = call.scope, f"{call.state.location}.api.azureml.ms"
+    workspace = (
+        f"/subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
+        f"/workspaces/{scope.workspace}"
+    )
+    return (
+        ("Tracking", f"azureml://{host}/mlflow/v1.0{scope.id}?"),
+        ("Studio", f"https://ml.azure.com/runs/{job.row.name}?wsid={workspace}"),
+    )
+
+
+def _deployment(job: JobRecord) -> Address:
+    return Address("batch-deployment", str(job.row.deployment), job.row.endpoint)
