@@ -270,8 +270,9 @@ def test_a_replacement_waits_until_the_old_one_is_gone() -> None:
 
 def test_a_write_waits_for_what_somebody_else_has_begun() -> None:
     backend = cloud()
-    backend.put(CPU, CLUSTER)
+    backend.put(CPU, CLUSTER).wait()
     work = planned(backend, compute(max_instances=5)).work
+    backend.put(CPU, CLUSTER)
     assert story(carried_out(work, backend)) == ["started", "done"]
     assert planned(backend, compute(max_instances=5)).plan.empty
 
@@ -297,9 +298,10 @@ def test_waiting_for_others_has_an_end() -> None:
             self.told.append(f"wait {seconds:g}")
 
     inner = cloud()
-    inner.put(CPU, CLUSTER)
+    inner.put(CPU, CLUSTER).wait()
     backend = Forever(inner)
     work = planned(inner, compute(max_instances=5)).work
+    inner.put(CPU, CLUSTER)
     events = carried_out(work, backend, retry=RetryOptions(poll=10, operation_timeout=30))
     assert (getattr(last(events).error, "code", ""), backend.told) == ("TimedOut", ["wait 10"] * 3)
 

@@ -47,6 +47,8 @@ def run(state: Path, folder: Path, verb: str, nth: int = 0, when: str = "never")
     loader = Loader(Report(), date(2026, 11, 20), scope=SCOPE, planning=not destroying)
     loaded = loader.load([str(folder)])
     assert not loaded.report.failed, [found.message for found in loaded.report]
+    if not destroying:
+        finish_operations(inner)  # as `apply` waits for them before it plans
     world = refresh(loaded.graph, inner, destroying=destroying)
     made = planner.plan(loaded.graph, world, backend="local", destroying=destroying)
     assert made.rejections == (), [found.message for found in made.rejections]

@@ -13,7 +13,7 @@ from typing import Any
 
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.state import settings
+from mlctl.simulator.control_plane.state import clock, settings
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 
@@ -37,12 +37,18 @@ class WorkspaceState:
 
 
 def workspace_state(db: Connection, scope: Scope, location: str) -> WorkspaceState:
-    """The state of the workspace `scope`; `location` is its region if it does not exist yet."""
+    """The state of the workspace `scope`; `location` is its region if it does not exist yet.
+
+    Raises:
+        ValueError: the clock is out of its range; it would not move.
+    """
     now, seed, text, workspace_id, *parts, there = db.execute(
         "SELECT w.now, w.seed, w.settings, s.id, s.subscription, s.resource_group, s.name,"
         " s.location FROM world w LEFT JOIN workspaces s ON s.key = ?",
         (folded(str(scope)),),
     ).fetchone()
+    if not 0 <= now <= clock.END:
+        raise ValueError(f"the clock is at {now} s")
     held = settings.load(text)
     if workspace_id is None:
         return WorkspaceState(now, seed, held, NO_WORKSPACE, scope, location)
