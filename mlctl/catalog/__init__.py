@@ -13,6 +13,8 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+from mlctl.catalog import limits
+
 PRICES_AS_OF = date(2026, 6, 18)  # the retirements are of 2026-04-15
 
 
@@ -81,12 +83,12 @@ def family(text: str) -> str:
 
     It is spelt as the catalog spells it; one that is not listed keeps its spelling.
     """
-    return _families().get(text.replace(" ", "").casefold(), text)
+    return _families().get(limits.quota_key(text), text)
 
 
 @cache
 def _families() -> Mapping[str, str]:
-    return {one.family.replace(" ", "").casefold(): one.family for one in sizes().values()}
+    return {limits.quota_key(one.family): one.family for one in sizes().values()}
 
 
 @cache

@@ -47,6 +47,6 @@ def is_low_priority_of_family(quota: str) -> bool:
     return quota.startswith(f"{LOW_PRIORITY_QUOTA}/")
 
 
-def same_quota(one: str, other: str) -> bool:
-    """Whether two names are of one quota: families are spelt in any letter case, or with blanks."""
-    return one.replace(" ", "").casefold() == other.replace(" ", "").casefold()
+def quota_key(quota: str) -> str:
+    """A form to compare names in: families are spelt in any letter case, and with blanks."""
+    return quota.replace(" ", "").casefold()

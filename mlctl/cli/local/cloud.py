@@ -181,11 +181,12 @@ def quota_list(
 
 def _family(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
-    known = {size.family.casefold(): size.family for size in catalog.sizes().values()}
-    if name.casefold() not in known and number:
-        near = nearest(name, known.values())
+    known = {size.family for size in catalog.sizes().values()}
+    family = catalog.family(name)
+    if family not in known and number:
+        near = nearest(name, sorted(known))
         hint = f"did you mean `{near}`?" if near else "see `mlctl local quota list`"
         raise InvalidValue(f"`{name}` is no VM family: {hint}", flag="--family")
     if not number.isdecimal():
         raise InvalidValue(f"`{text}`: write FAMILY=N, as standardDSv2Family=24", flag="--family")
-    return known[name.casefold()], int(number)
+    return family, int(number)

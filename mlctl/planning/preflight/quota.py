@@ -150,8 +150,8 @@ def _allows(quota: Quota, limit: int | None) -> str:
 
 def _limit(quota: Quota, live_state: LiveState) -> Usage | None:
     region, family = quota
-    usage = live_state.usage.get(region, ())
-    return next((one for one in usage if limits.same_quota(one.family, family)), None)
+    usage, key = live_state.usage.get(region, ()), limits.quota_key(family)
+    return next((one for one in usage if limits.quota_key(one.family) == key), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from mlctl.catalog.limits import is_low_priority_of_family, low_priority_of
+from mlctl.catalog.limits import is_low_priority_of_family, low_priority_of, quota_key
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, faults, locks
@@ -154,15 +154,15 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
 
 
 def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, int]) -> None:
-    """Set the limits of quotas in a region; names of VM families in any letter case.
+    """Set the limits of quotas in a region; VM families in any letter case, with blanks or without.
 
     Raises:
         ValueError: a limit is negative, or unreasonably large.
     """
     if not all(0 <= limit <= _MOST for limit in limits.values()):
         raise ValueError(f"a quota is between 0 and {_MOST}")
-    spelling = {one.name.casefold(): one.name for one in quotas(workspace, location)}
-    known = {spelling.get(name.casefold(), name): limit for name, limit in limits.items()}
+    spelling = {quota_key(one.name): one.name for one in quotas(workspace, location)}
+    known = {spelling.get(quota_key(name), name): limit for name, limit in limits.items()}
     subscription = workspace.scope.subscription
     cores = {
         quota.engine_name(subscription, location, name): limit

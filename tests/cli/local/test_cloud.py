@@ -91,10 +91,12 @@ def test_a_quota_that_makes_no_sense_is_a_usage_error(mlctl: Run, flags: tuple[s
     assert mlctl("local", "quota", "set", *flags).code == 2
 
 
-def test_a_family_is_found_in_any_letter_case(mlctl: Run) -> None:
+def test_a_family_is_found_in_any_letter_case_and_without_blanks(mlctl: Run) -> None:
     mlctl("local", "quota", "set", "--family", "STANDARDdsv2FAMILY=4")
-    query = "[?quota=='standardDSv2Family'].limit"
-    assert mlctl("local", "quota", "list", "-o", "json", "--query", query).json == [4]
+    mlctl("local", "quota", "set", "--family", "standardncasv3_t4family=8")
+    for name, limit in (("standardDSv2Family", 4), ("Standard NCASv3_T4 Family", 8)):
+        query = f"[?quota=='{name}'].limit"
+        assert mlctl("local", "quota", "list", "-o", "json", "--query", query).json == [limit]
 
 
 def test_the_same_seed_tells_the_same_story(mlctl: Run, sample: Path) -> None:
