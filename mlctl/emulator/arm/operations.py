@@ -186,7 +186,7 @@ def _status(call: Call, running: LongRunningOperation) -> Data:
         "name": call.names["token"],
         "startTime": dotnet_time(clock.iso(running.started)),
         "endTime": None if goes_on else dotnet_time(clock.iso(running.due)),
-        "percentComplete": 100.0 if running.status == SUCCEEDED else 0.0,
+        "percentComplete": protocol.percent if running.status == SUCCEEDED else 0.0,
         "status": protocol.running if goes_on else running.status,
     }
     keys = protocol.keys if goes_on else protocol.last_keys

@@ -5,12 +5,14 @@ from __future__ import annotations
 from mlctl.emulator.shapes.batch_endpoint import SYSTEM_DATA
 from mlctl.emulator.shapes.protocols import operation_url
 from mlctl.emulator.shapes.shape import (
+    Phase,
     Place,
     Rule,
     Shape,
     held,
     if_set,
     null,
+    omitted,
     once_created,
     otherwise,
     section,
@@ -18,6 +20,8 @@ from mlctl.emulator.shapes.shape import (
 )
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
+
+_BRIEF = "2024-04-01"
 
 
 def _operation(place: Place) -> dict[str, Data]:
@@ -30,6 +34,20 @@ def _operation(place: Place) -> dict[str, Data]:
     return {"AzureAsyncOperationUri": url}
 
 
+def _is_brief(place: Place) -> bool:
+    """Whether less is told: of a new endpoint, to who asks with the api-version of 2024."""
+    new = place.occasion.phase is Phase.CREATING
+    return new and place.occasion.api_version >= _BRIEF
+
+
+def _unless_brief(rule: Rule) -> Rule:
+    return lambda place: (omitted if _is_brief(place) else rule)(place)
+
+
+def _system_data(place: Place) -> Data:
+    return {} if _is_brief(place) else section(SYSTEM_DATA)(place)
+
+
 def _own_properties(place: Place) -> Data:
     occasion = place.occasion
     address, scope = occasion.address, occasion.call.scope
@@ -38,7 +56,8 @@ def _own_properties(place: Place) -> Data:
         f"/providers/{PROVIDER.lower()}/workspaces/{scope.workspace}"
         f"/onlineendpoints/{address.name if address else ''}"
     )
-    return {**(place.stored or {}), "azureml.onlineendpointid": own, **_operation(place)}
+    named = {} if _is_brief(place) else {"azureml.onlineendpointid": own}
+    return {**(place.stored or {}), **named, **_operation(place)}
 
 
 def _at_host(path: str) -> Rule:
@@ -70,11 +89,11 @@ ONLINE_ENDPOINT: Shape = {
             "publicNetworkAccess": otherwise("Enabled"),
         }
     ),
-    "systemData": section(SYSTEM_DATA),
+    "systemData": _system_data,
     "tags": otherwise({}),
-    "location": held,
+    "location": _unless_brief(held),
     "kind": otherwise("Managed"),
-    "identity": if_set,
+    "identity": _unless_brief(if_set),
 }
 _PROBE = {
     "failureThreshold": 30,
@@ -118,5 +137,5 @@ ONLINE_DEPLOYMENT: Shape = {
     "tags": otherwise({}),
     "location": held,
     "kind": otherwise("Managed"),
-    "sku": held,
+    "sku": section({"name": otherwise("Default"), "tier": otherwise("Standard"), "capacity": held}),
 }

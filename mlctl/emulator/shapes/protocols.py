@@ -24,6 +24,7 @@ class Protocol:
     - `query`: what the URLs ask for, beside the api-version.
     - `running`: the word for an operation that goes on.
     - `keys`, `last_keys`: what a status tells while it goes on, and in the end.
+    - `percent`: what `percentComplete` is in the end.
     - `named_by_result`: whether its `id` is the URL of the result.
     - `headers`: further headers of an answer that begins an operation.
     - `locates`: whether `Location` is told, too: of a PUT the resource, of a DELETE the result.
@@ -37,6 +38,7 @@ class Protocol:
     running: str = "Updating"
     keys: tuple[str, ...] = _NAMED
     last_keys: tuple[str, ...] = _NAMED
+    percent: float = 100.0
     named_by_result: bool = False
     headers: Mapping[str, str] = field(default_factory=lambda: _TIMEOUT)
     locates: bool = True
@@ -60,8 +62,10 @@ PROTOCOLS: Mapping[str, Protocol] = {
     "compute-instance": _COMPUTE,
     "batch-endpoint": Protocol(prefix="bebes"),
     "batch-deployment": Protocol(prefix="bdbes", overwritten=201),
-    "online-endpoint": Protocol(prefix="oeidp", keys=_TIMED, last_keys=_TIMED),
-    "online-deployment": Protocol(prefix="odidp", keys=_TIMED, last_keys=_TIMED, overwritten=201),
+    "online-endpoint": Protocol(prefix="oeidp", keys=_TIMED, last_keys=_TIMED, percent=0.0),
+    "online-deployment": Protocol(
+        prefix="odidp", keys=_TIMED, last_keys=_TIMED, percent=0.0, overwritten=201
+    ),
     "schedule": Protocol(
         prefix="s",
         running="Creating",
