@@ -18,6 +18,7 @@ VERBS: Mapping[str, str] = {
     "destroy": "mlctl.cli.apply",
     **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),
     "job": "mlctl.cli.az.job_commands",
+    "workspace": "mlctl.cli.az.workspaces",
     "convert": "mlctl.cli.convert",
     "explain": "mlctl.cli.explain",
     "doctor": "mlctl.cli.doctor",

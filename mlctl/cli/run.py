@@ -15,7 +15,7 @@ from mlctl import files, masking
 from mlctl.cli import console
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az import stand_in
-from mlctl.cli.az.compatibility import ABSENT_FLAGS
+from mlctl.cli.az.compatibility import ABSENT
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
@@ -61,7 +61,7 @@ def _run(args: Sequence[str]) -> int:
     verb = args[0] if args and args[0] in VERBS else None
     if verb in KINDS:
         args = arguments.expand_files(args, _read)
-    line = arguments.read(args, tree.read(build(verb)), ABSENT_FLAGS)
+    line = arguments.read(args, tree.read(build(verb)), ABSENT)
     if line.wants_completion:
         return _complete(args)
     command = line.command

@@ -197,11 +197,11 @@ def test_a_loop_that_waits_for_a_job_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("program", SHELLS)
 def test_the_shim_bears_lines_of_any_length(tmp_path: Path, program: str) -> None:
-    lines = ("az", "az ml", "az ml compute", "az ml compute -h", "az ml workspace show")
+    lines = ("az", "az ml", "az ml compute", "az ml compute -h", "az ml registry show")
     script = "\n".join(f"{line} >/dev/null || echo states {line}: $?" for line in lines)
     done = run(f'eval "$(mlctl az-shim)"\n{script}', tmp_path, program)
     assert own_words(done.stdout) == [
         "states az: 2",
         "states az ml compute: 2",
-        "states az ml workspace show: 2",
+        "states az ml registry show: 2",
     ]

@@ -8,7 +8,7 @@ from threading import Lock
 
 from mlctl import pointer
 from mlctl.backends.azure import capacity, metrics, report
-from mlctl.backends.azure.arm import ArmClient, AzureOperation
+from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces, normalized_region
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
@@ -26,7 +26,7 @@ from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
 from mlctl.kinds import codec, kind_of
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.address import PROVIDER, Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.upload import Upload
@@ -200,6 +200,12 @@ class AzureBackend:
     def check_health(self, now: float) -> Iterator[HealthCheck]:
         """Check everything between the caller and the workspace."""
         return HealthChecker(self.arm, self.scope, now).checks()
+
+    @answers_decoded()
+    def workspaces(self) -> builtins.list[dict[str, Data]]:
+        """The workspaces of the subscription that the caller may see."""
+        names = ("subscriptions", self.scope.subscription, "providers", PROVIDER, "workspaces")
+        return list(self.arm.pages(path_of(*names)))
 
     def report(self) -> Iterator[dict[str, Data]]:
         """What the service answers to a few reads, without values."""

@@ -227,6 +227,12 @@ class LocalBackend:
             world = rows.workspace_state(db, self.handle.scope, self.handle.location)
             return rows.find_code(db, world.id, sha256)
 
+    def workspaces(self) -> builtins.list[dict[str, Data]]:
+        """Those that were written to, and this one, which is made by its first write."""
+        with self.handle.store.read() as db:
+            known = {one: place for one, place, _ in rows.workspaces(db)}
+        return [_workspace(*each) for each in {self.scope: self.location, **known}.items()]
+
     def set_quota(
         self,
         location: str | None = None,
@@ -263,3 +269,19 @@ class LocalBackend:
 def _live(found: StoredResource) -> Live:
     found.body["properties"]["provisioningState"] = found.state
     return Live(found.address, found.body)
+
+
+def _workspace(scope: Scope, location: str) -> dict[str, Data]:
+    return {
+        "id": scope.id,
+        "name": scope.workspace,
+        "location": location,
+        "tags": {},
+        "properties": {
+            "description": "",
+            "friendlyName": scope.workspace,
+            "hbiWorkspace": False,
+            "provisioningState": "Succeeded",
+            "publicNetworkAccess": "Enabled",
+        },
+    }

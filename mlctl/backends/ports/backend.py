@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -177,6 +177,14 @@ class SupportsNames(Protocol):
 
     def taken(self, address: Address, location: str) -> str | None:
         """What has the name already, in words; None when it is free or this workspace's own."""
+
+
+@runtime_checkable
+class SupportsWorkspaces(Protocol):
+    """Knows the workspaces of its subscription."""
+
+    def workspaces(self) -> Iterable[Mapping[str, Data]]:
+        """The ARM bodies of those that the caller may see."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,31 @@ ABSENT_COMMANDS = {
     },
 }
 
+_BICEP = (
+    "mlctl manages what is in a workspace; make one by Bicep, `resource ws"
+    " 'Microsoft.MachineLearningServices/workspaces@2024-04-01'` with `location`, `identity` and"
+    " `properties: {storageAccount, keyVault, applicationInsights}`, or by Terraform's"
+    " `azurerm_machine_learning_workspace`"
+)
+_KEYS = "keys belong into no script; let programs log in with an identity"
+_ONLINE = "mlctl manages clusters, batch inference and training"
+_DATASTORES = "the workspace's own datastores are used; others are made by Bicep or Terraform"
+# Groups of az, and commands of groups that az has more of, which no page lists.
+ABSENT_ELSEWHERE = {
+    **dict.fromkeys(("online-endpoint", "online-deployment", "serverless-endpoint"), _ONLINE),
+    **dict.fromkeys(("schedule", "marketplace-subscription", "capability-host"), _ONLINE),
+    **dict.fromkeys(("feature-set", "feature-store", "feature-store-entity"), _ONLINE),
+    **dict.fromkeys(("registry", "connection"), _REGISTRY),
+    "component": "components come of the files that deployments and jobs name",
+    "datastore": _DATASTORES,
+    "index": _ONLINE,
+    **dict.fromkeys(("workspace create", "workspace update", "workspace delete"), _BICEP),
+    **dict.fromkeys(("workspace provision-network", "workspace diagnose"), _BICEP),
+    **dict.fromkeys(("workspace list-keys", "workspace sync-keys"), _KEYS),
+}
+
+ABSENT = {**ABSENT_FLAGS, **ABSENT_COMMANDS, **ABSENT_ELSEWHERE}
+
 # What is better than in az: by flag, or by command and flag.
 _COERCED = (
     "several pairs, repeatable; values become what the field's type says, keys with dots can be"

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from mlctl import __version__
 from mlctl.cli.app import build
-from mlctl.cli.az.compatibility import ABSENT_COMMANDS
+from mlctl.cli.az.compatibility import ABSENT
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import OutputFormat, print_data
 from mlctl.cli.parser import tree
@@ -58,8 +58,8 @@ def run(args: Sequence[str], mlctl: Callable[[Sequence[str]], int]) -> int:
 def _is_ours(args: Sequence[str]) -> bool:
     """Whether mlctl has the verb, or the line only asks what there is."""
     group = args[0] if args else ""
-    kinds = {kind.name for kind in DOCUMENTS.values() if kind.az}
-    if group not in kinds:
+    groups = {kind.name for kind in DOCUMENTS.values() if kind.az} | {"workspace"}
+    if group not in groups:
         return not args or group in _HELP
     verb = next((one for one in args[1:] if not one.startswith("-")), None)
     if verb is None:
@@ -69,7 +69,7 @@ def _is_ours(args: Sequence[str]) -> bool:
 
 def _lacking(args: Sequence[str]) -> str:
     name = " ".join(one for one in args[:2] if not one.startswith("-"))
-    why = ABSENT_COMMANDS.get(name) or "mlctl has no such command"
+    why = ABSENT.get(name) or ABSENT.get(name.partition(" ")[0]) or "mlctl has no such command"
     return (
         f"az ml {name}: {why}. It is not given to the real az, as the backend is local and that"
         " would work on Azure; `mlctl az-shim --pass-through` allows it."

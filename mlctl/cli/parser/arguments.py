@@ -133,6 +133,9 @@ class _Reader:
         children = self._command.children
         if name in children:
             return children[name]
+        why = self._absent.get(" ".join((*self._command.path, name)))
+        if why is not None:
+            raise self._error(f"'{name}' is not here: {why}.")
         near = nearest(name, children)
         known = f"Did you mean `{near}`?" if near else f"There is: {', '.join(children)}."
         raise self._error(f"'{name}' is misspelled or not recognized by the system.\n{known}")

@@ -1,0 +1,106 @@
+"""`mlctl workspace show | list`: workspaces are read; Bicep or Terraform makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from mlctl.backends.ports.backend import Backend, SupportsWorkspaces
+from mlctl.cli.az.jobs import Output
+from mlctl.cli.exits import Exit
+from mlctl.cli.output import Query, print_data
+from mlctl.cli.parser.command import command
+from mlctl.cli.session import Session
+from mlctl.kinds.kind import Columns
+from mlctl.pointer import Data, get
+from mlctl.service_errors import NotFound, Permanent
+
+_COLUMNS: Columns = {
+    "Name": ("name",),
+    "ResourceGroup": ("resource_group",),
+    "Location": ("location",),
+}
+# What az prints of the properties of a workspace, in its words.
+_PROPERTIES = {
+    "description": "description",
+    "discovery_url": "discoveryUrl",
+    "display_name": "friendlyName",
+    "hbi_workspace": "hbiWorkspace",
+    "storage_account": "storageAccount",
+    "key_vault": "keyVault",
+    "application_insights": "applicationInsights",
+    "container_registry": "containerRegistry",
+    "mlflow_tracking_uri": "mlFlowTrackingUri",
+    "public_network_access": "publicNetworkAccess",
+    "provisioning_state": "provisioningState",
+}
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(help="Show workspaces.")
+    command(group, "show")(show)
+    command(group, "list")(list_)
+    app.add_typer(group, name=verb)
+
+
+def show(
+    session: Session,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", "-n", metavar="NAME", help="The workspace; the configured one unless given."
+        ),
+    ] = None,
+    output: Output = None,
+    query: Query = None,
+) -> Exit:
+    """Print a workspace. Exits with 3 when there is none."""
+    with session.backend() as backend:
+        wanted = name or backend.scope.workspace
+        found = [one for one in _workspaces(backend) if _is(one, wanted, backend)]
+        if not found:
+            where = f"resource group {backend.scope.resource_group}"
+            raise NotFound("ResourceNotFound", f"There is no workspace {wanted} in {where}.")
+        print_data(session, _printed(found[0]), output, query, _COLUMNS)
+    return Exit.OK
+
+
+def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
+    """Print the workspaces of the subscription."""
+    with session.backend() as backend:
+        found = [_printed(one) for one in _workspaces(backend)]
+        print_data(session, found, output, query, _COLUMNS)
+    return Exit.OK
+
+
+def _workspaces(backend: Backend) -> list[Mapping[str, Data]]:
+    if not isinstance(backend, SupportsWorkspaces):
+        raise Permanent("NoWorkspaces", f"the {backend.name} backend cannot list workspaces")
+    return list(backend.workspaces())
+
+
+def _is(body: Mapping[str, Data], name: str, backend: Backend) -> bool:
+    here = (name, backend.scope.resource_group)
+    folded = (str(body.get("name")), _group(body))
+    return [one.casefold() for one in folded] == [one.casefold() for one in here]
+
+
+def _group(body: Mapping[str, Data]) -> str:
+    return str(body.get("id")).partition("/resourceGroups/")[2].partition("/")[0]
+
+
+def _printed(body: Mapping[str, Data]) -> dict[str, Data]:
+    """The workspace as `az ml` prints it."""
+    told = {ours: get(body, ("properties", wire)) for ours, wire in _PROPERTIES.items()}
+    return {
+        "id": body.get("id"),
+        "name": body.get("name"),
+        "location": body.get("location"),
+        "resource_group": _group(body),
+        "resourceGroup": _group(body),
+        "tags": body.get("tags") or {},
+        **{key: held for key, held in told.items() if held is not None},
+    }
