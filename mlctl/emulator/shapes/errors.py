@@ -15,6 +15,7 @@ from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import Missing
 
+_NEWER = "2023-10-01"  # an api-version that says otherwise than those before it
 _NOT_FOUND = "The specified resource was not found."
 
 
@@ -48,27 +49,35 @@ class NoSuchData(NotFound):
         )
 
 
-def _no_model(address: Address, scope: Scope) -> ErrorForm:
+def _no_model(address: Address, scope: Scope, _version: str) -> ErrorForm:
     where = f"Account Subscription: {scope.subscription}, ResourceGroup: {scope.resource_group}"
     named = f"{address.name}:{address.version}" if address.version else address.name
     text = f"There is no registered model in {where}, Workspace: {scope.workspace} with id {named}"
     return ErrorForm("UserError", _NOT_FOUND, ("NoSuchModelRegistered", text))
 
 
-def _no_endpoint(address: Address, scope: Scope) -> ErrorForm:
+def _no_endpoint(address: Address, scope: Scope, version: str) -> ErrorForm:
+    if version >= _NEWER:
+        text = (
+            f"An endpoint with the name '{address.name}' does not exist in the workspace"
+            f" '{scope.workspace}'. Please check the endpoint name and also ensure the current user"
+            " has access to it."
+        )
+        return ErrorForm("UserError", text, inner=("NotFound", "EndpointNotFound"))
     text = f"There is no endpoint with name: {address.name} in {scope.workspace}"
     return ErrorForm("NotFound", _NOT_FOUND, ("NoSuchEndpoint", text))
 
 
-def _no_component(address: Address, _scope: Scope) -> ErrorForm:
+def _no_component(address: Address, _scope: Scope, _version: str) -> ErrorForm:
     named = f"{address.name}:{address.version}" if address.version else address.name
     inner = ("NotFound", "ComponentNotFound")
     return ErrorForm("UserError", f"Not found component {named}.", inner=inner)
 
 
-# 404s by kind, as recorded (model-get-404, batch-endpoint-get-404, component-container-get-404);
+# 404s by kind, as recorded (model-get-404, batch-endpoint-get-404, batch-endpoint-get-404-2023-10,
+# component-container-get-404);
 # of other kinds none is known.
-_MISSING: Mapping[str, Callable[[Address, Scope], ErrorForm]] = {
+_MISSING: Mapping[str, Callable[[Address, Scope, str], ErrorForm]] = {
     "model": _no_model,
     "batch-endpoint": _no_endpoint,
     "component": _no_component,
@@ -79,7 +88,8 @@ def response(call: Call, error: ServiceError, request_id: str) -> Response:
     """The answer of the provider of the service to a call that it refuses."""
     form = ErrorForm(error.code, error.message, inner=error.inner)
     if isinstance(error, Missing) and error.address.kind in _MISSING:
-        form = _MISSING[error.address.kind](error.address, call.scope)
+        version = call.request.query_value("api-version")
+        form = _MISSING[error.address.kind](error.address, call.scope, version)
         if error.as_container and form.detail is not None:
             text = f"Model container with name: {error.address.name} not found."
             form = ErrorForm(form.code, form.message, ("ModelNotFound", text))
