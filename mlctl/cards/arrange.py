@@ -60,6 +60,19 @@ class Arranger:
         elif immutable:
             self._written(request.path, _without(request.body, immutable[1]), version)
 
+    def older(self, listed: Card, card: Card, version: str) -> None:
+        """Write what a page of a list leads on to, before a card writes or lists its last row.
+
+        It is a row like that one, under another name.
+        """
+        rows = [*_rows(listed.response.body)]
+        if not rows or not get(listed.response.body, ("nextLink",)):
+            return
+        last, asked = rows[-1], (card.request.method, card.request.path)
+        begins = card.id == listed.id or asked == ("PUT", last["id"])
+        if begins and self._ask("GET", last["id"], None, version).status == _MISSING:
+            self._written(f"{last['id']}0", last, version)
+
     def _target(self, card: Card, version: str) -> None:
         request, body = card.request, card.response.body
         match request.method:

@@ -92,7 +92,7 @@ class _Teller:
     def tell(self, story: Sequence[Card]) -> Iterator[Verdict]:
         if get(story[0].response.body, ("error", "code")) != _NO_WORKSPACE:
             self._make_workspace(region(story))
-        for card in story:
+        for number, card in enumerate(story):
             told = as_told(card, self._place, self._learned)
             version = card.api_version or _LATEST
             if card.operation == "poll":
@@ -101,6 +101,8 @@ class _Teller:
                     self._settle()
             else:
                 self._settle()
+                for later in story[number:]:
+                    self._arranger.older(as_told(later, self._place, self._learned), told, version)
                 self._arranger.before(told, version)
                 told = as_told(card, self._place, self._learned)
             answered = self._asked(told, version)

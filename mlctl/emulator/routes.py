@@ -188,7 +188,7 @@ ROUTES = (
         registries.discovery,
         needs=Needs.TOKEN,
     ),
-    Route("GET", "/discovery/workspaces/{id}", workspaces.discovery, needs=Needs.NOTHING),
+    Route("GET", "/discovery", workspaces.discovery, needs=Needs.NOTHING),
     Route("GET", "/metadata/endpoints", tokens.clouds, needs=Needs.NOTHING),
     Route("GET", "/metadata/identity/oauth2/token", tokens.imds, needs=Needs.NOTHING),
     Route("GET", "/msi/token", tokens.app_service, needs=Needs.NOTHING),

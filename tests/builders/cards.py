@@ -11,9 +11,9 @@ from mlctl.emulator import Request
 from tests.builders.emulator import BASE, world
 
 
-def service() -> Service:
-    """A new emulator, which answers requests of cards."""
-    emulator = world().emulator
+def service(*, strict: bool = True) -> Service:
+    """A new emulator, which answers requests of cards; `strict` as of its settings."""
+    emulator = world(strict=strict).emulator
 
     def answer(request: CardRequest) -> CardResponse:
         url = f"{BASE}{quote(request.path, safe='/:')}?{urlencode(request.query)}"

@@ -193,8 +193,9 @@ def _body(call: Call, container: Container) -> dict[str, Data]:
     newest = call.peek(Address(call.kind, container.name)) if shared else None
     if newest is not None:
         properties |= {name: newest.body["properties"].get(name) for name in shared}
-    who = {"createdBy": call.guid("user"), "createdByType": "User"}
-    stamp = {**who, "createdAt": made, "lastModifiedAt": changed}
+    who = call.guid("user")
+    stamp = {"createdAt": made, "createdBy": who, "createdByType": "User"}
+    stamp |= {"lastModifiedAt": changed, "lastModifiedBy": who, "lastModifiedByType": "User"}
     stored = {
         "id": _id(call, container.name),
         "name": container.name,

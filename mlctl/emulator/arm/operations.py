@@ -92,14 +92,14 @@ def result(call: Call) -> Response:
         ServiceError: 404, it has ended, and is no way to ask for what there is: only an operation
             that has no other URL tells its workspace in this one.
     """
-    call = call.at_home()
+    asked, call = call, call.at_home()
     running = _polled(call)
     if running.status == RUNNING:
         here = call.url(call.request.path, call.request.query)
         return Response(_ACCEPTED, {"location": here, **retry_headers(call, running.number)})
     if not call.request.query_value(_WORKSPACE):
         raise NoSuchData(call.names["token"])
-    call = _there(call)
+    call = _there(asked)
     if running.failure and running.status == FAILED:
         raise _failed(running.failure)
     found = None if running.verb is OperationKind.DELETE else call.peek(running.address)

@@ -189,15 +189,15 @@ def _workspace(call: Call, workspace: Workspace) -> dict[str, Data]:
     scope = workspace.scope
     names = {"group": scope.resource_group, "workspace": scope.workspace}
     call = replace(call, names={**call.names, **names})
-    name = call.guid("workspace")
+    name, host = call.guid("workspace"), call.request.base.partition("://")[2]
     moment, who = clock.iso(0.0), call.guid("user")
     item = call.blob_store.find(ItemKind.WORKSPACE, scope.id)
     said = item.note if item else {}
     own = {
         "workspaceId": name,
         "creationTime": moment,
-        "discoveryUrl": f"{call.request.base}/discovery/workspaces/{name}",
-        "mlFlowTrackingUri": call.request.base.replace("http", "azureml", 1) + scope.id,
+        "discoveryUrl": f"{call.request.base}/discovery",
+        "mlFlowTrackingUri": f"azureml://{host}/mlflow/v1.0{scope.id}",
     }
     stored = {
         **said,

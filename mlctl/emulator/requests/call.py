@@ -74,7 +74,11 @@ class Call:
     def at_home(self) -> Call:
         """The call in the workspace that always exists, for what all workspaces share."""
         home = self.settings.home
-        named = {"group": home.resource_group, "workspace": home.workspace}
+        named = {
+            "subscription": home.subscription,
+            "group": home.resource_group,
+            "workspace": home.workspace,
+        }
         return replace(self, names={**self.names, **named})
 
     @property

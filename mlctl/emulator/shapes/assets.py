@@ -16,6 +16,7 @@ from mlctl.emulator.shapes.shape import (
     Shape,
     held,
     if_set,
+    omitted,
     otherwise,
     preview_since,
     section,
@@ -42,6 +43,13 @@ SYSTEM_DATA: Shape = {
 
 # By whom data was changed is told once somebody has.
 _OF_DATA: Shape = {**SYSTEM_DATA, "lastModifiedBy": if_set, "lastModifiedByType": if_set}
+
+
+# Of their containers it is not.
+_OF_DATA_CONTAINER: Shape = {
+    **_OF_DATA,
+    **dict.fromkeys(("lastModifiedBy", "lastModifiedByType"), omitted),
+}
 
 
 def _system_data_of_nobody(place: Place) -> Data:
@@ -181,7 +189,7 @@ _DATA_CONTAINER: Shape = {
 }
 _DESCRIBED: Shape = {**_CONTAINER, "description": otherwise("")}
 CONTAINERS: Mapping[str, Shape] = {
-    "data": _version(section(_DATA_CONTAINER), section(_OF_DATA)),
+    "data": _version(section(_DATA_CONTAINER), section(_OF_DATA_CONTAINER)),
     "environment": _version(section(_DESCRIBED)),
     "component": _version(section(_DESCRIBED), _system_data_of_nobody),
 }

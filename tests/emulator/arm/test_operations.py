@@ -242,3 +242,11 @@ def test_deleting_twice_joins_the_running_delete() -> None:
     here.made(CPU, CLUSTER)
     first, second = (here.ask("DELETE", CPU) for _ in range(2))
     assert first.header("azure-asyncoperation") == second.header("azure-asyncoperation")
+
+
+def test_an_operation_in_another_subscription_is_found_where_workspaces_must_be_made() -> None:
+    here = world(strict=True)
+    assert here.put(WS, {"location": "eastus"}).status == 201
+    begun = here.put(CPU, CLUSTER)
+    assert here.get(str(begun.header("azure-asyncoperation"))).data["status"] == "InProgress"
+    assert here.done(begun).data["status"] == "Succeeded"
