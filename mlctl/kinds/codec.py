@@ -19,6 +19,7 @@ from mlctl.durations import format_iso, parse_iso
 from mlctl.kinds import datastore_uri, job_io
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field
+from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
 
 
@@ -144,6 +145,12 @@ def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
     return _map(value or {}, field, scope)
 
 
+def is_curated(named: Reference) -> bool:
+    """Whether the service brings along what a reference names (`azureml:AzureML-...`)."""
+    prefix = ALL[named.address.kind].curated if named.address and named.scope is None else ""
+    return bool(prefix and named.address and named.address.name.startswith(prefix))
+
+
 def _reference_encode(value: Data, field: Field, scope: Scope) -> Data:
     named = Reference.parse(str(value), field.refers_to or "")
     if (
@@ -152,6 +159,8 @@ def _reference_encode(value: Data, field: Field, scope: Scope) -> Data:
         or (field.refers_to == "compute" and value == "local")
     ):
         return value
+    if named.label is None and is_curated(named):
+        return value  # the service finds what it brings along by its name (recorded)
     if named.label is not None:
         return f"{named.address.id(named.scope or scope)}/labels/{named.label}"
     return named.address.id(named.scope or scope)

@@ -99,12 +99,12 @@ def complete(values: Values, form: Form) -> dict[Pointer, Data]:
 
 
 def applies(field: Field, values: Values, form: Form) -> bool:
-    """Whether the siblings have the values that the field asks for (`x-mlctl-when`)."""
+    """Whether no sibling has another value than the field asks for (`x-mlctl-when`)."""
     for name, wanted in field.when.items():
         at = (*field.at[:-1], name)
         sibling = form.field(at)
         given = values.get(at, sibling.default if sibling else None)
-        if str(given).casefold() != str(wanted).casefold():
+        if given is not None and str(given).casefold() != str(wanted).casefold():
             return False
     return True
 

@@ -26,9 +26,18 @@ def differences(
     """
     found: list[FieldChange] = []
     for one in fields:
-        if one.at in wanted and one.compared:
+        if one.at in wanted and one.compared and not _ignored(one, wanted):
             found.extend(_difference(one, had.get(one.at), wanted[one.at], scope))
     return found
+
+
+def _ignored(one: Field, wanted: Mapping[Pointer, Data]) -> bool:
+    """Whether a sibling is wanted so that the service ignores the field (`x-mlctl-when`)."""
+    siblings = {name: wanted.get((*one.at[:-1], name)) for name in one.when}
+    return any(
+        value is not None and str(value).casefold() != str(one.when[name]).casefold()
+        for name, value in siblings.items()
+    )
 
 
 def failed_operation(live: Live) -> list[FieldChange]:

@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Edge, Graph
 from mlctl.diagnostics import Diagnostic
-from mlctl.kinds import kind_of
+from mlctl.kinds import codec, kind_of
 from mlctl.kinds.address import LATEST, Address, Scope, version_key
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.registry import ALL
@@ -208,6 +208,8 @@ class _Planner:
         values, notes = dict(resource.values), dict[Pointer, str]()
         for edge in self._graph.edges_of(resource.address):
             found = self._found(edge)
+            if found is None and edge.reference is not None and codec.is_curated(edge.reference):
+                continue  # the service takes it, whether the workspace lists it or not
             if found is None:
                 self.rejections.append(references.missing(resource, edge))
             elif edge.reference is not None and ALL[found.kind].versioned:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 from urllib.parse import unquote
 
 from mlctl.cards import Card, load
@@ -35,7 +36,8 @@ def answer(card: Card) -> Response:
     """The recorded answer."""
     recorded = card.response
     if recorded.body is None:
-        return Response(recorded.status, filled(dict(recorded.headers)))
+        text = b"null" if recorded.headers.get("Content-Length") == "4" else b""
+        return Response(recorded.status, filled(dict(recorded.headers)), text)
     return says(recorded.status, filled(recorded.body), filled(dict(recorded.headers)))
 
 
@@ -51,7 +53,7 @@ class Replayed:
     bodies: list[Data] = field(default_factory=list)
 
     @classmethod
-    def of(cls, *ids: str) -> Replayed:
+    def of(cls, *ids: str) -> Self:
         """The service of the cards with these ids, of the workspace and the quotas."""
         return cls([CARDS[one] for one in (*ids, *_ASKED_FIRST)])
 
