@@ -65,7 +65,7 @@ def walk(root: Path, ignored: Ignored, *, prune: bool) -> Iterator[Entry]:
 
 def _entries(folder: Path, prefix: str) -> Iterator[Entry]:
     with os.scandir(folder) as found:
-        names = sorted((one.name for one in found), key=lambda name: str(folder / name).lower())
+        names = sorted((one.name for one in found), key=str.lower)
     for name in names:
         path = folder / name
         if not name.isascii():

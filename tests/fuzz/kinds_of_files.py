@@ -57,7 +57,7 @@ NAMES = (
     "*.yml",
     "x" * 200 + ".yml",
 )
-SPARSE = 200 << 20  # bytes; code is hashed whole, and more would take long
+SPARSE = 64 << 20  # bytes; code is hashed whole, and more would take long
 DEEP = 400
 
 
