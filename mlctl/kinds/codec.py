@@ -81,6 +81,11 @@ def _folded(value: Data, _field: Field, _scope: Scope) -> Data:
     return str(value).casefold()
 
 
+def _public_key(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The type and the key; the remark behind them says nothing to a server."""
+    return " ".join(str(value).split()[:2])
+
+
 def _region(value: Data, _field: Field, _scope: Scope) -> Data:
     return str(value).replace(" ", "").casefold()
 
@@ -287,6 +292,7 @@ CODECS: dict[str, Codec] = {
     "plain": Codec(_number, _number, _number),
     "text": Codec(_same, _same, _text_canonical),
     "folded": Codec(_same, _same, _folded),
+    "public_key": Codec(_same, _same, _public_key),
     "region": Codec(_same, _same, _region),
     "enum": Codec(_enum_encode, _enum_decode, _enum_canonical),
     "switch": Codec(_enum_encode, _switch_decode, _same),

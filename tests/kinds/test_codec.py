@@ -200,3 +200,10 @@ def test_the_short_and_the_long_uri_of_a_path_in_a_datastore_are_the_same(
     other = [spelt(long.format(groups, "Other")) for groups in ("resourcegroups", "resourceGroups")]
     assert same(*other, at, kind=kind)
     assert not same(short, spelt(f"azureml://{rest.lower()}"), at, kind=kind)
+
+
+def test_a_public_key_is_the_same_with_another_remark_or_line_end() -> None:
+    at = ("ssh_settings", "ssh_key_value")
+    assert same("ssh-rsa AAAA kim@here", "ssh-rsa  AAAA\n", *at)
+    assert not same("ssh-rsa AAAA kim@here", "ssh-rsa BBBB kim@here", *at)
+    assert sent("ssh-rsa AAAA kim@here", *at) == "ssh-rsa AAAA kim@here"

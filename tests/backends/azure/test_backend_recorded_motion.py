@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from mlctl.kinds.address import Address
 from mlctl.render import markdown, plan_json
 from mlctl.render import plan as render
 from tests.builders.azure import azure
@@ -54,3 +57,17 @@ def test_a_settled_one_is_compared() -> None:
         "idle_time_before_scale_down",
     }
     assert not made.in_motion
+
+
+def test_a_cluster_is_scaled_by_a_patch_that_is_accepted_and_waited_for() -> None:
+    service = Replayed.of(
+        "compute-get-after-create", "compute-patch-scale", "compute-patch-scale-poll"
+    )
+    here = azure(service)
+    address = Address("compute", "aml03")
+    body = json.loads(json.dumps(here.backend.read([address])[address].body))
+    scale = body["properties"]["properties"]["scaleSettings"]
+    scale["maxNodeCount"] = 6
+    here.backend.put(address, body).wait()
+    assert service.bodies == [{"properties": {"properties": {"scaleSettings": scale}}}]
+    assert here.asked[-2].startswith("GET 0000")  # the operation, and then the cluster
