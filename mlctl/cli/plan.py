@@ -115,18 +115,26 @@ def load_and_plan(
 
 
 def refresh_settled(session: Session, backend: Backend, graph: Graph) -> LiveState:
-    """The live state, once no operation goes on on a resource of the graph; says what it waits for.
+    """The live state, once no operation goes on on a resource of the graph.
 
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
     """
     live_state = refresh(graph, backend)
     declared = {one: live for one, live in live_state.live.items() if one in graph.resources}
-    going = _in_motion(declared)
+    waited = wait_until_settled(session, backend, declared)
+    return refresh(graph, backend) if waited else live_state
+
+
+def wait_until_settled(session: Session, backend: Backend, found: Mapping[Address, Live]) -> bool:
+    """Wait for the operations that go on on what was found; whether there were any.
+
+    Raises:
+        ServiceError: the backend cannot be read, or an operation takes too long.
+    """
+    going = _in_motion(found)
     for address, now in going.items():
         session.note(clean(f"{address} is {now}: waiting until that has ended..."))
-    if not going:
-        return live_state
     waited, longest = 0.0, session.options.timeout or _LONGEST
     while going:
         if waited >= longest:
@@ -135,7 +143,7 @@ def refresh_settled(session: Session, backend: Backend, graph: Graph) -> LiveSta
         backend.wait(_POLL)
         waited += _POLL
         going = _in_motion(backend.read(going.keys()))
-    return refresh(graph, backend)
+    return waited > 0.0
 
 
 def _in_motion(found: Mapping[Address, Live]) -> dict[Address, str]:

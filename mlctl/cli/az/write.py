@@ -16,6 +16,7 @@ from mlctl.cli.az.read import address_of, not_found, read_live
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import print_plan
 from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.plan import wait_until_settled
 from mlctl.cli.session import Session
 from mlctl.config import graph
 from mlctl.config.graph import Graph
@@ -67,7 +68,10 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         report = NewFindings()
 
         def edit(document: Document, one: Kind) -> Document:
-            live = read_live(backend, _address(document, one, args))
+            address = _address(document, one, args)
+            live = read_live(backend, address)
+            if wait_until_settled(session, backend, {address: live}):
+                live = read_live(backend, address)  # in motion it shows less than there is
             report.known |= _known_findings(live, session, backend)
             return documents.document_to_update(document, live, backend.scope, typed, report)
 

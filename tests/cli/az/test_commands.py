@@ -529,3 +529,10 @@ def test_az_can_be_told_to_show_errors_only(mlctl: Run, monkeypatch: pytest.Monk
     assert mlctl("compute", "list").err != ""
     monkeypatch.setenv("AZURE_CORE_ONLY_SHOW_ERRORS", "true")
     assert mlctl("compute", "list").err == ""
+
+
+def test_an_update_waits_for_what_is_in_motion_and_keeps_its_values(mlctl: Run) -> None:
+    mlctl(*SPOT, "-d", "300", "--no-wait")
+    done = mlctl("compute", "update", "-n", "spot", "--max-instances", "3")
+    assert (done.code, "compute/spot is creating: waiting" in done.err) == (0, True)
+    assert (done.json["max_instances"], done.json["idle_time_before_scale_down"]) == (3, 300)
