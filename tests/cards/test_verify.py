@@ -102,3 +102,17 @@ def test_a_status_that_differs_counts() -> None:
     assert not verdict.status_agrees
     assert str(Score.of([verdict])) == "status 0 of 1, whole 0 of 1, deviating 1"
     assert json.dumps([each.answered for each in verdict.deviations]).count("Teapot") == 1
+
+
+def test_what_a_put_goes_over_is_what_was_shown_and_what_was_sent() -> None:
+    service, seen = counting()
+    (wanted,) = (each for each in load() if each.id == "compute-put-update")
+    (verdict,) = verify([wanted], lambda: service, load(), "1")
+    assert verdict.unexpected == ()
+    first, second = (
+        each.body
+        for each in seen
+        if each.path.endswith("/computes/test325109770914") and each.method == "PUT"
+    )
+    account = second["properties"]["properties"]["userAccountCredentials"]
+    assert first["properties"]["properties"]["userAccountCredentials"] == account

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.builders.emulator import BASE, WS, Answer, World, world
+from tests.builders.emulator import BASE, CLUSTER, WS, Answer, World, world
 
 STORE = f"{WS}/datastores/workspaceblobstore"
 BLOB = "/blob/acct/box/folder/a.txt"
@@ -182,3 +182,14 @@ def test_one_signature_opens_all_containers_whatever_else_the_url_says() -> None
     signature = parse_qs(urlsplit(given["credential"]["sasUri"]).query)["sig"][0]
     asked = urlencode({"se": "2001-01-01T00:00:00Z", "sp": "r", "sig": signature})
     assert here.put(f"{BLOB}?{asked}", b"x").status == 201  # as docs/emulator.md says
+
+
+def test_datastores_are_listed_newest_first() -> None:
+    here = world()
+    for name in ("a", "b"):
+        body = {"properties": {"datastoreType": "AzureBlob", "accountName": "acct"}}
+        assert here.put(f"{WS}/datastores/{name}", body).status == 201
+        here.made(f"{WS}/computes/{name}-cluster", CLUSTER)  # which takes time
+    names = here.get(f"{WS}/datastores").names
+    assert names[:3] == ["b", "a", "workspaceblobstore"]
+    assert len(names) == 6
