@@ -143,19 +143,29 @@ def test_the_size_of_mini_batches_is_a_checkpoint_interval(
     assert busy / files == pytest.approx(expected, rel=0.01)
 
 
-def test_retries_save_as_many_jobs_as_theory_says(cloud: Run) -> None:
-    count, files = 60, 1000
+@pytest.mark.parametrize(
+    ("settings", "tries", "chance"),
+    [((), 3, 0.367695), (("retries_are_tries=false",), 4, 0.904833)],
+)
+def test_retries_save_as_many_jobs_as_theory_says(
+    cloud: Run, settings: tuple[str, ...], tries: int, chance: float
+) -> None:
+    """`max_retries` is 3; a try fails once in ten."""
+    count, files, failed = 60, 1000, 0.1
+    if settings:
+        assert cloud("local", "settings", "set", *settings).code == 0
     for _ in range(count):
-        submit(cloud, files, "--fail-probability", "0.1", "--set", "error_threshold=0")
+        submit(cloud, files, "--fail-probability", str(failed), "--set", "error_threshold=0")
     jobs = ended(cloud)
-    good = (1 - 0.1**4) ** files
-    assert good == pytest.approx(0.904833, abs=1e-6)
+    good = (1 - failed**tries) ** files
+    assert good == pytest.approx(chance, abs=1e-6)
     completed = [float(job["status"] == "Completed") for job in jobs]
     assert mean(completed) == near(good, sqrt(good * (1 - good)), count)
     attempts = [
         float(job["mini_batches"]["attempts"]) for job in jobs if job["status"] == "Completed"
     ]
-    assert mean(attempts) == near(1111.0, 11.1, len(attempts))
+    expected = files * sum(failed**number for number in range(tries))
+    assert mean(attempts) == near(expected, 11.1, len(attempts))
 
 
 @pytest.mark.parametrize(("every", "points", "spread"), [(0, 155.4675, 57), (10, 103.8509, 5.5)])
