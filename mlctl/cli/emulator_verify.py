@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import typer
 
+from mlctl import masking
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import InvalidValue
@@ -68,6 +69,7 @@ def verify(
         running = running_instance()
         url, token = running.url, running.token
         ca_file = Path(running.ca_file) if running.ca_file else None
+    masking.remember([token] if token else [])
     try:
         cards, exemplars = load(folder or RECORDED), load()
     except CardError as error:
