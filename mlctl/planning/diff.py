@@ -25,15 +25,19 @@ def differences(
     are secrets.
     """
     found: list[FieldChange] = []
+    ending = {**had, **wanted}
     for one in fields:
-        if one.at in wanted and one.compared and not _ignored(one, wanted):
+        if one.at in wanted and one.compared and not _ignored(one, ending):
             found.extend(_difference(one, had.get(one.at), wanted[one.at], scope))
     return found
 
 
-def _ignored(one: Field, wanted: Mapping[Pointer, Data]) -> bool:
-    """Whether a sibling is wanted so that the service ignores the field (`x-mlctl-when`)."""
-    siblings = {name: wanted.get((*one.at[:-1], name)) for name in one.when}
+def _ignored(one: Field, ending: Mapping[Pointer, Data]) -> bool:
+    """Whether a sibling ends with a value by which the service ignores the field (`x-mlctl-when`).
+
+    It may be there already, and not be wanted otherwise.
+    """
+    siblings = {name: ending.get((*one.at[:-1], name)) for name in one.when}
     return any(
         value is not None and str(value).casefold() != str(one.when[name]).casefold()
         for name, value in siblings.items()

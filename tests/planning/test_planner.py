@@ -351,3 +351,12 @@ def test_the_plan_remembers_what_it_looked_at() -> None:
         "batch-deployment/heart-batch/blue": False,
     }
     assert made.scope == SCOPE
+
+
+def test_the_stage_of_a_model_that_is_archived_already_is_not_compared() -> None:
+    backend = standing(model(stage="Production", is_archived=True))
+    assert actions(planned(backend, model(stage="Development")).plan) == {}
+    restored = model(stage="Development", is_archived=False)
+    assert fields(planned(backend, restored).plan) == {"model/heart:1": ["stage", "is_archived"]}
+    applied(backend, restored)
+    assert actions(planned(backend, restored).plan) == {}
