@@ -149,14 +149,17 @@ def quota_set(
             " --pools or --vms-per-pool"
         )
     with opened(session) as local:
-        local.set_quota(
-            location,
-            low_priority=low_priority_cores,
-            dedicated=dedicated_cores,
-            families=families,
-            computes=computes,
-        )
-        local.set_pool_limits(pools=pools, vms=vms_per_pool)
+        try:
+            local.set_quota(
+                location,
+                low_priority=low_priority_cores,
+                dedicated=dedicated_cores,
+                families=families,
+                computes=computes,
+            )
+            local.set_pool_limits(pools=pools, vms=vms_per_pool)
+        except ValueError as error:
+            raise InvalidValue(str(error)) from None
     return Exit.OK
 
 
