@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from mlctl import pointer
 from mlctl.config.graph import Edge
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds.address import Address
+from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Change
 from mlctl.planning.refresh import LiveState
@@ -54,7 +54,9 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
         " neither in these files nor in the workspace",
         resource.label(edge.at),
         hint="declare it in a file that you pass, or create it first:"
-        f" mlctl {target.kind} create -f FILE",
+        f" mlctl {target.kind} create -f FILE"
+        if kind_of(target).declared
+        else "correct the name, or name the file that it is made of: `./FILE.yml`",
         address=str(resource.address),
     )
 

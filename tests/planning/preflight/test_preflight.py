@@ -54,6 +54,15 @@ def test_a_missing_environment_is_missing_in_every_spelling(reference: str) -> N
     assert message.startswith("there is no environment `torch")
 
 
+def test_a_missing_reference_is_told_with_a_command_that_there_is() -> None:
+    pipeline = {"name": "b", "endpoint_name": "heart-batch", "type": "pipeline"}
+    words = declared("batch-deployment", {**pipeline, "component": "azureml:words:1"})
+    (component,) = planned(cloud(), endpoint(), words).plan.rejections
+    assert (component.rule.code, "create -f" in str(component.hint)) == ("MLC402", False)
+    (cluster,) = planned(cloud(), *HEART[1:]).plan.rejections
+    assert "mlctl compute create -f FILE" in str(cluster.hint)
+
+
 def test_what_lives_in_the_workspace_is_not_missing() -> None:
     backend = cloud()
     applied(backend, *HEART[:3], environment())
