@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from mlctl.backends.azure import error_bodies
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.reads import workspace_path
 from mlctl.kinds.address import PROVIDER, Scope
@@ -156,16 +157,16 @@ def _within(above: str, key: str, held: Data) -> str:
 
 
 def _codes(body: Data) -> Iterator[str]:
-    """The codes of an error, the outermost first."""
+    """The codes of an error, the outermost first; what is no code is left out."""
     told = get(body, ("error",))
+    inner = error_bodies.inner_codes(told) if isinstance(told, dict) else ()
     while isinstance(told, dict):
-        code = told.get("code")
-        if isinstance(code, str) and _CODE.fullmatch(code):
-            yield code
-        info = told.get("additionalInfo")
-        inner = [
-            get(one, ("info", "value"))
-            for one in (info if isinstance(info, list) else ())
-            if get(one, ("type",)) == "InnerError"
-        ]
-        told = told.get("innererror") or told.get("innerError") or (inner[0] if inner else None)
+        yield from _code(told.get("code"))
+        told = told.get("innererror") or told.get("innerError")
+    for code in inner:
+        yield from _code(code)
+
+
+def _code(code: Data) -> Iterator[str]:
+    if isinstance(code, str) and _CODE.fullmatch(code):
+        yield code
