@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from threading import Lock
 
 from mlctl import pointer
@@ -200,6 +201,15 @@ class AzureBackend:
     def check_health(self, now: float) -> Iterator[HealthCheck]:
         """Check everything between the caller and the workspace."""
         return HealthChecker(self.arm, self.scope, now).checks()
+
+    @answers_decoded()
+    def workspace(self, name: str) -> dict[str, Data]:
+        """The ARM body of a workspace of the resource group.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        return self.arm.get(workspace_path(replace(self.scope, workspace=name)))
 
     @answers_decoded()
     def workspaces(self) -> builtins.list[dict[str, Data]]:

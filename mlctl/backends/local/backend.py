@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from mlctl.catalog import Size, limits
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.pointer import Data
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import control, service
 from mlctl.simulator.control_plane.resources import operations, quota
 from mlctl.simulator.control_plane.state import rows
@@ -227,11 +228,26 @@ class LocalBackend:
             world = rows.workspace_state(db, self.handle.scope, self.handle.location)
             return rows.find_code(db, world.id, sha256)
 
+    def workspace(self, name: str) -> dict[str, Data]:
+        """The ARM body of a workspace of the resource group.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        wanted = replace(self.scope, workspace=name).id.casefold()
+        for body in self.workspaces():
+            if str(body["id"]).casefold() == wanted:
+                return body
+        where = f"resource group {self.scope.resource_group}"
+        raise NotFound("ResourceNotFound", f"There is no workspace {name} in {where}.", status=404)
+
     def workspaces(self) -> builtins.list[dict[str, Data]]:
-        """Those that were written to, and this one, which is made by its first write."""
+        """Those of the subscription that were written to, and this one, made by its first write."""
         with self.handle.store.read() as db:
             known = {one: place for one, place, _ in rows.workspaces(db)}
-        return [_workspace(*each) for each in {self.scope: self.location, **known}.items()]
+        mine = self.scope.subscription.casefold()
+        every = {self.scope: self.location, **known}.items()
+        return [_workspace(*one) for one in every if one[0].subscription.casefold() == mine]
 
     def set_quota(
         self,

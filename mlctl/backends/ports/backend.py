@@ -183,6 +183,13 @@ class SupportsNames(Protocol):
 class SupportsWorkspaces(Protocol):
     """Knows the workspaces of its subscription."""
 
+    def workspace(self, name: str) -> Mapping[str, Data]:
+        """The ARM body of a workspace of the resource group.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+
     def workspaces(self) -> Iterable[Mapping[str, Data]]:
         """The ARM bodies of those that the caller may see."""
 

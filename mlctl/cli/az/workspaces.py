@@ -15,7 +15,7 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.kinds.kind import Columns
 from mlctl.pointer import Data, get
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import Permanent
 
 _COLUMNS: Columns = {
     "Name": ("name",),
@@ -59,33 +59,23 @@ def show(
 ) -> Exit:
     """Print a workspace. Exits with 3 when there is none."""
     with session.backend() as backend:
-        wanted = name or backend.scope.workspace
-        found = [one for one in _workspaces(backend) if _is(one, wanted, backend)]
-        if not found:
-            where = f"resource group {backend.scope.resource_group}"
-            raise NotFound("ResourceNotFound", f"There is no workspace {wanted} in {where}.")
-        print_data(session, _printed(found[0]), output, query, _COLUMNS)
+        body = _reader(backend).workspace(name or backend.scope.workspace)
+        print_data(session, _printed(body), output, query, _COLUMNS)
     return Exit.OK
 
 
 def list_(session: Session, output: Output = None, query: Query = None) -> Exit:
     """Print the workspaces of the subscription."""
     with session.backend() as backend:
-        found = [_printed(one) for one in _workspaces(backend)]
+        found = [_printed(one) for one in _reader(backend).workspaces()]
         print_data(session, found, output, query, _COLUMNS)
     return Exit.OK
 
 
-def _workspaces(backend: Backend) -> list[Mapping[str, Data]]:
+def _reader(backend: Backend) -> SupportsWorkspaces:
     if not isinstance(backend, SupportsWorkspaces):
-        raise Permanent("NoWorkspaces", f"the {backend.name} backend cannot list workspaces")
-    return list(backend.workspaces())
-
-
-def _is(body: Mapping[str, Data], name: str, backend: Backend) -> bool:
-    here = (name, backend.scope.resource_group)
-    folded = (str(body.get("name")), _group(body))
-    return [one.casefold() for one in folded] == [one.casefold() for one in here]
+        raise Permanent("NoWorkspaces", f"the {backend.name} backend cannot read workspaces")
+    return backend
 
 
 def _group(body: Mapping[str, Data]) -> str:

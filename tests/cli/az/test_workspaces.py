@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from mlctl.backends.ports.backend import SupportsWorkspaces
+from mlctl.service_errors import NotFound
 from tests.builders.azure import SCOPE, azure, emulated
 from tests.builders.shell import Run, cluster
 
-ELSEWHERE = ("--subscription", "s", "-g", "Group", "-w", "other")
+ELSEWHERE = ("-g", "Group", "-w", "other")
 
 
 def test_the_workspace_at_hand_is_shown(mlctl: Run) -> None:
@@ -28,6 +29,14 @@ def test_others_are_listed_once_something_was_written_to_them(mlctl: Run, tmp_pa
     assert "other   Group            eastus\n" in mlctl("workspace", "list", "-o", "table").out
     shown = mlctl("workspace", "show", "-n", "OTHER", "-g", "group", "--query", "name")
     assert shown.json == "other"
+
+
+def test_another_subscription_is_not_told(mlctl: Run, tmp_path: Path) -> None:
+    there = (*ELSEWHERE, "--subscription", "s")
+    mlctl("compute", "create", "-f", cluster(tmp_path / "cpu.yml"), *there)
+    assert mlctl("workspace", "list", "--query", "[].name").json == ["local"]
+    assert mlctl("workspace", "show", "-n", "other", "-g", "Group").code == 3
+    assert mlctl("workspace", "show", *there).json["name"] == "other"
 
 
 def test_a_workspace_that_is_not_there_exits_with_3(mlctl: Run) -> None:
@@ -59,3 +68,11 @@ def test_the_azure_backend_lists_what_the_caller_may_see() -> None:
     asking.backend.arm.begin("PUT", path, {"properties": {"computeType": "AmlCompute"}}).wait()
     assert isinstance(asking.backend, SupportsWorkspaces)
     assert [one["name"] for one in asking.backend.workspaces()] == [SCOPE.workspace]
+    assert asking.backend.workspace(SCOPE.workspace)["id"] == SCOPE.id
+
+
+def test_one_workspace_is_read_alone_on_azure() -> None:
+    asking = azure(emulated(strict=True))
+    with pytest.raises(NotFound):
+        asking.backend.workspace("nope")
+    assert asking.asked == ["GET nope"]
