@@ -1,13 +1,19 @@
-"""The files of the schemas: in the installed package, or at the top of the repository."""
+"""The files of the schemas: in the installed package, or at the top of the repository.
+
+A schema may take fields of another one, so that what is true of a field stands in one file:
+`"$ref": "commandJob.schema.json#/properties/command"`. `load` brings what is taken along, under the
+name of its file in `$defs` (a compound schema document, JSON Schema 2020-12, section 9.3).
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
 from mlctl.pointer import Data
+from mlctl.schema.structure import Schema, dereferenced
 
 _SUFFIX = ".schema.json"
 
@@ -18,19 +24,80 @@ def names() -> tuple[str, ...]:
 
 
 @cache
-def load(name: str) -> Mapping[str, Data]:
-    """The schema as its file has it; read once.
+def load(name: str) -> Schema:
+    """The schema, with what it takes of other files; read once.
 
     Raises:
         FileNotFoundError: there is no such schema.
     """
+    root = _parsed(name)
+    taken = _taken(root)
+    if taken:
+        along = {file: _embedded(file) for file in taken}
+        whole = _moved(root, "")
+        root = {**whole, "$defs": {**whole.get("$defs", {}), **along}}
+    return dereferenced(root, root)
+
+
+def texts() -> dict[str, str]:
+    """File name -> text of every schema, each complete in itself, for editors."""
+    return {f"{name}{_SUFFIX}": _text(name) for name in names()}
+
+
+def _text(name: str) -> str:
+    if not _taken(_parsed(name)):
+        return _read(name)
+    return json.dumps(load(name), ensure_ascii=False, indent=1) + "\n"
+
+
+@cache
+def _parsed(name: str) -> Schema:
     schema: Mapping[str, Data] = json.loads(_read(name))
     return schema
 
 
-def texts() -> dict[str, str]:
-    """File name -> content of every schema, for editors that want them on disk."""
-    return {f"{name}{_SUFFIX}": _read(name) for name in names()}
+def _taken(root: Schema) -> list[str]:
+    """The files that a schema takes something of, and those that these do, in order."""
+    found: dict[str, None] = {}
+    new = list(_files(root))
+    while new:
+        file = new.pop(0)
+        if file not in found:
+            found[file] = None
+            new += _files(_parsed(file.removesuffix(_SUFFIX)))
+    return list(found)
+
+
+def _files(part: Data) -> Iterator[str]:
+    if isinstance(part, Mapping):
+        file = str(part.get("$ref", "")).partition("#")[0]
+        if file:
+            yield file
+    if isinstance(part, Mapping | list):
+        for inner in part.values() if isinstance(part, Mapping) else part:
+            yield from _files(inner)
+
+
+@cache
+def _embedded(file: str) -> Schema:
+    """A whole file as it stands in the `$defs` of another."""
+    root = _parsed(file.removesuffix(_SUFFIX))
+    moved = _moved(root, f"/$defs/{file}")
+    return {key: value for key, value in moved.items() if key not in ("$schema", "$id", "examples")}
+
+
+def _moved(part: Data, under: str) -> Data:
+    """A part of a schema that now stands at `under`: all that it refers to is in one document."""
+    if isinstance(part, list):
+        return [_moved(one, under) for one in part]
+    if not isinstance(part, Mapping):
+        return part
+    moved = {key: _moved(value, under) for key, value in part.items()}
+    ref = moved.get("$ref")
+    if isinstance(ref, str):
+        file, _, at = ref.partition("#")
+        moved["$ref"] = f"#/$defs/{file}{at}" if file else f"#{under}{at}"
+    return moved
 
 
 def _folder() -> Path:

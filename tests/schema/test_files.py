@@ -17,7 +17,7 @@ from mlctl.kinds.address import Reference
 from mlctl.kinds.codec import CODECS
 from mlctl.pointer import Pointer
 from mlctl.schema.text import enumerated
-from tests.builders.paths import SHARED
+from tests.builders.paths import ROOT, SHARED
 
 SDK_FIELDS = SHARED / "reference" / "sdk_fields_azure-ai-ml-1.35.2.json"
 ANNOTATIONS = {
@@ -80,7 +80,7 @@ def test_a_schema_is_valid_against_the_meta_schema(name: str) -> None:
 @every_schema
 def test_a_schema_stands_alone(name: str) -> None:
     refs = [part["$ref"] for part in parts(schema.load(name)) if "$ref" in part]
-    assert all(ref.startswith("#/$defs/") for ref in refs)
+    assert all(schema.dereferenced(schema.load(name), {"$ref": ref}) for ref in refs)
 
 
 @every_schema
@@ -95,11 +95,17 @@ def test_every_codec_exists(name: str) -> None:
     assert given <= set(CODECS)
 
 
-@every_schema
-def test_every_definition_is_used(name: str) -> None:
-    root = schema.load(name)
-    refs = {part["$ref"].removeprefix("#/$defs/") for part in parts(root) if "$ref" in part}
-    assert set(root.get("$defs", {})) == refs
+def test_every_definition_is_used() -> None:
+    written = {file.name: json.loads(file.read_text()) for file in (ROOT / "schemas").iterdir()}
+    refs = [
+        (file, part["$ref"])
+        for file, root in written.items()
+        for part in parts(root)
+        if "$ref" in part
+    ]
+    used = {ref if ref.partition("#")[0] else f"{file}{ref}" for file, ref in refs}
+    for file, root in written.items():
+        assert {f"{file}#/$defs/{name}" for name in root.get("$defs", {})} <= used
 
 
 @every_schema
@@ -158,19 +164,12 @@ def test_no_two_fields_of_a_form_share_a_place_on_the_wire(kind: Any) -> None:
         assert len(wires) == len(set(wires))
 
 
-@pytest.mark.parametrize(
-    ("owner", "kind"),
-    [
-        ("batchDeployment", "model"),
-        ("batchDeployment", "environment"),
-        ("commandJob", "environment"),
-    ],
-)
-def test_an_inline_asset_has_the_fields_of_the_kind(owner: str, kind: str) -> None:
-    inline = schema.load(owner)["$defs"][f"inline{kind.title()}"]
-    alone = schema.load(kind)
-    same = ("properties", "anyOf", "allOf", "x-mlctl-retired")
-    assert [inline.get(key) for key in same] == [alone.get(key) for key in same]
+def test_an_inline_asset_has_the_fields_of_the_kind() -> None:
+    for owner, at in (("batchDeployment", "model"), ("commandJob", "environment")):
+        field = next(form for form in forms(owner) if at in form["properties"])["properties"][at]
+        inline = next(one for one in field["anyOf"] if "properties" in one)
+        assert inline["properties"] == schema.resolved(schema.load(at))["properties"]
+        assert "name" not in inline.get("required", ())
 
 
 REFERRERS = {
@@ -212,9 +211,16 @@ def test_every_field_that_the_sdk_takes_is_known(sdk: str, name: str, form: int)
     assert set(fields) - of_pipelines <= set(forms(name)[form]["properties"])
 
 
-def test_the_texts_for_editors_are_the_files() -> None:
+def test_the_texts_for_editors_are_the_files_each_complete_in_itself() -> None:
     texts = schema.texts()
     assert [json.loads(text)["$id"].rpartition("/")[2] for text in texts.values()] == list(texts)
+    refs = [
+        part["$ref"]
+        for text in texts.values()
+        for part in parts(json.loads(text))
+        if "$ref" in part
+    ]
+    assert all(ref.startswith("#/") for ref in refs)
     assert set(texts) == {f"{kind.schema_name}.schema.json" for kind in DOCUMENTS.values()}
 
 
