@@ -106,6 +106,20 @@ def test_the_strict_setting_counts_what_clusters_may_have(mlctl: Run, sample: Pa
     assert mlctl("local", "settings", "set", "quota_refuses=most").code == 1
 
 
+def test_a_new_workspace_has_cores_of_every_family_with_gpus(mlctl: Run) -> None:
+    small, big = "Standard_NC4as_T4_v3", "Standard_ND96asr_v4"
+    for size in (small, big):
+        made = mlctl("compute", "create", "-n", "gpu", "--type", "amlcompute", "--size", size)
+        assert made.code == 0
+        assert mlctl("compute", "delete", "-n", "gpu", "--yes").code == 0
+    assert mlctl("local", "settings", "set", "gpu_family_cores=0").code == 0
+    assert mlctl("local", "quota", "set", "--family", "standardNDSv2Family=40").code == 0
+    made = mlctl("compute", "create", "-n", "gpu", "--type", "amlcompute", "--size", small)
+    assert (made.code, "MLC405" in made.err) == (1, True)
+    for wrong in ("-1", "1.5", "many", "9" * 13):
+        assert mlctl("local", "settings", "set", f"gpu_family_cores={wrong}").code == 1
+
+
 def test_a_missing_reference_is_what_the_backend_would_reject(mlctl: Run, sample: Path) -> None:
     done = mlctl("plan", "sample/deployment.yml", "-o", "json")
     assert done.code == 1

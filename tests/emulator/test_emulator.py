@@ -132,7 +132,8 @@ def test_the_urls_of_an_endpoint_lead_back_to_the_emulator() -> None:
 
 def test_the_settings_of_a_pipeline_are_never_left_out() -> None:
     here, where = with_deployment(), f"{WS}/batchEndpoints/scoring/deployments/pipe"
-    configured = {"deploymentConfigurationType": "PipelineComponent"}
+    component = {"referenceType": "Id", "assetId": "azureml://registries/r/components/c/versions/1"}
+    configured = {"deploymentConfigurationType": "PipelineComponent", "componentId": component}
     body = {"location": "eastus", "properties": {"deploymentConfiguration": configured}}
     shown = here.put(where, body).data["properties"]["deploymentConfiguration"]
     assert shown["settings"] == {}

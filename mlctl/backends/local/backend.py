@@ -164,7 +164,8 @@ class LocalBackend:
             if pool.name not in limits.UNPUBLISHED
         ]
         new = sorted(set(families) - {one.family for one in known} - {*quota.DEFAULTS})
-        return known + [Usage(one, 0, quota.default(one)) for one in new]
+        settings = control.cloud_settings(self.handle)
+        return known + [Usage(one, 0, quota.default(one, settings)) for one in new]
 
     def quota_refuses(self) -> QuotaRefusal:
         """What of a cluster must fit the quotas of cores: the setting of that name."""

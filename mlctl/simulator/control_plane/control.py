@@ -18,8 +18,6 @@ from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.store import TABLES
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 
-_MOST = 10**12
-
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceSummary:
@@ -135,6 +133,7 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
     with workspace.store.read() as db:
         used = quota_usage.usage(db, workspace.scope.subscription, location)
         limits = quota_usage.limits(db, workspace.scope.subscription, location)
+        settings = rows.workspace_state(db, workspace.scope, workspace.location).settings
     general: tuple[str, ...] = (quota.BATCH_POOLS, quota.VMS_PER_POOL)
     families: list[str] = []
     if location != quota.EVERYWHERE:
@@ -146,7 +145,7 @@ def quotas(workspace: WorkspaceHandle, location: str) -> tuple[QuotaStatus, ...]
         QuotaStatus(
             name,
             used.get(name, 0),
-            limits.get(name, quota.default(name)),
+            limits.get(name, quota.default(name, settings)),
             name in limits,
         )
         for name in (*general, *families, *map(low_priority_of, families))
@@ -159,8 +158,8 @@ def set_quotas(workspace: WorkspaceHandle, location: str, limits: Mapping[str, i
     Raises:
         ValueError: a limit is negative, or unreasonably large.
     """
-    if not all(0 <= limit <= _MOST for limit in limits.values()):
-        raise ValueError(f"a quota is between 0 and {_MOST}")
+    if not all(0 <= limit <= quota.MOST for limit in limits.values()):
+        raise ValueError(f"a quota is between 0 and {quota.MOST}")
     spelling = {quota_key(one.name): one.name for one in quotas(workspace, location)}
     known = {spelling.get(quota_key(name), name): limit for name, limit in limits.items()}
     subscription = workspace.scope.subscription

@@ -18,6 +18,7 @@ from mlctl.simulator.control_plane.jobs import workloads as stored_workloads
 from mlctl.simulator.control_plane.jobs.records import require_resource, translated_refusals
 from mlctl.simulator.control_plane.locks import Lock
 from mlctl.simulator.control_plane.replay import EngineTransaction
+from mlctl.simulator.control_plane.resources import quota
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
@@ -42,13 +43,24 @@ def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
         found = list(model.parameters(now.settings))
     with workspace.store.read() as db:
         own = rows.workspace_state(db, workspace.scope, workspace.location).settings
-    return [*found, Parameter(_QUOTA_REFUSES, own.quota_refuses, "R", _QUOTA_MEANING)]
+    return [
+        *found,
+        *(Parameter(name, getattr(own, name), *origin) for name, origin in _OWN.items()),
+    ]
 
 
-_QUOTA_REFUSES = "quota_refuses"
-_QUOTA_MEANING = (
-    "min: max(min_instances, 1) nodes must fit the limit; max: max_instances what others leave"
-)
+# Of the control plane, by name: where its value comes from, and what it means.
+_OWN = {
+    "quota_refuses": (
+        "R",
+        "min: max(min_instances, 1) nodes must fit the limit; max: max_instances what others leave",
+    ),
+    "gpu_family_cores": (
+        "A",
+        "quota of dedicated cores of each VM family with GPUs: a node of any size fits, as"
+        " published scripts expect; in a new subscription of Azure most start with 0",
+    ),
+}
 
 
 def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None:
@@ -58,7 +70,7 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
         ServiceError: there is no such setting, or a value is not valid.
     """
     known = {slot.name: slot for slot in fields(SimulationSettings)}
-    own = {slot.name: slot for slot in fields(CloudSettings) if slot.name == _QUOTA_REFUSES}
+    own = {slot.name: slot for slot in fields(CloudSettings) if slot.name in _OWN}
     for name in changes:
         if name not in known | own:
             raise bad(f"There is no setting `{name}`; there is: {', '.join(known | own)}.")
@@ -174,6 +186,17 @@ def _engine_transaction(
             yield transaction, state
 
 
+def _whole(text: str) -> int:
+    """A whole number of cores, no less than 0.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not (text.isascii() and text.isdecimal() and int(text) <= quota.MOST):
+        raise ValueError(text)
+    return int(text)
+
+
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -188,6 +211,8 @@ def _read(slot: Field[Any], value: object) -> object:
                 return type(usual)(text)
             case None if text in ("none", "null"):
                 return None
+            case int():
+                return _whole(text)
             case _:
                 return float(text)
     except (ValueError, KeyError):

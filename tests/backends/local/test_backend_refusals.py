@@ -124,8 +124,11 @@ def test_nodes_that_must_run_are_refused_by_their_own_code(local: LocalBackend) 
     assert (error.code, "8 vCPUs" in error.message) == ("ClusterMinNodesExceedCoreQuota", True)
 
 
-def test_gpu_families_start_at_nothing(local: LocalBackend) -> None:
+def test_gpu_families_have_as_many_cores_as_the_setting_says(local: LocalBackend) -> None:
     gpu = "Standard_NC4as_T4_v3"
+    local.put(CPU, cluster(1, vmSize=gpu)).wait()
+    local.delete(CPU).wait()
+    control.configure(local.handle, CloudSettings(gpu_family_cores=0))
     assert "quota of 0" in str(refused(local.put, CPU, cluster(1, vmSize=gpu)))
     local.put(CPU, cluster(1, "LowPriority", vmSize=gpu)).wait()
 
@@ -304,6 +307,14 @@ def test_a_deployment_needs_a_model_or_a_configuration(local: LocalBackend) -> N
     assert (error.code, error.status, error.inner[0]) == ("UserError", 400, "BadArgument")
     (reason,) = json.loads(error.message.partition("Errors:\n")[2])
     assert reason["PropertyName"] == "ModelConfiguration.ModelReference"
+
+
+def test_a_deployment_of_a_pipeline_needs_a_component(local: LocalBackend) -> None:
+    stage(local)
+    configured = {"deploymentConfigurationType": "PipelineComponent", "componentId": None}
+    error = refused(local.put, BLUE, {"properties": {"deploymentConfiguration": configured}})
+    assert (error.code, error.status) == ("UserError", 400)
+    assert "DeploymentConfiguration.ComponentId" in error.message
 
 
 def test_an_environment_that_the_service_brings_along_is_taken_as_it_is_named(

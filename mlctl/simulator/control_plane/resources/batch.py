@@ -96,7 +96,7 @@ def accept_deployment(
     part.normalize_tags(top)
     part.normalize_identity(context, address, top)
     _normalize(properties)
-    _require_model(properties)
+    _require_what_runs(properties)
     for at, kind in kind_of(address).references:
         text = pointer.get(top, at)
         if text:
@@ -119,17 +119,23 @@ def _check_parent(context: RequestContext, address: Address) -> None:
         raise busy(found.address, found.state, 5.0)
 
 
-def _require_model(properties: Mapping[str, Data]) -> None:
-    """Check that a deployment has a model, or a configuration, which names what it runs.
+def _require_what_runs(properties: Mapping[str, Data]) -> None:
+    """Check that a deployment has a model, or a configuration that names the component it runs.
 
     Raises:
-        ServiceError: it has neither (as recorded, with api-version 2022-05-01).
+        ServiceError: it has neither (as recorded of models, with api-version 2022-05-01).
     """
-    if properties.get("model") or properties.get("deploymentConfiguration"):
+    configured = properties.get("deploymentConfiguration") or {}
+    lacking = ("ModelConfiguration.ModelReference", "Model Reference")
+    if configured.get("deploymentConfigurationType") == "PipelineComponent":
+        if pointer.get(configured, ("componentId", "assetId")):
+            return
+        lacking = ("DeploymentConfiguration.ComponentId", "Component Id")
+    elif properties.get("model") or configured:
         return
     reason = {
-        "PropertyName": "ModelConfiguration.ModelReference",
-        "ErrorMessage": "'Model Reference' must not be empty.",
+        "PropertyName": lacking[0],
+        "ErrorMessage": f"'{lacking[1]}' must not be empty.",
         "ErrorCode": "ArgumentNullOrEmpty",
     }
     text = (

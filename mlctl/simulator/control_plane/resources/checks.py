@@ -92,7 +92,7 @@ def _usage_and_limit(
     db: Connection, state: WorkspaceState, region: str, name: str
 ) -> tuple[int, int | None]:
     used, limit = quota_usage.usage_and_limit(db, state.scope.subscription, region, name)
-    return used, quota.default(name) if limit is None else limit
+    return used, quota.default(name, state.settings) if limit is None else limit
 
 
 def refuse_used(db: Connection, state: WorkspaceState, old: StoredResource) -> None:

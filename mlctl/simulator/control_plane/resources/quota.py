@@ -10,13 +10,14 @@ from mlctl import catalog
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim
 from mlctl.service_errors import Permanent, ServiceError
+from mlctl.simulator.control_plane.state.settings import CloudSettings
 
 LOW_PRIORITY, TOTAL = limits.LOW_PRIORITY_QUOTA, limits.DEDICATED_QUOTA
 COMPUTES = limits.COMPUTES_QUOTA
 ENDPOINTS, DEPLOYMENTS = limits.ENDPOINTS_QUOTA, limits.DEPLOYMENTS_QUOTA
 BATCH_POOLS, VMS_PER_POOL = limits.BATCH_POOLS_QUOTA, limits.VMS_PER_POOL_QUOTA
 # Azure documents ranges; the values within them are assumptions. `limits` has the
-# sources; GPU families start at 0.
+# sources; GPU families are a setting of the cloud.
 DEFAULTS = {
     LOW_PRIORITY: limits.LOW_PRIORITY_CORES[0],
     TOTAL: limits.DEDICATED_CORES[1],
@@ -26,17 +27,18 @@ DEFAULTS = {
     BATCH_POOLS: limits.BATCH_POOLS,
     VMS_PER_POOL: limits.VMS_PER_POOL,
 }
-FAMILY_DEFAULT, GPU_FAMILY_DEFAULT = 100, 0
+FAMILY_DEFAULT = 100
+MOST = 10**12  # what a limit may be set to
 EVERYWHERE = limits.EVERYWHERE
 
 
-def default(quota: str) -> int | None:
+def default(quota: str, settings: CloudSettings) -> int | None:
     """The limit of a quota that nobody set; None: low-priority families have none of their own."""
     if quota in DEFAULTS:
         return DEFAULTS[quota]
     if limits.is_low_priority_of_family(quota):
         return None
-    return GPU_FAMILY_DEFAULT if families().get(quota) else FAMILY_DEFAULT
+    return settings.gpu_family_cores if families().get(quota) else FAMILY_DEFAULT
 
 
 def engine_name(subscription: str, region: str, quota: str) -> str:

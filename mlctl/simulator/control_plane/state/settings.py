@@ -63,18 +63,23 @@ def _by_name(delays: Delays) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class CloudSettings:
-    """All settings of the control plane; stored in the database."""
+    """All settings of the control plane; stored in the database.
+
+    `gpu_family_cores` is the quota of dedicated cores of each VM family with GPUs that nobody set.
+    """
 
     delays: Delays = Delays()
     immutable: ImmutablePolicy = ImmutablePolicy.REFUSE
     in_use: InUsePolicy = InUsePolicy.ALLOW  # as a replacement must delete what is in use
     quota_refuses: QuotaRefusal = QuotaRefusal.MIN
+    gpu_family_cores: int = 100
 
 
 def dump(settings: CloudSettings) -> str:
     """The settings as JSON text that `load` reads."""
     words = {name: getattr(settings, name).value for name in _POLICIES}
-    return json.dumps({"delays": asdict(settings.delays), **words})
+    cores = settings.gpu_family_cores
+    return json.dumps({"delays": asdict(settings.delays), "gpu_family_cores": cores, **words})
 
 
 _POLICIES: dict[str, type[Enum]] = {
@@ -93,4 +98,5 @@ def load(text: str) -> CloudSettings:
     policies: dict[str, Any] = {
         name: policy(given[name]) for name, policy in _POLICIES.items() if name in given
     }
-    return CloudSettings(Delays(**delays), **policies)
+    cores = given.get("gpu_family_cores", CloudSettings().gpu_family_cores)
+    return CloudSettings(Delays(**delays), gpu_family_cores=cores, **policies)
