@@ -43,6 +43,15 @@ class CapacityArgs:
             help="Times without any node, at random, of this mean length; --nodes between them.",
         ),
     ] = None
+    outage_cv: Annotated[
+        float | None,
+        typer.Option(
+            "--outage-cv",
+            metavar="X",
+            help="Spread of outages: log-normal of this coefficient of variation (real ones: 3);"
+            " exponential unless given.",
+        ),
+    ] = None
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="FILE", help=f"As many as {TRACE_SHAPE}.")
     ] = None
@@ -71,6 +80,8 @@ def capacity_set(session: Session, args: CapacityArgs) -> Exit:
     from mlctl.simulator.control_plane import disruptions
     from mlctl.simulator.engine.model import Tier
 
+    if args.outage_cv is not None and args.outages is None:
+        raise UsageError("--outage-cv says how long --outages are: give those, too.")
     found = _capacity(args)
     if len(found) + args.none != 1:
         raise UsageError("say one of --nodes, --outages, --trace, --script and --none.")
@@ -88,7 +99,7 @@ def _capacity(args: CapacityArgs) -> list[CapacityProcess]:
     found: list[CapacityProcess] = []
     if args.outages is not None:
         rate, mean = parse_numbers(args.outages, "--outages", 2)
-        found.append(processes.OnOff(rate, mean, args.nodes))
+        found.append(processes.OnOff(rate, mean, args.nodes, args.outage_cv))
     elif args.nodes is not None:
         found.append(processes.Constant(args.nodes))
     if args.trace is not None:

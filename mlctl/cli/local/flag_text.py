@@ -11,6 +11,7 @@ from mlctl.cli.parser.arguments import UsageError
 from mlctl.service_errors import Permanent
 
 _T = TypeVar("_T")
+_HOURS, _MINUTES = 24, 60
 _MAX_BYTES = 64 << 20  # a year of a trace by the minute is 20 MB
 
 
@@ -56,3 +57,17 @@ def parse_numbers(text: str, flag: str, count: int) -> list[float]:
         shape = "a number" if count == 1 else f"{count} numbers with a comma between them"
         raise UsageError(f"argument {flag}: `{text}` is not {shape}.")
     return numbers
+
+
+def time_of_day(text: str, flag: str) -> float:
+    """The seconds since midnight of `08:30`.
+
+    Raises:
+        UsageError: it is no time of day.
+    """
+    hours, colon, minutes = text.partition(":")
+    if colon and hours.isdecimal() and minutes.isdecimal() and len(minutes) == len("30"):
+        hour, minute = int(hours), int(minutes)
+        if hour < _HOURS and minute < _MINUTES:
+            return float(hour * 3600 + minute * 60)
+    raise UsageError(f"argument {flag}: `{text}` is no time of day: write HH:MM.")

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlctl import files
 from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.local.flag_text import parse_file, parse_numbers
+from mlctl.cli.local.flag_text import parse_file, parse_numbers, read_text, time_of_day
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.kinds.address import Address
+from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
+    from mlctl.forecast.weather import Weather
     from mlctl.simulator.engine.processes import PreemptionProcess
 
 TRACE_SHAPE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
-# The bands in which Azure publishes hourly eviction rates (Azure Resource Graph, SpotResources,
-# skuspotevictionrate), and the rate in the middle of each; of the last, 25 %.
-_BANDS = {"0-5": 0.025, "5-10": 0.075, "10-15": 0.125, "15-20": 0.175, "20+": 0.25}
+_TRACE_STARTS = ("any", "available")
+
+
+def _bands() -> list[str]:
+    from mlctl.forecast import weather
+
+    return [*weather.BANDS]
+
+
+def _weathers() -> list[str]:
+    from mlctl.forecast import weather
+
+    return [*weather.names(), *(weather.BAND + one for one in weather.BANDS)]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,8 +54,22 @@ def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002  # typer's w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionArgs:
-    """The processes that take nodes away; `offset` is the trace's."""
+    """The processes that take nodes away; `offset` and `trace_start` are the trace's."""
 
+    weather: Annotated[
+        str | None,
+        typer.Option(
+            "--weather",
+            metavar="NAME",
+            help="calm, stress, aws-v100-2023, band:5-10, band:7.5%, or a file of"
+            " `mlctl local preemption fit`.",
+            autocompletion=_weathers,
+        ),
+    ] = None
+    start: Annotated[
+        str | None,
+        _flag("--start", "HH:MM", "The time of day now, for weather that follows the hours."),
+    ] = None
     poisson: Annotated[
         str | None, _flag("--poisson", "PER_NODE_HOUR", "Each node, whatever its age.")
     ] = None
@@ -49,8 +78,8 @@ class PreemptionArgs:
         typer.Option(
             "--eviction-rate",
             metavar="BAND",
-            help="Each node, as a band of Azure's eviction rates says, in percent an hour.",
-            autocompletion=lambda: [*_BANDS],
+            help="Each node, as a band of Azure's eviction rates or a percentage an hour says.",
+            autocompletion=_bands,
         ),
     ] = None
     shock: Annotated[
@@ -77,10 +106,27 @@ class PreemptionArgs:
             "With a shape below 1, nodes that have lived long live longer.",
         ),
     ] = None
+    bathtub: Annotated[
+        str | None,
+        _flag(
+            "--bathtub",
+            "A,T1,T2,B",
+            "Lives of at most 24 hours, in hours: A (1 - exp(-t/T1) + exp((t - B)/T2)).",
+        ),
+    ] = None
     trace: Annotated[
         str | None, _flag("--trace", "FILE", f"How many nodes there are: {TRACE_SHAPE}.")
     ] = None
-    offset: Annotated[int, _flag("--offset", "N", "Where the trace begins.")] = 0
+    offset: Annotated[int | None, _flag("--offset", "N", "Where the trace begins.")] = None
+    trace_start: Annotated[
+        str | None,
+        typer.Option(
+            "--trace-start",
+            metavar="any|available",
+            help="Begin the trace at random: anywhere, or where there are nodes.",
+            autocompletion=lambda: [*_TRACE_STARTS],
+        ),
+    ] = None
     script: Annotated[
         str | None,
         _flag("--script", "FILE", 'Exact losses: [[seconds, node index or "all"], ...].'),
@@ -91,7 +137,8 @@ class PreemptionArgs:
     def any_process(self) -> bool:
         """Whether a process is given."""
         rates = (self.poisson, self.eviction_rate, self.shock, self.hyper_exponential, self.weibull)
-        return any(one is not None for one in (*rates, self.trace, self.script))
+        files = (self.weather, self.bathtub, self.trace, self.script)
+        return any(one is not None for one in (*rates, *files))
 
 
 def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
@@ -101,11 +148,20 @@ def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
     """
     from mlctl.simulator.control_plane import disruptions
 
-    found = _preemption(args)
     if args.none == args.any_process:
         raise UsageError("say what takes nodes away, or --none, which goes with nothing else.")
+    if args.trace is None and (args.offset is not None or args.trace_start is not None):
+        raise UsageError("--offset and --trace-start say where a --trace begins: give one.")
+    if args.start is not None and args.weather is None:
+        raise UsageError("--start says at what time of day a --weather begins: give one.")
+    if args.offset is not None and args.trace_start is not None:
+        raise UsageError("--offset and --trace-start exclude each other.")
+    if args.trace_start not in (None, *_TRACE_STARTS):
+        wrong = f"`{args.trace_start}` is none of {', '.join(_TRACE_STARTS)}"
+        raise UsageError(f"argument --trace-start: {wrong}.")
+    found = _preemption(args)
     with opened(session) as cloud:
-        disruptions.set_preemption(cloud.handle, tuple(found))
+        disruptions.set_preemption(cloud.handle, tuple(found), trace_start=args.trace_start)
     return Exit.OK
 
 
@@ -151,25 +207,59 @@ def lock(
 
 
 def _preemption(args: PreemptionArgs) -> list[PreemptionProcess]:
+    from mlctl.forecast import weather
     from mlctl.simulator.engine import processes, traces
 
     found: list[PreemptionProcess] = []
-    if args.poisson is not None:
-        found.append(processes.Poisson(*parse_numbers(args.poisson, "--poisson", 1)))
+    if args.weather is not None:
+        start = 0.0 if args.start is None else time_of_day(args.start, "--start")
+        found.extend(weather_of(args.weather).processes(start))
     if args.eviction_rate is not None:
-        found.append(processes.Poisson(processes.eviction_rate(_band(args.eviction_rate))))
-    if args.shock is not None:
-        found.append(processes.Shock(*parse_numbers(args.shock, "--shock", 2)))
-    if args.hyper_exponential is not None:
-        numbers = parse_numbers(args.hyper_exponential, "--hyper-exponential", 2)
-        found.append(processes.HyperExponential(*numbers))
-    if args.weibull is not None:
-        found.append(processes.Weibull(*parse_numbers(args.weibull, "--weibull", 2)))
+        try:
+            chance = weather.band(args.eviction_rate)
+        except weather.WeatherError as error:
+            raise UsageError(f"argument --eviction-rate: {error}.") from None
+        found.append(processes.Poisson(processes.eviction_rate(chance)))
+    makers: tuple[tuple[str, int, Callable[..., PreemptionProcess]], ...] = (
+        ("poisson", 1, processes.Poisson),
+        ("shock", 2, processes.Shock),
+        ("hyper_exponential", 2, processes.HyperExponential),
+        ("weibull", 2, processes.Weibull),
+        ("bathtub", 4, processes.Bathtub),
+    )
+    for name, count, make in makers:
+        text = getattr(args, name)
+        if text is not None:
+            found.append(make(*parse_numbers(text, f"--{name.replace('_', '-')}", count)))
     if args.trace is not None:
-        found.append(parse_file(args.trace, lambda text: traces.trace(text, args.offset)))
+        found.append(parse_file(args.trace, lambda text: traces.trace(text, args.offset or 0)))
     if args.script is not None:
         found.append(parse_file(args.script, traces.script))
     return [one for one in found if not _is_never(one)]
+
+
+def weather_of(text: str) -> Weather:
+    """The weather of a name, or of a file.
+
+    Raises:
+        UsageError: it is neither.
+        Permanent: it is a file of another shape.
+    """
+    from mlctl.forecast import weather
+
+    try:
+        found = weather.by_name(text)
+    except weather.WeatherError as error:
+        raise UsageError(f"argument --weather: {error}.") from None
+    if found is not None:
+        return found
+    if not files.expanded(Path(text)).exists():
+        names = ", ".join(_weathers())
+        raise UsageError(f"argument --weather: `{text}` is no file, and none of {names}.")
+    try:
+        return weather.parse(read_text(Path(text)), Path(text).stem)
+    except weather.WeatherError as error:
+        raise Permanent("InvalidFile", f"`{text}`: {error}") from None
 
 
 def _is_never(process: PreemptionProcess) -> bool:
@@ -183,9 +273,3 @@ def _is_never(process: PreemptionProcess) -> bool:
             return rate == 0 and 0 <= fraction <= 1
         case _:
             return False
-
-
-def _band(text: str) -> float:
-    if text not in _BANDS:
-        raise UsageError(f"argument --eviction-rate: `{text}` is none of {', '.join(_BANDS)}.")
-    return _BANDS[text]

@@ -24,7 +24,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine import model
+from mlctl.simulator.engine import model, rng, traces
 from mlctl.simulator.engine.commands import (
     Configure,
     Preempt,
@@ -33,7 +33,7 @@ from mlctl.simulator.engine.commands import (
 )
 from mlctl.simulator.engine.model import Parameter, SimulationSettings, Tier
 from mlctl.simulator.engine.nodes import UP_STATES
-from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess
+from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess, Trace
 from mlctl.workload import Workload
 
 
@@ -84,13 +84,28 @@ def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None
         rows.save_settings(transaction.db, replace(state.settings, **mine))
 
 
-def set_preemption(workspace: WorkspaceHandle, processes: tuple[PreemptionProcess, ...]) -> None:
+def set_preemption(
+    workspace: WorkspaceHandle,
+    processes: tuple[PreemptionProcess, ...],
+    *,
+    trace_start: str | None = None,
+) -> None:
     """Set the processes that preempt low-priority nodes; none: no preemption.
+
+    `trace_start` begins traces at random: `any`where, or where nodes are `available`.
 
     Raises:
         ServiceError: a process has an invalid value.
     """
     with _engine_transaction(workspace) as (transaction, _):
+        now = transaction.world
+        if trace_start is not None:
+            u = rng.uniform(f"{now.seed}/trace-start/{now.now}")
+            available = trace_start == "available"
+            processes = tuple(
+                traces.begun(one, u, available=available) if isinstance(one, Trace) else one
+                for one in processes
+            )
         replay.command(transaction, SetPreemption(processes))
 
 

@@ -20,6 +20,7 @@ from mlctl.simulator.engine.processes import (
     Shock,
     Trace,
     exponential,
+    later,
 )
 from mlctl.simulator.engine.state import (
     ActiveProcess,
@@ -160,13 +161,19 @@ def _next_due(world: World, regional: RegionCapacity, active: ActiveProcess) -> 
             return active.since + steps[active.tick][0] if active.tick < len(steps) else None
         case LossScript(losses):
             return active.since + losses[active.tick][0] if active.tick < len(losses) else None
-        case Shock(rate):
-            return before + exponential(rate, rng.uniform(key))
-        case OnOff(rate, mean):
-            often = HOUR / mean if active.tick % 2 else rate
-            return before + exponential(often, rng.uniform(key))
+        case OnOff() if active.tick % 2:
+            return before + _outage(active.process, key)
+        case Shock(rate, by_hour=by_hour) | OnOff(rate, by_hour=by_hour):
+            wait = exponential(rate, rng.uniform(key))
+            return later(by_hour, active.since, before, wait)
         case _:
             return None
+
+
+def _outage(process: OnOff, key: str) -> float:
+    if process.cv is None:
+        return exponential(HOUR / process.mean_outage_s, rng.uniform(key))
+    return rng.log_normal(process.mean_outage_s, process.cv, key)
 
 
 def request(world: World, regional: RegionCapacity, cluster: Cluster, node: Node) -> None:

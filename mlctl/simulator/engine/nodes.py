@@ -81,10 +81,13 @@ def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
         if isinstance(active.process, (Poisson, HyperExponential, Weibull, Bathtub)):
             time = cluster.allocations[node.number]
             key = f"{world.seed}/life/{active.serial}/{cluster.tag}/{node.number}/{time}"
-            ends.append(processes.lifetime(active.process, rng.uniform(key)))
+            life = processes.lifetime(active.process, rng.uniform(key))
+            by_hour = active.process.by_hour if isinstance(active.process, Poisson) else None
+            ends.append(processes.later(by_hour, active.since, world.now, life))
     if ends:
-        at = world.now + min(ends)
-        schedule(world, at, EventKind.PREEMPT, cluster.spec.name, node.number, node.loss_epoch)
+        schedule(
+            world, min(ends), EventKind.PREEMPT, cluster.spec.name, node.number, node.loss_epoch
+        )
 
 
 def ready(world: World, cluster: Cluster, node: Node) -> None:

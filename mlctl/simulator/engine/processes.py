@@ -12,6 +12,34 @@ from math import exp, expm1, gamma, log, log1p, sqrt
 from mlctl.simulator.engine.model import HOUR
 
 ALL = "all"
+DAY = 24 * HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class ByHour:
+    """How often things happen by the hour of the day: a factor of the rate for each of 24 hours.
+
+    `start_s` is the time of day at which the process was set, in seconds since midnight.
+    """
+
+    factors: tuple[float, ...]
+    start_s: float = 0.0
+
+    def after(self, at: float, seconds: float) -> float:
+        """When `seconds` of factor 1 have passed since the second `at`; both count from the start.
+
+        This is the inverse of the integral of the factors, so that a Poisson process in the
+        seconds of factor 1 becomes one whose rate follows the factors.
+        """
+        days, rest = divmod(seconds, sum(self.factors) * HOUR)
+        now = self.start_s + at
+        hour, into = divmod(now, HOUR)
+        while True:
+            factor = self.factors[int(hour) % 24]
+            room = (HOUR - into) * factor
+            if rest < room:
+                return at + days * DAY + (hour * HOUR + into - now) + rest / factor
+            rest, hour, into = rest - room, hour + 1, 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +47,7 @@ class Poisson:
     """Each node is lost at `rate`, independent of its age."""
 
     rate: float
+    by_hour: ByHour | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +86,7 @@ class Shock:
 
     rate: float
     fraction: float = 1.0
+    by_hour: ByHour | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +121,20 @@ class CapacitySteps:
 
 @dataclass(frozen=True, slots=True)
 class OnOff:
-    """`nodes` (None: no limit), and 0 in outages of mean `mean_outage_s`, which come at `rate`."""
+    """`nodes` (None: no limit), and 0 in outages of mean `mean_outage_s`, which come at `rate`.
+
+    Outages are exponential, or log-normal of the coefficient of variation `cv`.
+    """
 
     rate: float
     mean_outage_s: float
     nodes: int | None = None
+    cv: float | None = None
+    by_hour: ByHour | None = None
 
 
 LifetimeProcess = Poisson | HyperExponential | Weibull | Bathtub
-PreemptionProcess = LifetimeProcess | Shock | LossScript | Trace
+PreemptionProcess = LifetimeProcess | Shock | LossScript | Trace | OnOff
 CapacityProcess = Constant | CapacitySteps | Trace | OnOff
 
 
@@ -117,6 +152,11 @@ def lifetime(process: LifetimeProcess, u: float) -> float:
             return float((-log1p(-u)) ** (1 / shape) / (rate * gamma(1 + 1 / shape)) * HOUR)
         case Bathtub():
             return _bathtub(process, u)
+
+
+def later(by_hour: ByHour | None, since: float, now: float, seconds: float) -> float:
+    """The moment `seconds` after `now`, as time passes for a process that was set at `since`."""
+    return now + seconds if by_hour is None else since + by_hour.after(now - since, seconds)
 
 
 def exponential(rate: float, u: float) -> float:

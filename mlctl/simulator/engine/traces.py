@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from mlctl.simulator.engine.commands import EngineError
@@ -29,6 +30,18 @@ def trace(text: str, offset: int = 0) -> Trace:
         case _:
             pass
     raise EngineError(f"the file is no trace: {_TRACE}")
+
+
+def begun(trace: Trace, u: float, *, available: bool) -> Trace:
+    """The trace from a place on that `u` in [0, 1) chooses; `available`: one that has nodes.
+
+    Raises:
+        EngineError: it must have nodes and the trace never has any.
+    """
+    places = [place for place, nodes in enumerate(trace.nodes) if nodes or not available]
+    if not places:
+        raise EngineError("the trace has no nodes at any time: it cannot begin where there are")
+    return replace(trace, offset=places[int(u * len(places))])
 
 
 def script(text: str) -> LossScript:

@@ -37,6 +37,7 @@ from mlctl.simulator.engine.model import (
 from mlctl.simulator.engine.processes import (
     ALL,
     Bathtub,
+    ByHour,
     CapacityProcess,
     CapacitySteps,
     Constant,
@@ -50,6 +51,8 @@ from mlctl.simulator.engine.processes import (
     Weibull,
 )
 from mlctl.simulator.engine.state import World
+
+_HOURS = 24  # of a day
 
 
 def check_command(world: World, command: Command) -> None:
@@ -230,8 +233,9 @@ def _check_settings(settings: SimulationSettings) -> None:
 
 def _check_process(process: PreemptionProcess | CapacityProcess) -> None:
     match process:
-        case Poisson(rate):
+        case Poisson(rate, by_hour):
             _check_positive(rate, "the rate of losses")
+            _check_by_hour(by_hour)
         case HyperExponential(rate, cv):
             _check_positive(rate, "the rate of losses")
             _check_number(cv, "the coefficient of variation of a hyper-exponential life", 1)
@@ -241,13 +245,16 @@ def _check_process(process: PreemptionProcess | CapacityProcess) -> None:
         case Bathtub():
             for name in ("a", "t1", "t2", "most"):
                 _check_positive(getattr(process, name), f"`{name}` of a bathtub life")
-        case Shock(rate, fraction):
+        case Shock(rate, fraction, by_hour):
             _check_positive(rate, "the rate of shocks")
             _check_number(fraction, "the fraction of nodes that a shock hits", 0, 1)
-        case OnOff(rate, mean, nodes):
+            _check_by_hour(by_hour)
+        case OnOff(rate, mean, nodes, cv, by_hour):
             _check_positive(rate, "the rate of outages")
             _check_positive(mean, "the mean outage")
             _check_number(nodes or 0, "the number of nodes")
+            _check_number(cv or 0.0, "the coefficient of variation of outages")
+            _check_by_hour(by_hour)
         case LossScript(losses):
             for at, which in losses:
                 _check_number(at, "every second of the script")
@@ -255,6 +262,16 @@ def _check_process(process: PreemptionProcess | CapacityProcess) -> None:
                     _check_whole_number(which, "every node of the script")
         case Trace() | CapacitySteps() | Constant():
             _check_counts(process)
+
+
+def _check_by_hour(by_hour: ByHour | None) -> None:
+    if by_hour is None:
+        return
+    if len(by_hour.factors) != _HOURS or not any(by_hour.factors):
+        raise EngineError("factors by the hour are 24 numbers, and not all of them are 0")
+    for factor in by_hour.factors:
+        _check_number(factor, "every factor of an hour")
+    _check_number(by_hour.start_s, "the time of day")
 
 
 def _check_counts(process: Trace | CapacitySteps | Constant) -> None:

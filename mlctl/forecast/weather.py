@@ -1,0 +1,231 @@
+"""Weather: what takes low-priority nodes away, in one shape, by a name or from a file.
+
+Rates are per hour. Losses of a single node are independent; a shock takes each node that is up with
+the same probability; in an outage there is no node at all. All three follow the hour of the day.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from mlctl import catalog
+from mlctl.simulator.engine.model import HOUR
+from mlctl.simulator.engine.processes import (
+    ByHour,
+    OnOff,
+    Poisson,
+    PreemptionProcess,
+    Shock,
+    eviction_rate,
+)
+
+BAND = "band:"
+# The bands in which Azure publishes hourly eviction rates (Azure Resource Graph, SpotResources,
+# skuspotevictionrate), and the rate in the middle of each; of the last, 25 %.
+BANDS: Mapping[str, float] = {
+    "0-5": 0.025,
+    "5-10": 0.075,
+    "10-15": 0.125,
+    "15-20": 0.175,
+    "20+": 0.25,
+}
+_SHAPE = (
+    'weather is {"rate": losses per node-hour, "shocks": {"per_hour", "fraction"},'
+    ' "outages": {"per_hour", "mean_h", "cv"}, "by_hour": [24 factors]}'
+)
+_HOURS = 24
+_MOST = 1e6  # per hour; more is a mistake
+
+
+class WeatherError(ValueError):
+    """Weather that there is not; the text is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shocks:
+    """Drops of capacity: how many an hour, and how likely each node that is up falls to one."""
+
+    per_hour: float
+    fraction: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outages:
+    """Times without any node: how many an hour, and their length in hours.
+
+    They are log-normal of the coefficient of variation `cv`, and exponential without one.
+    """
+
+    per_hour: float
+    mean_h: float
+    cv: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """What takes low-priority nodes away; `rate` is per node-hour.
+
+    `by_hour` are 24 factors of all the rates, from midnight on; empty: the same at all times.
+    """
+
+    name: str
+    rate: float = 0.0
+    shocks: Shocks | None = None
+    outages: Outages | None = None
+    by_hour: tuple[float, ...] = ()
+    source: str = ""
+
+    def processes(self, start_s: float = 0.0) -> tuple[PreemptionProcess, ...]:
+        """The processes of the event engine; `start_s`: the time of day at which they are set.
+
+        The time of day is in seconds since midnight.
+        """
+        by_hour = ByHour(self.by_hour, start_s) if self.by_hour else None
+        found: list[PreemptionProcess] = []
+        if self.rate:
+            found.append(Poisson(self.rate, by_hour))
+        if self.shocks is not None and self.shocks.per_hour:
+            found.append(Shock(self.shocks.per_hour, self.shocks.fraction, by_hour))
+        if self.outages is not None and self.outages.per_hour:
+            length = self.outages.mean_h * HOUR
+            found.append(OnOff(self.outages.per_hour, length, None, self.outages.cv, by_hour))
+        return tuple(found)
+
+    def document(self) -> dict[str, Any]:
+        """The weather as `parse` reads it."""
+        data: dict[str, Any] = {"name": self.name, "rate": self.rate}
+        if self.shocks is not None:
+            data["shocks"] = {"per_hour": self.shocks.per_hour, "fraction": self.shocks.fraction}
+        if self.outages is not None:
+            out = self.outages
+            data["outages"] = {"per_hour": out.per_hour, "mean_h": out.mean_h}
+            data["outages"] |= {} if out.cv is None else {"cv": out.cv}
+        if self.by_hour:
+            data["by_hour"] = list(self.by_hour)
+        return {**data, "source": self.source}
+
+
+def names() -> tuple[str, ...]:
+    """The weather that has a name, without the bands."""
+    return tuple(_named())
+
+
+def by_name(text: str) -> Weather | None:
+    """`calm`, `stress`, `aws-v100-2023`, `band:5-10`, `band:7.5%`; None: it is no name.
+
+    Raises:
+        WeatherError: a band that there is not.
+    """
+    if text.startswith(BAND):
+        chance = band(text.removeprefix(BAND))
+        source = "the middle of a band of Azure's eviction rates, for each node on its own"
+        return Weather(text, eviction_rate(chance), source=source)
+    return _named().get(text)
+
+
+def band(text: str) -> float:
+    """The chance per hour that a node is evicted: of a band, or of a percentage as `7.5%`.
+
+    Raises:
+        WeatherError: it is neither.
+    """
+    if text in BANDS:
+        return BANDS[text]
+    number = text.removesuffix("%")
+    try:
+        chance = float(number) / 100 if number != text else -1.0
+    except ValueError:
+        chance = -1.0
+    if not 0 <= chance < 1:
+        raise WeatherError(f"`{text}` is none of {', '.join(BANDS)}, and no percentage as 7.5%")
+    return chance
+
+
+def parse(text: str, name: str) -> Weather:
+    """Weather from the text of a file, as `mlctl local preemption fit -o` writes it.
+
+    Raises:
+        WeatherError: the text has another shape, or a number is impossible.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise WeatherError(f"it is not JSON: {_SHAPE}") from None
+    if not isinstance(data, dict):
+        raise WeatherError(f"it is no weather: {_SHAPE}")
+    return _weather(name, data)
+
+
+@cache
+def _named() -> Mapping[str, Weather]:
+    text = (Path(catalog.__file__).parent / "weather.toml").read_text(encoding="utf-8")
+    return {name: _weather(name, data) for name, data in tomllib.loads(text).items()}
+
+
+def _weather(name: str, data: Mapping[str, Any]) -> Weather:
+    known = {"name", "rate", "shocks", "outages", "by_hour", "source", "as_of", "fit"}
+    for key in data.keys() - known:
+        raise WeatherError(f"`{key}` is nothing that weather has: {_SHAPE}")
+    shocks, outages = _part(data, "shocks"), _part(data, "outages")
+    return Weather(
+        str(data.get("name", name)),
+        _number(data, "rate", 0.0),
+        None if shocks is None else _shocks(shocks),
+        None if outages is None else _outages(outages),
+        _by_hour(data.get("by_hour", [])),
+        str(data.get("source", "")),
+    )
+
+
+def _shocks(data: Mapping[str, Any]) -> Shocks:
+    return Shocks(_number(data, "per_hour"), _number(data, "fraction", 1.0, most=1.0))
+
+
+def _outages(data: Mapping[str, Any]) -> Outages:
+    cv = _number(data, "cv") if "cv" in data else None
+    return Outages(_number(data, "per_hour"), _number(data, "mean_h", positive=True), cv)
+
+
+def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    held = data.get(name)
+    if held is not None and not isinstance(held, dict):
+        raise WeatherError(f"`{name}` is no object: {_SHAPE}")
+    return held
+
+
+def _number(
+    data: Mapping[str, Any],
+    name: str,
+    default: float | None = None,
+    *,
+    most: float = _MOST,
+    positive: bool = False,
+) -> float:
+    """A number that is not negative, or more than 0 if it must be `positive`."""
+    value = data.get(name, default)
+    if not _is_number(value) or value < 0 or value > most or (positive and not value):
+        least = "more than 0" if positive else "0 or more"
+        limit = f", at most {most:g}" if most < _MOST else ""
+        raise WeatherError(f"`{name}` must be a number, {least}{limit}: {_SHAPE}")
+    return float(value)
+
+
+def _by_hour(value: Any) -> tuple[float, ...]:
+    factors = value if isinstance(value, list) else [value]
+    if not factors:
+        return ()
+    right = len(factors) == _HOURS and all(_is_number(one) and 0 <= one <= _MOST for one in factors)
+    if not right or not any(factors):
+        raise WeatherError("`by_hour` must be 24 numbers, 0 or more, and not all of them 0")
+    return tuple(map(float, factors))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
