@@ -22,9 +22,10 @@ from mlctl.cli import console
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_plan
+from mlctl.cli.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.stopping import stop_on_signal
-from mlctl.cli.validate import Ignore, Paths, Strict, new_report
+from mlctl.cli.validate import Paths
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import is_file
 from mlctl.kinds.address import Address
@@ -73,7 +74,7 @@ def apply(
     """
     if len(paths) == 1 and _is_plan(Path(paths[0])):
         return _apply_saved(session, Path(paths[0]), parallelism, output)
-    report = new_report(ignore, None, strict=strict)
+    report = new_report(session, ignore, strict=strict)
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, targets=target or (), settled=True)
         if planned is None:
@@ -91,7 +92,7 @@ def destroy(
     ignore: Ignore = None,
 ) -> Exit:
     """Delete what the files declare: print the plan, ask, and carry it out."""
-    report, targets = new_report(ignore, None, strict=False), target or ()
+    report, targets = new_report(session, ignore), target or ()
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, destroying=True, targets=targets)
         if planned is None:

@@ -103,7 +103,7 @@ def _origin(settings: Configuration, part: ScopePart) -> str:
     variable = next((one for one in part.variables if settings.environment.get(one)), None)
     if variable is not None:
         return f"${variable}"
-    if settings.project.get(part.key):
+    if settings.project.text(part.key):
         return PROJECT_FILE
     own = settings.own.get("defaults", {}).get(part.default)
     return str(own_file(settings.environment)) if own else "az configure"

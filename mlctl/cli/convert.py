@@ -11,8 +11,9 @@ from mlctl import files, source
 from mlctl.cli import migrate_pool as to_cluster
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
+from mlctl.cli.rule_choice import new_report
 from mlctl.cli.session import Session
-from mlctl.cli.validate import Paths, new_report
+from mlctl.cli.validate import Paths
 from mlctl.config.loader import Loader
 from mlctl.kinds import Resource
 from mlctl.source import SourceFile
@@ -59,7 +60,7 @@ def convert(
 
 def _pools(session: Session, paths: list[str]) -> list[Resource]:
     """The pools of the files; none, and why, where there is none or something is wrong."""
-    report = new_report(None, None, strict=False)
+    report = new_report(session)
     loaded = Loader(report, session.today).load(paths)
     if report.failed:
         session.show(report)
@@ -75,7 +76,7 @@ def _pools(session: Session, paths: list[str]) -> list[Resource]:
 
 def _valid(session: Session, text: str) -> bool:
     """Whether the converted files are valid; prints the findings."""
-    report = new_report(None, None, strict=False)
+    report = new_report(session)
     documents = source.load(_NAME, text, report)
     found = SourceFile(_NAME, explicit=True)
     Loader(report, session.today).check([(found, document) for document in documents])

@@ -16,8 +16,9 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
+from mlctl.cli.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.cli.session import Session
-from mlctl.cli.validate import Ignore, Paths, Select, Strict, new_report
+from mlctl.cli.validate import Paths
 from mlctl.config.graph import Graph
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
@@ -209,7 +210,7 @@ def plan(
 
     Exits with 1 when the files have errors or the backend is predicted to reject the plan.
     """
-    report = new_report(ignore, select, strict=strict)
+    report = new_report(session, ignore, select, strict=strict)
     with session.backend() as backend:
         planned = load_and_plan(
             session, backend, paths, report, destroying=destroy, targets=target or ()

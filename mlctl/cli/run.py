@@ -19,6 +19,7 @@ from mlctl.cli.az.compatibility import ABSENT
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
+from mlctl.cli.project import ProjectError
 from mlctl.cli.query import compiled
 from mlctl.cli.reading import reading_shown
 from mlctl.cli.scope import ScopeError
@@ -108,6 +109,9 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
     match error:
         case arguments.UsageError() | ScopeError():
             message, code = str(error), _usage_code(args)
+        case ProjectError(report=report):
+            Session(GlobalArgs()).show(report)
+            message, code = "mlctl.yml cannot be used as it is", _usage_code(args)
         case PlanFileError(message=what, hint=hint):
             message, code = f"{what}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
         case ServiceError():

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mlctl import files, source
-from mlctl.diagnostics import Report
+from mlctl import files
+from mlctl.cli.project import Project
 from mlctl.kinds.address import Scope
-from mlctl.pointer import Data
 from mlctl.source.files import PROJECT_FILE
 
 LOCAL_SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
@@ -74,7 +73,7 @@ class Configuration:
     subscription that `az account set` chose.
     """
 
-    project: Mapping[str, Data]
+    project: Project
     az: Ini
     environment: Mapping[str, str]
     own: Ini = field(default_factory=dict)
@@ -85,11 +84,11 @@ class Configuration:
         """`mlctl.yml` of the folder, mlctl's configuration and az's.
 
         Raises:
-            ScopeError: `mlctl.yml` cannot be read.
+            ProjectError: `mlctl.yml` cannot be used.
         """
         az = _az_folder(environment)
         return cls(
-            _project(folder / PROJECT_FILE),
+            Project.read(folder / PROJECT_FILE),
             read_ini(az / "config"),
             environment,
             read_ini(own_file(environment)),
@@ -99,9 +98,7 @@ class Configuration:
     def backend(self, flag: str | None) -> str:
         """The name of the backend: `local` unless something says otherwise."""
         return (
-            flag
-            or self.environment.get("MLCTL_BACKEND")
-            or str(self.project.get("backend") or "local")
+            flag or self.environment.get("MLCTL_BACKEND") or self.project.text("backend") or "local"
         )
 
     def scope(self, backend: str, flags: Mapping[str, str | None]) -> Scope:
@@ -125,8 +122,9 @@ class Configuration:
         for variable in part.variables:
             if self.environment.get(variable):
                 return self.environment[variable]
-        if self.project.get(part.key):
-            return str(self.project[part.key])
+        said = self.project.text(part.key)
+        if said is not None:
+            return said
         for file in (self.own, self.az):
             if file.get("defaults", {}).get(part.default):
                 return file["defaults"][part.default]
@@ -171,16 +169,6 @@ def _ways(part: str) -> str:
         f"`mlctl configure --defaults {where.default}=...`",
     ]
     return f"no {part.replace('_', ' ')} is given; say it with {', '.join(ways[:-1])} or {ways[-1]}"
-
-
-def _project(path: Path) -> Mapping[str, Data]:
-    if not path.is_file():
-        return {}
-    report = Report()
-    documents = source.read(path, report)
-    if report.failed or not documents:
-        raise ScopeError(f"{path} cannot be read: {next(iter(report)).message}")
-    return documents[0].data
 
 
 def _az_folder(environment: Mapping[str, str]) -> Path:

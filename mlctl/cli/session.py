@@ -116,7 +116,7 @@ class Session:
         """The configuration files and variables.
 
         Raises:
-            ScopeError: one cannot be used.
+            ProjectError: `mlctl.yml` cannot be used.
         """
         return Configuration.read(Path(), self.environment)
 
@@ -125,7 +125,7 @@ class Session:
         """Whether errors alone are shown: by the flag, or by az's `core.only_show_errors`.
 
         Raises:
-            ScopeError: a configuration file cannot be used.
+            ProjectError: `mlctl.yml` cannot be used.
         """
         return self.flags.only_show_errors or self.settings.truth("only_show_errors")
 
@@ -254,8 +254,10 @@ class Session:
         if not quiet:
             self.say(render.human(plan, color=self.color(sys.stderr), width=self.width))
 
-    def show_findings(self, found: Iterable[Diagnostic]) -> None:
-        """Print what the preflight checks of a plan found."""
-        report = Report()
+    def show_findings(
+        self, found: Iterable[Diagnostic], ignore: frozenset[str] = frozenset()
+    ) -> None:
+        """Print what the preflight checks of a plan found, but for rules that are left out."""
+        report = Report(ignore)
         report.extend(found)
         self.show(report)

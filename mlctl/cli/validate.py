@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from mlctl.cli.exits import Exit
-from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
+from mlctl.cli.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
@@ -23,23 +23,6 @@ Paths = Annotated[
         help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.",
     ),
 ]
-Select = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--select",
-        metavar="CODE",
-        help="Check only these rules (codes, names or prefixes; repeatable).",
-    ),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore",
-        metavar="CODE",
-        help="Leave these rules out (codes, names or prefixes; repeatable).",
-    ),
-]
-Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
 
 
 class FindingsFormat(StrEnum):
@@ -50,31 +33,6 @@ class FindingsFormat(StrEnum):
     SARIF = "sarif"
     GITHUB = "github"
     AZURE = "azure-pipelines"
-
-
-def new_report(ignore: list[str] | None, select: list[str] | None, *, strict: bool) -> Report:
-    """A report for the flags' values, each of which may hold several codes with commas between.
-
-    Raises:
-        InvalidValue: one of them names no rule.
-    """
-    return Report(_codes("--ignore", ignore), _codes("--select", select), strict)
-
-
-def _codes(flag: str, given: list[str] | None) -> frozenset[str]:
-    codes = frozenset(code for one in given or [] for code in one.split(",") if code)
-    if codes:
-        from mlctl.cli.rule_registry import ALL_RULES
-        from mlctl.schema.text import nearest
-
-        for code in sorted(codes):
-            if not any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):
-                near = nearest(
-                    code, [word for rule in ALL_RULES for word in (rule.code, rule.name)]
-                )
-                hint = f"did you mean `{near}`?" if near else "docs/rules.md lists them"
-                raise InvalidValue(f"`{code}` is no rule: {hint}", flag=flag)
-    return codes
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -96,7 +54,7 @@ def validate(
 
     Exits with 0 when every file is valid, with 1 otherwise.
     """
-    report = new_report(ignore, select, strict=strict)
+    report = new_report(session, ignore, select, strict=strict)
     loaded = Loader(report, session.today).load(paths)
     for note in loaded.notes:
         session.note(clean(f"note: {note}"))

@@ -62,9 +62,9 @@ BAD_NAME = Rule(
     Severity.ERROR,
     "a name that the service refuses",
     "Names have a length and an alphabet, and each kind its own. A compute's name has 3 to 24"
-    " characters by its documentation; other sources allow up to 32.",
+    " characters by its documentation; the service has been seen to take up to 32.",
     "Rename the resource before it exists: a name cannot be changed later. Where you know better,"
-    " waive the rule with `# mlctl:ignore=MLC106`.",
+    " waive the rule with `--ignore MLC106`, `# mlctl:ignore=MLC106` or `ignore:` in `mlctl.yml`.",
     "learn.microsoft.com/azure/machine-learning/how-to-create-attach-compute-cluster and"
     " how-to-manage-quotas",
 )

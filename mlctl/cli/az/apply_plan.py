@@ -54,7 +54,7 @@ def plan_and_apply(
     elif any(change.action is not Action.CREATE for change in made.pending):
         session.show_plan(made, quiet=session.quiet)
     elif not session.quiet:
-        session.show_findings(made.warnings)
+        session.show_findings(made.warnings, report.ignore)
     code = carry_out(session, backend, made, loaded.graph, args)
     if code is Exit.OK and not args.no_wait and not silent:
         _print_made(session, backend, made, loaded.resources, args)

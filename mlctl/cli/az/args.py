@@ -66,6 +66,7 @@ class EditArgs(NameArgs):
     add: Sequence[TypedFlag] | None = None
     remove: Sequence[TypedFlag] | None = None
     force_string: bool = False
+    ignore: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

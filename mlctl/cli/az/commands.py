@@ -15,6 +15,7 @@ from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArg
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import OutputArgs
 from mlctl.cli.parser.command import add, fill, option
+from mlctl.cli.rule_choice import IGNORE
 from mlctl.cli.session import Session
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.flags import Flag
@@ -113,6 +114,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
         flags.SET,
         *(kind_flags.SET_DEFAULT if kind.parent else ()),
         flags.IF_NOT_EXISTS,
+        IGNORE,
         *kind_flags.writing(),
     ]
     return KindCommand(
@@ -134,6 +136,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
         *(kind_flags.new_identity(kind) if by_file else kind_flags.identity(kind)),
         *field_flags.parameters(kind.update_flags, kind, defaults=False),
         *flags.GENERIC,
+        IGNORE,
         *kind_flags.writing(),
     ]
     over_file = " A file is laid over the live one." if by_file else ""
@@ -149,7 +152,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
 
 def _resize(kind: Kind, size: Flag) -> KindCommand[Any]:
     many = option(size.parameter, *size.names, metavar="N", help=size.help, default=...)
-    own = (*kind_flags.identity(kind), many, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
+    own = (*kind_flags.identity(kind), many, IGNORE, flags.NO_WAIT, flags.DRY_RUN, *flags.POLICY)
     return KindCommand(
         "resize",
         _write("update"),

@@ -22,9 +22,9 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
 from mlctl.cli.output import OutputArgs, Query
+from mlctl.cli.rule_choice import Ignore, new_report
 from mlctl.cli.session import Session
 from mlctl.config.loader import Loader
-from mlctl.diagnostics import Report
 from mlctl.files import expanded
 from mlctl.kinds import JOB, Resource, Scope
 from mlctl.kinds.values import complete, encode
@@ -52,6 +52,7 @@ class JobArgs:
         typer.Option("--stream", "-s", help="Show what happens to it until it has ended."),
     ] = False
     web: Web = False
+    ignore: Ignore = None
     save_as: Annotated[
         Path | None,
         typer.Option("--save-as", "-a", metavar="FILE", help="Write the job to a file, as YAML."),
@@ -133,7 +134,8 @@ def _resources(
 
     None where something is wrong with it, which has been said.
     """
-    typed, report = ResourceFlags.of(JOB, (), EditArgs(name=args.name, set_=args.set_)), Report()
+    typed = ResourceFlags.of(JOB, (), EditArgs(name=args.name, set_=args.set_))
+    report = new_report(session, args.ignore)
     loader = Loader(
         report,
         session.today,

@@ -17,6 +17,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.output import print_plan
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.plan import wait_until_settled
+from mlctl.cli.rule_choice import ignored, new_report
 from mlctl.cli.session import Session
 from mlctl.config import graph
 from mlctl.config.graph import Graph
@@ -37,7 +38,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Create what the file and the flags say, or change what exists to it."""
     _check_flags(kind, args)
     typed = ResourceFlags.of(kind, kind.create_flags, args)
-    report = Report()
+    report = new_report(session, args.ignore)
     with session.backend() as backend:
         loader = Loader(
             report,
@@ -65,7 +66,7 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Change the fields of a live resource that the flags and the file name, and no others."""
     typed = ResourceFlags.of(kind, kind.update_flags, args)
     with session.backend() as backend:
-        report = NewFindings()
+        report = NewFindings(ignored(session, args.ignore))
 
         def edit(document: Document, one: Kind) -> Document:
             address = _address(document, one, args)
@@ -137,7 +138,7 @@ COMMANDS: Mapping[str, Callable[[Session, Kind, WriteArgs], Exit]] = {
 def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -> Exit:
     verb = "archive" if archived else "restore"
     with session.backend() as backend:
-        report = NewFindings()
+        report = NewFindings(ignored(session, args.ignore))
         read = []
         for live in _versions(backend, kind, args):
             report.known |= _known_findings(live, session, backend)

@@ -1,0 +1,65 @@
+"""The flags by which a command leaves rules out, and the report that does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.command import option
+from mlctl.cli.project import unknown_rule
+from mlctl.cli.session import Session
+from mlctl.diagnostics import Report
+
+_IGNORE = "Leave these rules out (codes, names or prefixes; repeatable)."
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        metavar="CODE",
+        help="Check only these rules (codes, names or prefixes; repeatable).",
+    ),
+]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODE", help=_IGNORE)]
+Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
+IGNORE = option("ignore", "--ignore", type_=list[str] | None, metavar="CODE", help=_IGNORE)
+
+
+def new_report(
+    session: Session,
+    ignore: Sequence[str] | None = None,
+    select: Sequence[str] | None = None,
+    *,
+    strict: bool = False,
+) -> Report:
+    """A report for the flags' values, each of which may hold several codes with commas between.
+
+    What `mlctl.yml` ignores is left out, too.
+
+    Raises:
+        InvalidValue: one of them names no rule.
+        ProjectError: `mlctl.yml` cannot be used.
+    """
+    out = ignored(session, ignore)
+    return Report(out, _codes("--select", select), strict)
+
+
+def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
+    """The rules that flags and `mlctl.yml` leave out.
+
+    Raises:
+        InvalidValue: a flag names no rule.
+        ProjectError: `mlctl.yml` cannot be used.
+    """
+    return _codes("--ignore", ignore) | session.settings.project.ignore
+
+
+def _codes(flag: str, given: Sequence[str] | None) -> frozenset[str]:
+    codes = frozenset(code for one in given or [] for code in one.split(",") if code)
+    for code in sorted(codes):
+        hint = unknown_rule(code)
+        if hint is not None:
+            raise InvalidValue(f"`{code}` is no rule: {hint}", flag=flag)
+    return codes
