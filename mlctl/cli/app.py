@@ -16,6 +16,7 @@ VERBS: Mapping[str, str] = {
     "plan": "mlctl.cli.plan",
     "apply": "mlctl.cli.apply",
     "destroy": "mlctl.cli.apply",
+    "simulate": "mlctl.cli.simulate",
     **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),
     "job": "mlctl.cli.az.job_commands",
     "workspace": "mlctl.cli.az.workspaces",

@@ -70,7 +70,9 @@ def run(installed: Path, tmp_path: Path) -> Run:
 
 def test_every_schema_is_in_the_wheel(wheel: Path) -> None:
     shipped = {name for name in ZipFile(wheel).namelist() if name.startswith("mlctl/schemas/")}
-    assert shipped == {f"mlctl/schemas/{file.name}" for file in (ROOT / "schemas").iterdir()}
+    folder = ROOT / "schemas"
+    files = (file for file in folder.rglob("*") if file.is_file())
+    assert shipped == {f"mlctl/schemas/{file.relative_to(folder).as_posix()}" for file in files}
 
 
 def test_the_installed_package_is_not_the_checkout(run: Run, installed: Path) -> None:

@@ -95,7 +95,7 @@ def settings_set(
     """Set how the simulated cloud behaves where no resource says so."""
     from mlctl.simulator.control_plane import disruptions
 
-    changes: dict[str, object] = dict(_pair(one) for one in pairs)
+    changes: dict[str, object] = dict(pair(one) for one in pairs)
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
     return Exit.OK
@@ -198,7 +198,12 @@ def workload_list(
     return Exit.OK
 
 
-def _pair(text: str) -> tuple[str, str]:
+def pair(text: str) -> tuple[str, str]:
+    """The name and the value of `NAME=VALUE`.
+
+    Raises:
+        UsageError: the text is none.
+    """
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise UsageError(f"`{text}`: write NAME=VALUE, as cancel_grace_s=60.")

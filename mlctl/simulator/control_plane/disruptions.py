@@ -63,24 +63,39 @@ _OWN = {
 }
 
 
+def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) -> SimulationSettings:
+    """Settings of the engine with changes by name; text is converted to the setting's type.
+
+    Raises:
+        ServiceError: there is no such setting, or a value is not valid.
+    """
+    known = {slot.name: slot for slot in fields(SimulationSettings)}
+    for name in changes:
+        if name not in known:
+            raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
+    read: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
+    return replace(settings, **read)
+
+
 def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None:
     """Change settings by name; text is converted to the setting's type.
 
     Raises:
         ServiceError: there is no such setting, or a value is not valid.
     """
-    known = {slot.name: slot for slot in fields(SimulationSettings)}
+    known = [slot.name for slot in fields(SimulationSettings)]
     own = {slot.name: slot for slot in fields(CloudSettings) if slot.name in _OWN}
     for name in changes:
-        if name not in known | own:
-            raise bad(f"There is no setting `{name}`; there is: {', '.join(known | own)}.")
-    wanted: dict[str, Any] = {
-        name: _read((known | own)[name], value) for name, value in changes.items()
+        if name not in {*known, *own}:
+            raise bad(f"There is no setting `{name}`; there is: {', '.join([*known, *own])}.")
+    mine: dict[str, Any] = {
+        name: _read(own[name], value) for name, value in changes.items() if name in own
     }
-    mine = {name: wanted.pop(name) for name in own if name in wanted}
+    wanted = {name: value for name, value in changes.items() if name not in own}
     with _engine_transaction(workspace) as (transaction, state):
         if wanted:
-            replay.command(transaction, Configure(replace(transaction.world.settings, **wanted)))
+            changed = with_changes(transaction.world.settings, wanted)
+            replay.command(transaction, Configure(changed))
         rows.save_settings(transaction.db, replace(state.settings, **mine))
 
 

@@ -1,0 +1,233 @@
+"""Reads a scenario from what files declare: a deployment, and the cluster that its jobs run on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mlctl import catalog
+from mlctl.config.graph import Graph
+from mlctl.diagnostics import Label
+from mlctl.forecast.scenario import Scenario
+from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.field import Field
+from mlctl.kinds.resource import Resource
+from mlctl.pointer import Data
+from mlctl.simulator.engine.model import (
+    LOW_PRIORITY_PRICE_RATIO,
+    BatchSpec,
+    BatchWork,
+    ClusterSpec,
+    SimulationSettings,
+    Tier,
+)
+from mlctl.workload import Workload
+
+JOB = "forecast"  # the name of the job; `invoke --job-name forecast` gives it on a simulated cloud
+_MINI_BATCH_SIZE = "mini_batch_size"
+_MOST_MINI_BATCHES = 20_000_000
+
+
+class ForecastError(Exception):
+    """Something cannot be forecast; the text is one sentence, with the field's place if it has one.
+
+    `place` is `FILE:LINE:COLUMN`.
+    """
+
+    def __init__(self, message: str, label: Label | None = None) -> None:
+        span = label.span if label is not None else None
+        at = f"{span.source.name}:{span.line + 1}:{span.column + 1}: " if span is not None else ""
+        super().__init__(at + message)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be forecast, as far as files do not say.
+
+    `mini_batches` stands for so many full ones, in the place of files. `price` is that of a
+    dedicated node-hour in USD, None for the catalog's.
+    """
+
+    workload: Workload
+    mini_batches: int | None = None
+    deployment: Address | None = None
+    price: float | None = None
+    price_ratio: float = LOW_PRIORITY_PRICE_RATIO
+    settings: SimulationSettings = field(default_factory=SimulationSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A scenario with the resources that it was read from."""
+
+    scenario: Scenario
+    deployment: Resource
+    cluster: Resource
+
+    def label(self, name: str) -> Label:
+        """The place of a field of the deployment, or of the cluster where that has it."""
+        for resource in (self.deployment, self.cluster):
+            found = _field(resource, name)
+            if found is not None:
+                return resource.label(found.at if _written(resource, found) else ())
+        return self.deployment.label()
+
+
+def read(graph: Graph, wanted: Wanted) -> Subject:
+    """The scenario that files and flags describe.
+
+    Raises:
+        ForecastError: they describe none, or one that cannot be.
+    """
+    deployment = _deployment(graph, wanted.deployment)
+    cluster = _cluster(graph, deployment)
+    size = _number(deployment, _MINI_BATCH_SIZE, 10)
+    files = wanted.workload.files
+    if wanted.mini_batches is not None:
+        files = wanted.mini_batches * size
+    if files is None:
+        raise ForecastError(
+            "how much work there is stands in no file: say --files N, --mini-batches N or"
+            " --input DIR"
+        )
+    if files < 1:
+        raise ForecastError("there is nothing to score: the number of files must be 1 or more")
+    tier = str(_value(cluster, "tier") or Tier.DEDICATED.value)
+    name = f"1/{cluster.address.name}"
+    spec = ClusterSpec(
+        name,
+        Tier.LOW_PRIORITY if "low" in tier.replace("_", "").casefold() else Tier.DEDICATED,
+        _number(cluster, "min_instances", 0),
+        _number(cluster, "max_instances", 1),
+        float(_number(cluster, "idle_time_before_scale_down", 120)),
+        _cores(cluster),
+        _price(cluster, wanted.price),
+        str(_value(cluster, "location") or "eastus"),
+    )
+    job = BatchSpec(
+        f"1/{JOB}",
+        name,
+        files,
+        _work(wanted.workload),
+        size,
+        _number(deployment, "instance_count", 1),
+        _number(deployment, "max_concurrency_per_instance", 1),
+        _number(deployment, "max_retries", 3),
+        float(_number(deployment, "timeout", 30)),
+        _number(deployment, "error_threshold", -1),
+    )
+    subject = Subject(Scenario(spec, job, wanted.settings, wanted.price_ratio), deployment, cluster)
+    _check(subject)
+    return subject
+
+
+def _check(subject: Subject) -> None:
+    scenario, job = subject.scenario, subject.scenario.job
+    work = job.workload
+    if scenario.mini_batches > _MOST_MINI_BATCHES:
+        raise ForecastError(
+            f"{scenario.mini_batches} mini-batches are more than can be forecast: choose a larger"
+            " mini_batch_size",
+            subject.label(_MINI_BATCH_SIZE),
+        )
+    if work.trace:
+        longest = max(work.trace)
+        if not longest:
+            raise ForecastError("the trace of service times has nothing but zeros")
+    else:
+        files = min(job.mini_batch_size, job.files)
+        longest = work.per_mini_batch_s + files * work.per_file_s
+        if not longest:
+            raise ForecastError(
+                "how long the work takes stands in no file: say --seconds-per-file S or"
+                " --seconds-per-mini-batch S"
+            )
+    if longest > job.timeout_s:
+        hint = ""
+        if work.per_file_s and work.per_mini_batch_s + work.per_file_s <= job.timeout_s:
+            fits = int((job.timeout_s - work.per_mini_batch_s) / work.per_file_s)
+            hint = f", or a mini_batch_size of {fits} or less"
+        raise ForecastError(
+            f"a mini-batch takes {longest:g} s, and its timeout of {job.timeout_s:g} s ends every"
+            f" attempt: give retry_settings.timeout {longest:g} or more{hint}",
+            subject.label("timeout"),
+        )
+
+
+def _deployment(graph: Graph, named: Address | None) -> Resource:
+    """The deployment that takes the job: the one that is named, or else the only one."""
+    found = {
+        address: resource
+        for address, resource in graph.resources.items()
+        if _field(resource, _MINI_BATCH_SIZE) is not None
+    }
+    if named is not None:
+        if named not in found:
+            known = ", ".join(map(str, found)) or "none that scores mini-batches"
+            raise ForecastError(f"the files declare no deployment {named}: there is {known}")
+        return found[named]
+    if len(found) != 1:
+        what = f"{len(found)}: {', '.join(map(str, found))}: say --deployment ADDRESS"
+        raise ForecastError(
+            f"the files declare {what if found else 'no deployment that scores mini-batches'}"
+        )
+    return next(iter(found.values()))
+
+
+def _cluster(graph: Graph, deployment: Resource) -> Resource:
+    for edge in graph.edges_of(deployment.address):
+        if not kind_of(edge.target).has_nodes:
+            continue
+        for address in graph.declared(edge.target):
+            return graph.resources[address]
+        raise ForecastError(
+            f"the cluster {edge.target.name} is in none of the files: name its file too",
+            deployment.label(edge.at),
+        )
+    raise ForecastError("the deployment names no cluster", deployment.label())
+
+
+def _field(resource: Resource, name: str) -> Field | None:
+    """The field of a name, wherever in its document the form has it."""
+    return next((one for one in resource.form.fields if one.at[-1] == name), None)
+
+
+def _written(resource: Resource, found: Field) -> bool:
+    return found.at in resource.values
+
+
+def _value(resource: Resource, name: str) -> Data:
+    found = _field(resource, name)
+    return None if found is None else resource.effective(*map(str, found.at))
+
+
+def _number(resource: Resource, name: str, default: int) -> int:
+    value = _value(resource, name)
+    return int(value) if isinstance(value, int | float) else default
+
+
+def _cores(cluster: Resource) -> int:
+    size = catalog.find_size(str(_value(cluster, "size") or ""))
+    return size.vcpus if size is not None else 1
+
+
+def _price(cluster: Resource, given: float | None) -> float:
+    text = str(_value(cluster, "size") or "")
+    size = catalog.find_size(text)
+    price = given if given is not None or size is None else size.usd_per_hour
+    if price is None:
+        raise ForecastError(
+            f"the price of `{text}` is not known: say --price with USD for an hour of a dedicated"
+            " node",
+            cluster.label(("size",)),
+        )
+    return price
+
+
+def _work(given: Workload) -> BatchWork:
+    return BatchWork(
+        given.seconds_per_file or 0.0,
+        given.seconds_per_mini_batch or 0.0,
+        given.cv or 0.0,
+        given.fail_probability or 0.0,
+        given.times or (),
+    )

@@ -1,0 +1,151 @@
+"""Intervals of 95 % for chances, quantiles, means and differences; the standard library alone.
+
+Chances: Clopper and Pearson (Biometrika 26, 1934), which covers at least what it says. Quantiles:
+order statistics, whose ranks are binomial. Means and paired differences: Student's t. All of them
+are quantiles of the beta distribution, whose function is the continued fraction of Lentz (Numerical
+Recipes, 6.4; DLMF 8.17.22).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, exp, fsum, inf, lgamma, log, log1p, nan, sqrt
+
+CONFIDENCE = 0.95
+_TINY, _PRECISION, _MOST_TERMS = 1e-300, 1e-15, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number and the interval that holds the true one, with a confidence of 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+def beta_cdf(x: float, a: float, b: float) -> float:
+    """The chance that a beta variable of shapes `a` and `b` (both positive) is at most `x`."""
+    if x <= 0:
+        return 0.0
+    if x >= 1:
+        return 1.0
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * _fraction(x, a, b) / a
+    return 1.0 - front * _fraction(1 - x, b, a) / b
+
+
+def _fraction(x: float, a: float, b: float) -> float:
+    """The continued fraction of the incomplete beta function."""
+    c, d = 1.0, 1.0 - (a + b) * x / (a + 1)
+    d = 1.0 / (d or _TINY)
+    value = d
+    for m in range(1, _MOST_TERMS):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1.0 / ((1.0 + term * d) or _TINY)
+            c = (1.0 + term / c) or _TINY
+            value *= c * d
+        if abs(c * d - 1.0) < _PRECISION:
+            break
+    return value
+
+
+@lru_cache(maxsize=4096)
+def beta_quantile(p: float, a: float, b: float) -> float:
+    """The x at which `beta_cdf` is `p`: bisection, to the precision of a double."""
+    low, high = 0.0, 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if beta_cdf(middle, a, b) < p:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def student_quantile(p: float, degrees: float) -> float:
+    """The quantile of Student's t for `p` of at least one half, by the beta distribution."""
+    x = beta_quantile(2 * (1 - p), degrees / 2, 0.5)
+    return sqrt(degrees * (1 - x) / x) if x > 0 else inf
+
+
+def chance(hits: int, runs: int, confidence: float = CONFIDENCE) -> Estimate:
+    """A chance of which `hits` in `runs` are known. With no hit at all the interval is one-sided.
+
+    Of 1000 runs without a hit the upper bound is 0.0030: 1 - 0.05 ** (1 / 1000).
+    """
+    if not runs:
+        return Estimate(nan, 0.0, 1.0)
+    tail = (1 - confidence) / 2
+    least, most = hits == 0, hits == runs
+    low = 0.0 if least else beta_quantile(2 * tail if most else tail, hits, runs - hits + 1)
+    high = 1.0 if most else beta_quantile(1 - (2 * tail if least else tail), hits + 1, runs - hits)
+    return Estimate(hits / runs, low, high)
+
+
+def quantile(ordered: Sequence[float], q: float) -> float:
+    """The smallest value that at least a share `q` of `ordered` (ascending) does not exceed."""
+    return ordered[max(ceil(q * len(ordered) - 1e-9), 1) - 1] if ordered else nan
+
+
+def quantile_interval(
+    ordered: Sequence[float], q: float, confidence: float = CONFIDENCE
+) -> Estimate:
+    """A quantile between two order statistics; infinite where there are too few values for one.
+
+    The number of values at or below the true quantile is binomial with the chance `q`.
+    """
+    count, tail = len(ordered), (1 - confidence) / 2
+    if not count:
+        return Estimate(nan, -inf, inf)
+    below = _first(count, lambda k: _at_most(k, count, q) > tail)
+    above = _first(count, lambda k: _at_most(k, count, q) >= 1 - tail) + 1
+    low = ordered[below - 1] if below >= 1 else -inf
+    high = ordered[above - 1] if above <= count else inf
+    return Estimate(quantile(ordered, q), low, high)
+
+
+def _at_most(k: int, count: int, q: float) -> float:
+    """The chance that a binomial variable is at most `k`."""
+    return 1.0 if k >= count else 1.0 - beta_cdf(q, k + 1, count - k)
+
+
+def _first(count: int, holds: Callable[[int], bool]) -> int:
+    """The first of 0..`count` at which a monotone condition holds."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
+    """A mean; its interval is Student's, and without bounds for a single value."""
+    known = list(values)
+    count = len(known)
+    if not count:
+        return Estimate(nan, -inf, inf)
+    middle = fsum(known) / count
+    if count == 1:
+        return Estimate(middle, -inf, inf)
+    variance = fsum((value - middle) ** 2 for value in known) / (count - 1)
+    if variance <= (1e-12 * middle) ** 2:
+        return Estimate(middle, middle, middle)  # all the same: rounding alone spreads them
+    half = _student(confidence, count - 1) * sqrt(variance / count)
+    return Estimate(middle, middle - half, middle + half)
+
+
+@lru_cache(maxsize=256)
+def _student(confidence: float, degrees: int) -> float:
+    return student_quantile((1 + confidence) / 2, degrees)

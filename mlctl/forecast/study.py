@@ -1,0 +1,70 @@
+"""Many histories of a scenario: each from the seed and its own number alone.
+
+So a longer study begins with the shorter one, and neither the workers nor the order in which they
+carry histories out changes anything. A study splits into ranges of numbers, for any executor of
+`concurrent.futures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from mlctl.forecast import policy, skip
+from mlctl.forecast.history import EngineCloud
+from mlctl.forecast.policy import History, Policy, Way
+from mlctl.forecast.scenario import Scenario
+
+_CHUNK = 250  # histories that a worker carries out at once
+_SAMPLE = 200  # histories of the dedicated twin, for the latest moment to change to it
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What is studied: a scenario under a policy, and the seed of its histories."""
+
+    scenario: Scenario
+    policy: Policy = Policy()
+    seed: str = "0"
+
+    def seed_of(self, run: int) -> str:
+        """The seed of the engine in one history."""
+        return f"{self.seed}/{run}"
+
+    def histories(self, runs: range) -> list[History]:
+        """The histories of these numbers, by the shortcut where it is exact."""
+        job = self.scenario.job
+        cloud = EngineCloud if skip.obstacle(self.scenario) else skip.SkipCloud
+        return [
+            policy.carry_out(
+                self.policy,
+                cloud(self.scenario, self.seed_of(run)),
+                job.files,
+                job.mini_batch_size,
+            )
+            for run in runs
+        ]
+
+
+def histories(
+    study: Study, runs: range, executor: Executor | None = None
+) -> Iterator[list[History]]:
+    """The histories in order, chunk by chunk; an executor carries chunks out side by side."""
+    chunks = [runs[at : at + _CHUNK] for at in range(0, len(runs), _CHUNK)]
+    work: Callable[[range], list[History]] = study.histories
+    yield from map(work, chunks) if executor is None else executor.map(work, chunks)
+
+
+def with_deadline(study: Study, deadline_s: float) -> Study:
+    """A study whose policy changes to dedicated in time for a deadline, where it is one that does.
+
+    The latest moment leaves as long as the slowest of many dedicated runs took.
+    """
+    if study.policy.way is not Way.DEADLINE:
+        return study
+    twin = Study(study.scenario.dedicated, Policy(Way.DEDICATED), study.seed)
+    longest = max(one.done_s for one in twin.histories(range(_SAMPLE)))
+    switch = max(deadline_s - longest, 0.0) if isfinite(longest) else 0.0
+    return replace(study, policy=replace(study.policy, switch_s=switch))

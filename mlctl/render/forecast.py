@@ -1,0 +1,265 @@
+"""Forecasts for people and programs, from the data of `schemas/output/forecast.schema.json`."""
+
+from __future__ import annotations
+
+import csv as tables
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mlctl import inert
+from mlctl.render.charts import bars
+from mlctl.render.style import Style, Styler
+from mlctl.render.terminal import clean
+
+_NARROW, _WIDE = 60, 120
+_SIGNS = {
+    "allocating": "·",
+    "preparing": "~",
+    "running": "█",
+    "idle": "░",
+    "lost": "x",
+}
+_UNKNOWN = "-"
+_HOUR, _MINUTE, _CENT = 3600, 60, 0.01
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """The forecast as JSON, ASCII only."""
+    return inert.as_json(data, indent=2) + "\n"
+
+
+def csv(data: Mapping[str, Any]) -> str:
+    """The rows as CSV; of an interval the columns `_low` and `_high`."""
+    out = io.StringIO()
+    lines = [dict(_flat(row)) for row in data["rows"]]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    writer = tables.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
+    """The forecast for a terminal: the sentence, the rows, a histogram, timelines, assumptions."""
+    width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
+    parts = [
+        _subject(data["scenario"]),
+        _table(data, styler),
+        sentence(data),
+        *_histogram(data, width),
+        *_timelines(data, width),
+        _assumptions(data, width),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def sentence(data: Mapping[str, Any]) -> str:
+    """The forecast in one or two sentences."""
+    said = data["sentence"]
+    here, full = said["low_priority"], said["dedicated"]
+    if here is None:
+        return f"Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}."
+    text = (
+        f"On low priority ({clean(said['row'])}) the job is done after {time(here['time_s'])} on"
+        f" average (95 % of the time within {time(here['time_p95_s'])}) and costs"
+        f" {usd(here['cost'])} until then; its first run is cancelled in"
+        f" {chance(here['cancelled'])} of the cases"
+    )
+    if here["late"] is not None:
+        text += f", and it is late in {chance(here['late'])}"
+    text += "."
+    if here["not_done"]:
+        text += f" In {here['not_done']} histories it was never done."
+    if full is not None:
+        share = (
+            f"; low priority is {here['cost'] / full['cost']:.0%} of that" if full["cost"] else ""
+        )
+        text += f" Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}{share}."
+    return text
+
+
+def time(seconds: float | None) -> str:
+    """`45s`, `12m30s`, `2h05m`, `3d04h`; at most two units."""
+    if seconds is None:
+        return _UNKNOWN
+    if seconds < 2 * _MINUTE:
+        return f"{seconds:.3g}s"
+    if seconds < 2 * _HOUR:
+        whole = round(seconds)
+        return f"{whole // _MINUTE}m{whole % _MINUTE:02}s"
+    minutes = round(seconds / _MINUTE)
+    if minutes < 48 * 60:
+        return f"{minutes // 60}h{minutes % 60:02}m"
+    hours = round(seconds / _HOUR)
+    return f"{hours // 24}d{hours % 24:02}h"
+
+
+def usd(amount: float | None) -> str:
+    """An amount in USD, to the cent or to three digits below a dollar."""
+    if amount is None:
+        return _UNKNOWN
+    return f"{amount:,.2f} USD" if amount >= 1 else f"{amount:.3g} USD"
+
+
+def chance(of: Mapping[str, Any] | None, *, interval: bool = False) -> str:
+    """A chance in percent. What never happened is `< 0.3 %`, never 0 %: its upper bound."""
+    if of is None:
+        return _UNKNOWN
+    value, low, high = (100 * of[name] for name in ("value", "low", "high"))
+    if not value:
+        return f"< {_percent(high)} %"
+    if of["value"] == 1:
+        return f"> {_percent(low)} %"
+    text = f"{_percent(value)} %"
+    return f"{text} ({_percent(low)} to {_percent(high)})" if interval else text
+
+
+def _percent(value: float) -> str:
+    """Two digits, or one after the point near 100."""
+    near = _NEARLY_ALL <= value < _ALL
+    return f"{value:.1f}" if near else f"{value:.0f}" if value >= _TWO_DIGITS else f"{value:.2g}"
+
+
+_TWO_DIGITS, _NEARLY_ALL, _ALL = 10, 99, 99.95
+
+
+def _subject(scenario: Mapping[str, Any]) -> str:
+    of = scenario
+    work = f"{of['files']} files in {of['mini_batches']} mini-batches"
+    where = f"{of['nodes']} nodes of {clean(of['size'])}, {of['concurrency']} at once on each"
+    return f"{clean(of['deployment'])} on {clean(of['cluster'])}: {work}, on {where}"
+
+
+# The columns of the table: a head, and what stands there for a row.
+_COLUMNS: tuple[tuple[str, Any], ...] = (
+    ("", lambda row: clean(row["name"])),
+    ("p5", lambda row: _completion(row, "p5")),
+    ("p50", lambda row: _completion(row, "p50")),
+    ("p95", lambda row: _completion(row, "p95")),
+    ("P(late)", lambda row: chance(row["late"])),
+    ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
+    ("cost", lambda row: _plain_usd(row["cost"]["mean"]["value"])),
+    ("p95 ", lambda row: _plain_usd(row["cost"]["p95"]["value"])),
+    ("until done", lambda row: _plain_usd(row["until_done"]["cost"]["value"])),
+    ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
+)
+_MORE: tuple[tuple[str, Any], ...] = (
+    ("", lambda row: clean(row["name"])),
+    ("preempted nodes", lambda row: f"{row['preempted_nodes']:.2f}"),
+    ("cores", lambda row: f"{row['preempted_cores']:.2f}"),
+    ("lost node-h", lambda row: f"{row['lost_node_hours']:.3f}"),
+    ("attempts", lambda row: f"{row['attempts']:.1f}"),
+    ("failed mini-batches", lambda row: f"{row['failed_mini_batches']:.2f}"),
+    ("runs until done", lambda row: f"{row['until_done']['runs']:.2f}"),
+    ("histories", lambda row: f"{row['runs']}"),
+)
+
+
+def _completion(row: Mapping[str, Any], name: str) -> str:
+    return _UNKNOWN if row["completion_s"] is None else time(row["completion_s"][name]["value"])
+
+
+def _plain_usd(amount: float) -> str:
+    return usd(amount).removesuffix(" USD")
+
+
+def _table(data: Mapping[str, Any], styler: Styler) -> str:
+    columns = [one for one in _COLUMNS if one[0] != "P(late)" or data["deadline_s"] is not None]
+    first = _grid(columns, data["rows"], styler)
+    legend = "p5, p50, p95: of first runs that completed; cost and its p95: of first runs; USD"
+    return "\n".join([*first, legend, "", *_grid(_MORE, data["rows"], styler)])
+
+
+def _grid(columns: Sequence[tuple[str, Any]], rows: Sequence[Any], styler: Styler) -> list[str]:
+    cells = [[cell(row) for _, cell in columns] for row in rows]
+    heads = [head for head, _ in columns]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    lines = []
+    for line in (heads, *cells):
+        first, *rest = zip(line, widths, strict=True)
+        told = [f"{first[0]:<{first[1]}}", *(f"{text:>{size}}" for text, size in rest)]
+        lines.append("  ".join(told).rstrip())
+    return [styler.apply(lines[0], Style.BOLD), *lines[1:]]
+
+
+def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    wanted = data["sentence"]["row"]
+    return next((row for row in data["rows"] if row["name"] == wanted), None)
+
+
+def _histogram(data: Mapping[str, Any], width: int) -> Iterator[str]:
+    row = _main(data)
+    if row is None or not row["histogram"]:
+        return
+    shown = [
+        (f"{time(each['from_s'])} - {time(each['to_s'])}", each["runs"])
+        for each in row["histogram"]
+    ]
+    yield (
+        f"completion of the first run ({clean(row['name'])})\n" + bars(shown, width=width).rstrip()
+    )
+
+
+def _timelines(data: Mapping[str, Any], width: int) -> Iterator[str]:
+    for line in data["timelines"]:
+        room = max(width - 12, 20)
+        head = (
+            f"the {line['quantile']} history ({clean(line['row'])}, run {line['run']}),"
+            f" {time(line['seconds'])}"
+        )
+        rows = [
+            f"  node {one['node']:>3} {_strip(one, line['seconds'], room)}" for one in line["nodes"]
+        ]
+        yield "\n".join([head, *rows])
+    if data["timelines"]:
+        yield "  ".join(f"{sign} {name}" for name, sign in _SIGNS.items())
+
+
+def _strip(node: Mapping[str, Any], length: float, room: int) -> str:
+    """A node's line of time: the sign of what it did in the middle of each column's time."""
+    text, at = "", 0
+    spells = node["spells"]
+    for column in range(room):
+        middle = (column + 0.5) / room * length
+        while at < len(spells) and spells[at]["to_s"] <= middle:
+            at += 1
+        inside = at < len(spells) and spells[at]["from_s"] <= middle
+        text += _SIGNS[spells[at]["state"]] if inside else " "
+    return text.rstrip()
+
+
+def _assumptions(data: Mapping[str, Any], width: int) -> str:
+    lines = ["assumptions (S: stated by Microsoft or hi-ml, D: documented, A: assumed)"]
+    for one in data["assumptions"]:
+        value = one["value"]
+        told = "" if isinstance(value, dict) else f" {_scalar(value)}"
+        line = f"  {one['source']} {clean(one['name'])}{told}: {clean(one['why'])}"
+        lines.append(line if len(line) <= width else line[: width - 3] + "...")
+    return "\n".join(lines)
+
+
+def _scalar(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "none"
+        case float():
+            return f"{value:g}"
+        case _:
+            return clean(str(value))
+
+
+def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if name in ("histogram", "weather"):
+            continue
+        if isinstance(value, dict) and {*value} == {"value", "low", "high"}:
+            yield before + name, value["value"]
+            yield f"{before}{name}_low", value["low"]
+            yield f"{before}{name}_high", value["high"]
+        elif isinstance(value, dict):
+            yield from _flat(value, f"{before}{name}_")
+        else:
+            yield before + name, value

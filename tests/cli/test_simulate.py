@@ -1,0 +1,225 @@
+"""`mlctl simulate`, from the shell: against closed forms at fixed seeds, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from math import exp, expm1, sqrt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.builders.paths import ROOT
+from tests.builders.shell import Run, edit
+
+SCHEMA = ROOT / "schemas" / "output" / "forecast.schema.json"
+AT_ONCE = ("--allocation", "0", "--preparation", "0", "--replacement", "0")
+EXACT = (
+    "--setting",
+    "billing_granularity_s=0",
+    "--override",
+    "compute.idle_time_before_scale_down=0",
+)
+RUNS = 2000
+HOUR = 3600
+
+
+def weather(file: str = "weather.json", **told: Any) -> str:
+    """A file of weather, under its name."""
+    Path(file).write_text(json.dumps(told))
+    return file
+
+
+def work(nodes: int, mini_batches: int, seconds: float) -> tuple[str, ...]:
+    """Mini-batches of one file, one at a time on each node, that no timeout ends."""
+    deployment = {
+        "resources.instance_count": nodes,
+        "settings.mini_batch_size": 1,
+        "settings.max_concurrency_per_instance": 1,
+        "settings.retry_settings.timeout": 10_000_000,
+    }
+    flags = [f"batch-deployment.{name}={value}" for name, value in deployment.items()]
+    flags.append(f"compute.max_instances={nodes}")
+    overrides = (part for flag in flags for part in ("--override", flag))
+    return (*overrides, "--files", str(mini_batches), "--seconds-per-mini-batch", str(seconds))
+
+
+def forecast(mlctl: Run, sample: Path, *flags: str) -> dict[str, Any]:
+    """The rows of a forecast by name, of the sample's deployment."""
+    done = mlctl("simulate", sample, *flags, "-o", "json")
+    assert done.code == 0, done.err
+    return {row["name"]: row for row in done.json["rows"]}
+
+
+def near(found: float, truth: float, spread: float, runs: int = RUNS) -> bool:
+    """Whether a mean of so many runs of this standard deviation is within z < 4 of the truth."""
+    return abs(found - truth) < 4 * spread / sqrt(runs)
+
+
+def runs(count: int = RUNS) -> tuple[str, ...]:
+    return ("--runs", str(count), "--tier", "low_priority")
+
+
+def test_dedicated_nodes_take_and_bill_what_division_says(mlctl: Run, sample: Path) -> None:
+    flags = (
+        *work(20, 1000, 60),
+        "--allocation",
+        "300",
+        "--preparation",
+        "0",
+        "--price",
+        "1",
+        "--runs",
+        "2",
+    )
+    row = forecast(mlctl, sample, *flags)["dedicated"]
+    assert row["completion_s"]["p50"]["value"] == 3300
+    assert row["cost"]["mean"]["value"] == pytest.approx(62_400 / HOUR, rel=1e-12)
+
+
+def test_resubmitting_an_hour_under_full_shocks_takes_what_the_exponential_says(
+    mlctl: Run, sample: Path
+) -> None:
+    storm = weather(shocks={"per_hour": 0.1, "fraction": 1})
+    flags = (*work(2, 2, HOUR), *AT_ONCE, *EXACT, "--weather", storm, *runs())
+    row = forecast(mlctl, sample, *flags)["weather"]
+    rate, length = 0.1, 1.0
+    mean = expm1(rate * length) / rate  # 1.051709 h
+    variance = (exp(2 * rate) - 2 * rate * exp(rate) - 1) / rate**2
+    assert mean == pytest.approx(1.051709, abs=1e-6)
+    assert near(row["until_done"]["time_s"]["value"] / HOUR, mean, sqrt(variance))
+    assert near(row["cancelled"]["value"], -expm1(-rate), 0.5)
+    assert near(row["until_done"]["runs"], exp(rate), sqrt(exp(2 * rate) - exp(rate)))
+
+
+def test_one_node_is_cancelled_as_often_as_the_exponential_says(mlctl: Run, sample: Path) -> None:
+    windy = weather(rate=0.2)
+    flags = (*work(1, 100, 60), *AT_ONCE, *EXACT, "--policy", "once", "--weather", windy, *runs())
+    row = forecast(mlctl, sample, *flags)["weather"]
+    chance = -expm1(-0.2 * 100 / 60)
+    assert chance == pytest.approx(0.283469, abs=1e-6)
+    assert near(row["cancelled"]["value"], chance, sqrt(chance * (1 - chance)))
+    assert near(row["until_done"]["time_s"]["value"] / HOUR, chance / 0.2, 0.5)  # 1.417343 h
+
+
+def test_a_task_that_is_never_cancelled_takes_what_the_exponential_says(
+    mlctl: Run, sample: Path
+) -> None:
+    windy = weather(rate=0.1)
+    never = ("--setting", "cancel_when_preempted=false")
+    flags = (*work(1, 1, 2 * HOUR), *AT_ONCE, *EXACT, *never, "--weather", windy, *runs())
+    row = forecast(mlctl, sample, *flags)["weather"]
+    assert near(row["until_done"]["time_s"]["value"] / HOUR, 2.214028, sqrt(0.326359))
+    assert near(row["preempted_nodes"], expm1(0.2), 0.52)
+
+
+def test_retries_end_as_often_as_counting_says(mlctl: Run, sample: Path) -> None:
+    failing = (
+        "--fail-probability",
+        "0.1",
+        "--override",
+        "batch-deployment.settings.error_threshold=0",
+    )
+    more = ("--setting", "retries_are_tries=false", "--runs", "400", "--tier", "dedicated")
+    row = forecast(mlctl, sample, *work(4, 1000, 1), *AT_ONCE, *failing, *more)["dedicated"]
+    assert near(row["completed"] / 400, 0.904833, 0.294, 400)
+    assert near(row["attempts"], 1111.0, 40, 400)
+
+
+def test_a_forecast_has_the_shape_of_its_schema(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "100", "--seconds-per-file", "8", "--runs", "30", "--deadline", "1h")
+    done = mlctl("simulate", sample, *flags, "-o", "json")
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(done.json)
+    assert [row["name"] for row in done.json["rows"]] == [
+        *("calm", "aws-v100-2023", "stress", "dedicated"),
+    ]
+
+
+def test_one_seed_is_one_forecast_whoever_works_on_it(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "60", "--seconds-per-file", "60", "--runs", "600", "-o", "json")
+    alone = mlctl("simulate", sample, *flags)
+    assert mlctl("simulate", sample, *flags, "--workers", "2").out == alone.out
+    assert mlctl("simulate", sample, *flags, "--seed", "1").out != alone.out
+
+
+def test_what_never_happened_is_never_said_to_be_impossible(mlctl: Run, sample: Path) -> None:
+    done = mlctl("simulate", sample, "--files", "10", "--seconds-per-file", "1", "--runs", "1000")
+    calm = next(line for line in done.out.splitlines() if line.startswith("calm"))
+    assert "< 0.3 %" in calm
+    assert " 0 %" not in done.out
+
+
+def test_rows_are_a_table_for_a_spreadsheet_too(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "10", "--seconds-per-file", "1", "--runs", "20", "-o", "csv")
+    rows = list(csv.DictReader(io.StringIO(mlctl("simulate", sample, *flags).out)))
+    assert [row["name"] for row in rows] == ["calm", "aws-v100-2023", "stress", "dedicated"]
+    assert float(rows[0]["completion_s_p50"]) == float(rows[0]["completion_s_p50_high"])
+
+
+def test_a_forecast_says_what_it_assumes_and_where_that_is_from(mlctl: Run, sample: Path) -> None:
+    told = mlctl("simulate", sample, "--files", "10", "--seconds-per-file", "1", "--runs", "20").out
+    assert "A allocation_s 180:" in told
+    assert "S low_priority_price_ratio 0.2:" in told
+
+
+def refused(mlctl: Run, *flags: str | Path) -> str:
+    done = mlctl("simulate", *flags)
+    assert (done.code, done.out) == (1, "")
+    assert "Traceback" not in done.err
+    return done.err
+
+
+FILES = ("--files", "10", "--seconds-per-file", "8")
+
+
+def test_a_timeout_that_ends_every_attempt_is_refused(mlctl: Run, sample: Path) -> None:
+    edit(sample / "deployment.yml", "timeout: 300", "timeout: 10")
+    told = refused(mlctl, sample, *FILES)
+    assert "sample/deployment.yml:17:14: a mini-batch takes 16 s, and its timeout of 10 s" in told
+    assert "mini_batch_size of 1 or less" in told
+
+
+def test_a_cluster_that_is_in_no_file_is_refused(mlctl: Run, sample: Path) -> None:
+    told = refused(mlctl, sample / "deployment.yml", *FILES)
+    assert "deployment.yml:7:10: the cluster low-pri-cluster is in none of the files" in told
+
+
+def test_a_price_that_nobody_knows_is_refused(mlctl: Run, sample: Path) -> None:
+    edit(sample / "low-pri-cluster.yml", "STANDARD_DS3_v2", "Standard_Q9_v7")
+    assert "low-pri-cluster.yml:4:7: the price of `Standard_Q9_v7`" in refused(
+        mlctl, sample, *FILES
+    )
+    assert mlctl("simulate", sample, *FILES, "--price", "1", "--runs", "5").code == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ((), "how much work there is stands in no file"),
+        (("--files", "0", "--seconds-per-file", "1"), "the number of files must be 1 or more"),
+        (("--files", "10"), "how long the work takes stands in no file"),
+        ((*FILES, "--mini-batches", "3"), "give one of them"),
+        ((*FILES, "--policy", "hope"), "`hope` is no policy; there is resubmit"),
+        ((*FILES, "--policy", "deadline"), "--policy deadline needs a --deadline"),
+        ((*FILES, "--deployment", "batch-deployment/a/b"), "no deployment batch-deployment/a/b"),
+        ((*FILES, "--override", "compute.max=8"), "max"),
+        ((*FILES, "--weather", "nowhere.json"), "nowhere.json"),
+        ((*FILES, "--setting", "alloc=1"), "There is no setting `alloc`"),
+        ((*FILES, "--override", "compute.max_instances=0"), "The most nodes that the cluster"),
+    ],
+)
+def test_what_cannot_be_forecast_is_refused_in_a_sentence(
+    mlctl: Run, sample: Path, flags: tuple[str, ...], why: str
+) -> None:
+    done = mlctl("simulate", sample, *flags)
+    assert done.code == 1
+    assert why in done.err + done.out
+
+
+def test_a_trace_of_zeros_is_refused(mlctl: Run, sample: Path) -> None:
+    Path("times.json").write_text("[0, 0]")
+    told = refused(mlctl, sample, "--files", "10", "--trace", "times.json")
+    assert "the trace of service times has nothing but zeros" in told
