@@ -10,7 +10,7 @@ from functools import cached_property
 
 from mlctl import pointer
 from mlctl.pointer import Data, Pointer
-from mlctl.schema import Schema, dereferenced, forms
+from mlctl.schema import Schema, forms, resolved
 
 
 class Mutability(Enum):
@@ -105,16 +105,16 @@ class Form:
 
 def read_forms(root: Schema) -> Iterator[Form]:
     """The forms of a kind, by its schema."""
-    for condition, schema in forms(root):
-        yield _form(root, schema, condition)
+    for (condition, written), (_, whole) in zip(forms(root), forms(resolved(root)), strict=True):
+        name = str(written.get("$ref", "")).rpartition("/")[2].removesuffix(".schema.json")
+        yield _form(name, whole, condition)
 
 
-def _form(root: Schema, schema: Schema, condition: Schema | None) -> Form:
-    whole = dereferenced(root, schema)
-    found = list(_walk(root, whole, ()))
+def _form(name: str, whole: Schema, condition: Schema | None) -> Form:
+    found = list(_walk(whole, ()))
     fields = [one for one in found if isinstance(one, Field)]
     return Form(
-        name=str(schema.get("$ref", "")).rpartition("/")[2],
+        name=name,
         condition=condition,
         schema=whole,
         fields=tuple(field for field in fields if field.wire and field.alias_of is None),
@@ -125,20 +125,18 @@ def _form(root: Schema, schema: Schema, condition: Schema | None) -> Form:
 
 
 _ANNOTATED = {"x-mlctl-wire", "x-mlctl-alias", "x-mlctl-refers-to"}
+_WITHIN = ""  # the wire of what is sent as a part of the object that it stands in
 
 
-def _walk(
-    root: Schema, schema: Schema, at: Pointer
-) -> Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]]:
+def _walk(schema: Schema, at: Pointer) -> Iterator[Field | tuple[Pointer, Mapping[Pointer, Data]]]:
     constants = schema.get("x-mlctl-wire-constants")
     if constants:
         yield at, {pointer.parse(to): value for to, value in constants.items()}
-    for name, declared in schema.get("properties", {}).items():
-        inner = dereferenced(root, declared)
+    for name, inner in schema.get("properties", {}).items():
         if _ANNOTATED & inner.keys():
             yield _field(inner, (*at, name))
-        if "x-mlctl-alias" not in inner:
-            yield from _walk(root, inner, (*at, name))
+        if "x-mlctl-alias" not in inner and inner.get("x-mlctl-wire") != _WITHIN:
+            yield from _walk(inner, (*at, name))
 
 
 def _field(schema: Schema, at: Pointer) -> Field:

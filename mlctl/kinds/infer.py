@@ -41,8 +41,8 @@ def by_schema(data: Mapping[str, Data]) -> Kind | str | None:
 def infer(data: Mapping[str, Data]) -> Kind | None:
     """The one kind that a document's fields speak for; None rather than a guess."""
     kind = str(data.get("type", "")).casefold()
-    if data.keys() & {"channels", "dependencies", "jobs"}:
-        return None  # a conda file; a pipeline
+    if data.keys() & {"channels", "dependencies"}:
+        return None  # a conda file
     if kind in ("managed", "kubernetes") or data.keys() & _ONLINE:
         return None  # an online endpoint, or its deployment
     if "traffic" in data and kind != "batch":

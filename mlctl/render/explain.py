@@ -190,12 +190,19 @@ def _takes(found: Schema) -> str:
     words = enumerated(found)
     if words:
         return listed(words) + ", in any letter case"
-    types = found.get("type") or [one.get("type", "string") for one in found.get("anyOf", ())]
-    said = typed(types) if types else "anything"
+    said = typed(_types(found)) if _types(found) else "anything"
     least, most = found.get("minimum"), found.get("maximum")
     if most is not None and most < _LARGEST:
         return f"{said} from {least} to {most}"
     return said if least is None else f"{said}, {least} or more"
+
+
+def _types(found: Schema) -> list[str]:
+    """The types that a field takes, in order."""
+    named = found.get("type")
+    if named is None:
+        named = [name for one in found.get("anyOf", ()) for name in _types(one) or ["string"]]
+    return list(dict.fromkeys([named] if isinstance(named, str) else named))
 
 
 def _change(one: Kind, at: Pointer, found: Schema) -> str:

@@ -95,6 +95,9 @@ def _diagnostics(
         error.validator_value,
         outer,
     )
+    if "propertyNames" in error.absolute_schema_path:
+        yield fields.bad_key(violation)
+        return
     match error.validator:
         case "additionalProperties":
             yield from fields.unknown(violation)
@@ -113,6 +116,8 @@ def _diagnostics(
             yield values.bad_text(violation)
         case "minItems":
             yield values.empty_list(violation)
+        case "uniqueItems":
+            yield values.repeated_item(violation)
         case _:
             yield violation.diagnostic(
                 rules.NOT_AS_THE_SCHEMA, f"{violation.name}: {error.message}"
@@ -128,10 +133,9 @@ def _any_of(error: ValidationError, violation: Violation) -> Iterator[Diagnostic
     if enumerated(violation.schema):
         yield values.not_allowed(violation)
         return
-    meant = [i for i, branch in enumerate(branches) if values.fits(violation, branch.get("type"))]
+    meant = [i for i, branch in enumerate(branches) if values.fits(violation, branch)]
     if not meant:
-        types = [branch["type"] for branch in branches]
-        yield values.wrong_type(violation, types)
+        yield values.wrong_type(violation, [one for it in branches for one in values.types(it)])
     elif len(meant) > 1:
         grammar = [str(branches[i].get("x-mlctl-reference", branches[i])) for i in meant]
         yield values.bad_reference(

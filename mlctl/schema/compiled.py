@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from mlctl.pointer import Data
 from mlctl.schema.text import is_a
 
 Predicate: TypeAlias = Callable[[Data], bool]
+Known: TypeAlias = dict[int, Predicate]
+"""The predicate of each schema that was met, by its id; the root keeps them alive."""
 
 # Keywords without an effect on validity of their own.
 _ANNOTATIONS = frozenset(
@@ -25,6 +28,9 @@ _ANNOTATIONS = frozenset(
 )
 
 
+_ANYTHING: Mapping[str, Data] = {}
+
+
 class UnknownKeyword(Exception):
     """The schema has a keyword that cannot be compiled."""
 
@@ -32,23 +38,25 @@ class UnknownKeyword(Exception):
 def compile_schema(schema: Mapping[str, Data]) -> Predicate | None:
     """A function that says whether a value is valid; None if the schema cannot be compiled."""
     try:
-        return _all(schema)
+        return _all(schema, {})
     except UnknownKeyword:
         return None
 
 
-def _all(schema: Mapping[str, Data]) -> Predicate:
-    checks = tuple(_checks(schema))
-    if len(checks) == 1:
-        return checks[0]
-    return lambda value: all(check(value) for check in checks)
+def _all(schema: Mapping[str, Data], known: Known) -> Predicate:
+    """The check for a schema; what several schemas have within them is compiled once."""
+    if id(schema) not in known:
+        checks = tuple(_checks(schema, known))
+        one = checks[0] if len(checks) == 1 else lambda value: all(met(value) for met in checks)
+        known[id(schema)] = one
+    return known[id(schema)]
 
 
-def _checks(schema: Mapping[str, Data]) -> Iterator[Predicate]:
+def _checks(schema: Mapping[str, Data], known: Known) -> Iterator[Predicate]:
     for keyword, wants in schema.items():
         if keyword in _ANNOTATIONS or keyword.startswith("x-"):
             continue
-        check = _of_value(keyword, wants) or _of_parts(keyword, wants, schema)
+        check = _of_value(keyword, wants) or _of_parts(keyword, wants, schema, known)
         if check is None:
             raise UnknownKeyword(keyword)
         yield check
@@ -69,28 +77,36 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
             return _having(wants)
         case "minItems":
             return _long(wants)
+        case "uniqueItems" if wants is True:
+            return _unique
         case _:
             return None
 
 
 def _of_parts(  # noqa: PLR0911  # a table of keywords
-    keyword: str, wants: Any, schema: Mapping[str, Data]
+    keyword: str, wants: Any, schema: Mapping[str, Data], known: Known
 ) -> Predicate | None:
     """The check for a keyword with schemas within it; None if it is not one of these."""
-    known = frozenset(schema.get("properties", {}))
+    names = frozenset(schema.get("properties", {}))
     match keyword:
         case "properties":
-            return _with(wants)
+            return _with(wants, known)
         case "additionalProperties":
-            return _without_others(known) if wants is False else _others(known, _all(wants))
+            return _without_others(names) if wants is False else _others(names, _all(wants, known))
+        case "propertyNames":
+            return _named(_all(wants, known))
         case "items" if isinstance(wants, Mapping):
-            return _each(_all(wants))
+            return _each(_all(wants, known))
         case "anyOf" | "allOf":
-            return _joined(any if keyword == "anyOf" else all, [_all(one) for one in wants])
+            return _joined(any if keyword == "anyOf" else all, [_all(one, known) for one in wants])
         case "not":
-            return _not(_all(wants))
+            return _not(_all(wants, known))
         case "if":
-            return _branch(wants, schema.get("then", {}), schema.get("else", {}))
+            return _branch(
+                _all(wants, known),
+                _all(schema.get("then", _ANYTHING), known),
+                _all(schema.get("else", _ANYTHING), known),
+            )
         case _:
             return None
 
@@ -114,11 +130,20 @@ def _text(keyword: str, wants: Any) -> Predicate:
         case "maxLength":
             return lambda value: not isinstance(value, str) or len(value) <= wants
         case _:
-            search, ends = re.compile(wants).search, wants.endswith("$")
+            ends = wants.endswith("$")
             return lambda value: (
                 not isinstance(value, str)
-                or (search(value) is not None and not (ends and value.endswith("\n")))
+                or (
+                    _expression(wants).search(value) is not None
+                    and not (ends and value[-1:] == "\n")
+                )
             )
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Compiled when a value is there to be looked at: most patterns of a schema never are."""
+    return re.compile(pattern)
 
 
 def _bounded(keyword: str, bound: float) -> Predicate:
@@ -131,8 +156,8 @@ def _having(names: list[str]) -> Predicate:
     return lambda value: not isinstance(value, dict) or all(name in value for name in names)
 
 
-def _with(properties: Mapping[str, Mapping[str, Data]]) -> Predicate:
-    checks = {name: _all(inner) for name, inner in properties.items()}
+def _with(properties: Mapping[str, Mapping[str, Data]], known: Known) -> Predicate:
+    checks = {name: _all(inner, known) for name, inner in properties.items()}
     return lambda value: (
         not isinstance(value, dict)
         or all(checks[name](inner) for name, inner in value.items() if name in checks)
@@ -158,6 +183,25 @@ def _long(least: int) -> Predicate:
     return lambda value: not isinstance(value, list) or len(value) >= least
 
 
+def _unique(value: Data) -> bool:
+    if not isinstance(value, list):
+        return True
+    return not any(_same(one, other) for at, one in enumerate(value) for other in value[:at])
+
+
+def _same(one: Data, other: Data) -> bool:
+    """Equality of JSON: 1 is 1.0, and true is not 1."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def _named(check: Predicate) -> Predicate:
+    return lambda value: not isinstance(value, dict) or all(map(check, value))
+
+
 def _joined(rule: Callable[[Iterator[bool]], bool], checks: list[Predicate]) -> Predicate:
     return lambda value: rule(check(value) for check in checks)
 
@@ -166,8 +210,5 @@ def _not(check: Predicate) -> Predicate:
     return lambda value: not check(value)
 
 
-def _branch(
-    condition: Mapping[str, Data], then: Mapping[str, Data], other: Mapping[str, Data]
-) -> Predicate:
-    test, met, unmet = _all(condition), _all(then), _all(other)
+def _branch(test: Predicate, met: Predicate, unmet: Predicate) -> Predicate:
     return lambda value: met(value) if test(value) else unmet(value)

@@ -12,6 +12,7 @@ from mlctl.schema import rules
 from mlctl.schema.files import load, names
 from mlctl.schema.structure import Schema, forms, resolved
 from mlctl.schema.text import enumerated, example, listed, nearest, with_article
+from mlctl.schema.values import breach
 from mlctl.schema.violation import Violation
 
 _FEW = 12
@@ -55,6 +56,13 @@ def excluding(violation: Violation) -> Diagnostic:
     return violation.diagnostic(
         rules.EXCLUDING_FIELDS, message, "remove one of them", key=last, related=related
     )
+
+
+def bad_key(violation: Violation) -> Diagnostic:
+    """A key that somebody chose (the name of a step) is no valid name."""
+    key, schema = violation.value, violation.schema
+    message = f"{violation.shown} is no valid name: {breach(key, schema)}"
+    return violation.diagnostic(rules.BAD_NAME, message, schema.get("x-mlctl-name"), key=key)
 
 
 def _known(schema: Schema) -> Schema:

@@ -8,14 +8,16 @@ name of its file in `$defs` (a compound schema document, JSON Schema 2020-12, se
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from mlctl.pointer import Data
-from mlctl.schema.structure import Schema, dereferenced
+from mlctl.schema.structure import Schema, dereferenced, without_shorthand
 
 _SUFFIX = ".schema.json"
+_FILE = re.compile(r'"\$ref": "([^"#]+)')
 
 
 def names() -> tuple[str, ...]:
@@ -31,7 +33,7 @@ def load(name: str) -> Schema:
         FileNotFoundError: there is no such schema.
     """
     root = _parsed(name)
-    taken = _taken(root)
+    taken = _taken(name)
     if taken:
         along = {file: _embedded(file) for file in taken}
         whole = _moved(root, "")
@@ -45,9 +47,7 @@ def texts() -> dict[str, str]:
 
 
 def _text(name: str) -> str:
-    if not _taken(_parsed(name)):
-        return _read(name)
-    return json.dumps(load(name), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(without_shorthand(load(name)), ensure_ascii=False, indent=1) + "\n"
 
 
 @cache
@@ -56,26 +56,16 @@ def _parsed(name: str) -> Schema:
     return schema
 
 
-def _taken(root: Schema) -> list[str]:
+def _taken(name: str) -> list[str]:
     """The files that a schema takes something of, and those that these do, in order."""
     found: dict[str, None] = {}
-    new = list(_files(root))
+    new = _FILE.findall(_read(name))
     while new:
         file = new.pop(0)
         if file not in found:
             found[file] = None
-            new += _files(_parsed(file.removesuffix(_SUFFIX)))
+            new += _FILE.findall(_read(file.removesuffix(_SUFFIX)))
     return list(found)
-
-
-def _files(part: Data) -> Iterator[str]:
-    if isinstance(part, Mapping):
-        file = str(part.get("$ref", "")).partition("#")[0]
-        if file:
-            yield file
-    if isinstance(part, Mapping | list):
-        for inner in part.values() if isinstance(part, Mapping) else part:
-            yield from _files(inner)
 
 
 @cache
@@ -90,7 +80,7 @@ def _moved(part: Data, under: str) -> Data:
     """A part of a schema that now stands at `under`: all that it refers to is in one document."""
     if isinstance(part, list):
         return [_moved(one, under) for one in part]
-    if not isinstance(part, Mapping):
+    if not isinstance(part, dict):
         return part
     moved = {key: _moved(value, under) for key, value in part.items()}
     ref = moved.get("$ref")
@@ -105,5 +95,6 @@ def _folder() -> Path:
     return package if package.is_dir() else Path(__file__).parents[2] / "schemas"
 
 
+@cache
 def _read(name: str) -> str:
     return (_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8")

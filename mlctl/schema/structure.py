@@ -6,8 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from mlctl import pointer
 from mlctl.pointer import Data
+from mlctl.schema.shorthand import expanded, takes_expressions
 
 Schema = Mapping[str, Data]
+
+# id of a schema -> the schema (kept, so that the id stays its own) and what it resolves to.
+_resolved: dict[int, tuple[Schema, Schema]] = {}
 
 
 def forms(root: Schema) -> Iterator[tuple[Schema | None, Schema]]:
@@ -31,8 +35,21 @@ def dereferenced(root: Schema, schema: Schema) -> Schema:
 
 
 def resolved(schema: Schema) -> Schema:
-    """`schema` with all local `$ref`s within it replaced; one that leads to itself stays."""
-    whole: Schema = _resolve(schema, schema, ())
+    """`schema` with all local `$ref`s within it replaced, and no shorthand; made once.
+
+    One that leads to itself stays. What several refer to is one object in the result.
+    """
+    known = _resolved.get(id(schema))
+    if known is None:
+        whole: Schema = _resolve(schema, schema, (), {})
+        known = _resolved[id(schema)] = (schema, whole)
+        _resolved[id(whole)] = (whole, whole)
+    return known[1]
+
+
+def without_shorthand(schema: Schema) -> Schema:
+    """`schema` as editors know it: shorthand is written out, and references stay."""
+    whole: Schema = _written_out(schema, schema)
     return whole
 
 
@@ -41,16 +58,33 @@ def is_local_reference(ref: Data) -> bool:
     return isinstance(ref, str) and ref.startswith("#")
 
 
-def _resolve(part: Data, root: Schema, above: tuple[str, ...]) -> Data:
+def _resolve(part: Data, root: Schema, above: tuple[str, ...], known: dict[str, Data]) -> Data:
     if isinstance(part, list):
-        return [_resolve(one, root, above) for one in part]
-    if not isinstance(part, Mapping):
+        return [_resolve(one, root, above, known) for one in part]
+    if not isinstance(part, dict):
         return part
     ref = part.get("$ref")
-    if isinstance(ref, str) and is_local_reference(ref) and ref not in above:
-        part = dereferenced(root, part)
-        above = (*above, ref)
-    return {
-        key: value if key == "$defs" else _resolve(value, root, above)
-        for key, value in part.items()
-    }
+    if not isinstance(ref, str) or not is_local_reference(ref) or ref in above:
+        return expanded(
+            {
+                key: value if key == "$defs" else _resolve(value, root, above, known)
+                for key, value in part.items()
+            }
+        )
+    if ref not in known:
+        target = pointer.get(root, pointer.parse(ref[1:]))
+        known[ref] = _resolve(target, root, (*above, ref), known)
+    if len(part) == 1:
+        return known[ref]
+    beside = {key: value for key, value in part.items() if key != "$ref"}
+    return {**known[ref], **_resolve(beside, root, above, known)}
+
+
+def _written_out(part: Data, root: Schema) -> Data:
+    if isinstance(part, list):
+        return [_written_out(one, root) for one in part]
+    if not isinstance(part, Mapping):
+        return part
+    if takes_expressions(part):
+        return _resolve(part, root, (), {})
+    return expanded({key: _written_out(value, root) for key, value in part.items()})

@@ -8,6 +8,7 @@ import re
 from mlctl.diagnostics import Diagnostic
 from mlctl.schema import rules
 from mlctl.schema.placeholders import placeholder
+from mlctl.schema.structure import Schema
 from mlctl.schema.text import (
     enumerated,
     example,
@@ -15,6 +16,7 @@ from mlctl.schema.text import (
     listed,
     nearest,
     seconds,
+    shown,
     typed,
 )
 from mlctl.schema.violation import Violation
@@ -59,7 +61,7 @@ def bad_text(violation: Violation) -> Diagnostic:
         return _empty(violation, f"{violation.name} is empty")
     rule = violation.schema.get("x-mlctl-name")
     if rule:
-        message = f"{violation.shown} is no valid name: {_breach(violation)}"
+        message = f"{violation.shown} is no valid name: {breach(violation.value, violation.schema)}"
         return violation.diagnostic(
             rules.BAD_NAME, message, _placeholder_hint(violation) or str(rule)
         )
@@ -97,6 +99,18 @@ def bad_reference(violation: Violation, grammar: list[str], patterns: list[str])
 def empty_list(violation: Violation) -> Diagnostic:
     """A list needs items and has none."""
     return _empty(violation, f"{violation.name} is an empty list")
+
+
+def repeated_item(violation: Violation) -> Diagnostic:
+    """A list has an item twice; the finding is at the second."""
+    items = violation.value
+    at = next(i for i, one in enumerate(items) if one in items[:i])
+    return Diagnostic(
+        rules.VALUE_NOT_ALLOWED,
+        f"{violation.name} has {shown(items[at])} twice",
+        violation.document.label((*violation.at, at)),
+        "remove one of them",
+    )
 
 
 def _placeholder_hint(violation: Violation) -> str | None:
@@ -159,9 +173,8 @@ def _unquoted_hint(violation: Violation, types: list[str]) -> str | None:
     return _for_example(violation)
 
 
-def _breach(violation: Violation) -> str:
+def breach(name: str, schema: Schema) -> str:
     """The rule that a name breaks: its length, a character, its first, its last."""
-    name, schema = violation.value, violation.schema
     least, most = schema.get("minLength", 0), schema.get("maxLength", len(name))
     if not least <= len(name) <= most:
         bound = f"at most {most}" if len(name) > most else f"at least {least}"
@@ -176,8 +189,12 @@ def _breach(violation: Violation) -> str:
     return f"it ends with `{tail}`" if not re.search(pattern, f"aa{tail}") else "it has `--`"
 
 
-def fits(violation: Violation, types: str | list[str] | None) -> bool:
+def types(branch: Schema) -> list[str]:
+    """The types that a schema names; none where it takes any."""
+    named = branch.get("type", [])
+    return [named] if isinstance(named, str) else list(named)
+
+
+def fits(violation: Violation, branch: Schema) -> bool:
     """Whether the value has one of the types of a branch; no types are all types."""
-    return types is None or any(
-        is_a(violation.value, one) for one in ([types] if isinstance(types, str) else types)
-    )
+    return not types(branch) or any(is_a(violation.value, one) for one in types(branch))

@@ -53,7 +53,7 @@ def put_into(folder: Path, **texts: str) -> list[Path]:
 
 def body_of(**data: Any) -> dict[str, Any]:
     """The properties of the ARM body that a job's fields make."""
-    form = JOB.forms[0]
+    form = JOB.forms[-1]
     body = encode(complete(written(data, form), form), form, SCOPE)
     properties: dict[str, Any] = body["properties"]
     return properties
@@ -123,7 +123,8 @@ def test_a_name_without_a_value_is_no_missing_name() -> None:
         ({"command": "x", "compute": "c"}, "job"),
         ({"command": "x", "queue_settings": {}}, "job"),
         ({"command": "x", "type": "command", "environment": "azureml:e:1"}, None),  # a component?
-        ({"jobs": {}, "command": "x", "compute": "c"}, None),
+        ({"type": "pipeline", "jobs": {}}, "job"),
+        ({"type": "pipeline", "jobs": {}, "name": "p"}, None),  # a component?
         ({"vm_count": 2, "swagger_url": "https://h/swagger.json"}, "batch-pool"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from mlctl import schema
-from mlctl.kinds import DOCUMENTS
+from mlctl.kinds import DOCUMENTS, JOB
 from mlctl.kinds.address import Reference
 from mlctl.kinds.codec import CODECS
 from mlctl.pointer import Pointer
@@ -25,6 +25,7 @@ ANNOTATIONS = {
     *("x-mlctl-absent", "x-mlctl-refers-to", "x-mlctl-alias", "x-mlctl-when", "x-mlctl-path"),
     *("x-mlctl-additive", "x-mlctl-credential", "x-mlctl-wire-constants", "x-mlctl-retired"),
     *("x-mlctl-name", "x-mlctl-reference", "x-mlctl-retired-service"),
+    *("x-mlctl-any-case", "x-mlctl-bindings"),
 }
 # What a document says to mlctl and not to the service, or what the service never says back.
 UNSENT = {
@@ -32,6 +33,29 @@ UNSENT = {
     *("$schema", "name", "version", "endpoint_name", "resource_id", "datastore", "job_definition"),
     *("latest_version", "intellectual_property", "services", "parent_job_name", "log_files"),
     "utc_time_created",
+}
+
+# Fields whose codec sends what is within them.
+CODED = {
+    *(
+        "network_settings",
+        "identity",
+        "inputs",
+        "outputs",
+        "trial",
+        "search_space",
+        "sampling_algorithm",
+    ),
+    *(
+        "early_termination",
+        "jobs",
+        "component",
+        "limits",
+        "featurization",
+        "training",
+        "forecasting",
+    ),
+    *("sweep", "training_parameters", "training_data", "validation_data", "test_data"),
 }
 
 every_schema = pytest.mark.parametrize("name", schema.names())
@@ -119,7 +143,8 @@ def test_every_level_refuses_unknown_fields(name: str) -> None:
         for at, one in [((), form), *properties(form)]
         if "properties" in one and one.get("additionalProperties", True) is not False
     ]
-    assert open_levels == ([("settings",)] if name == "batchDeployment" else [])
+    known = ("batchDeployment", "job", "pipelineJob")  # the service keeps what it does not know
+    assert open_levels == ([("settings",)] if name in known else [])
 
 
 @every_schema
@@ -143,7 +168,7 @@ def test_every_field_reaches_the_wire_or_is_known_not_to() -> None:
     for name, at, one in all_properties():
         sent = "x-mlctl-wire" in one or "properties" in one
         inside = name == "batchDeployment" and at[0] == "settings"
-        codec_does_it = at[0] in ("network_settings", "identity", "inputs", "outputs")
+        codec_does_it = at[0] in CODED
         assert sent or at[-1] in UNSENT or inside or codec_does_it, (name, at)
 
 
@@ -224,8 +249,8 @@ def test_the_texts_for_editors_are_the_files_each_complete_in_itself() -> None:
         if "$ref" in part
     ]
     assert all(ref.startswith("#/") for ref in refs)
-    kinds = {f"{kind.schema_name}.schema.json" for kind in DOCUMENTS.values()}
-    assert set(texts) == {*kinds, "project.schema.json"}
+    documents = {kind.schema_name for kind in DOCUMENTS.values()} | {*JOB.documents, "project"}
+    assert set(texts) == {f"{name}.schema.json" for name in documents}
 
 
 def test_a_reference_that_leads_to_itself_stays() -> None:

@@ -354,9 +354,9 @@ def test_a_secret_is_not_repeated_and_its_line_not_shown() -> None:
 
 
 def test_a_keyword_without_words_of_its_own_speaks_the_librarys() -> None:
-    document = Document(SourceText("doc.yml", "tags: [1, 1]"), {"tags": [1, 1]})
-    (found,) = schema.check(document, {"properties": {"tags": {"uniqueItems": True}}})
-    assert (found.rule.code, found.message) == ("MLC199", "`tags`: [1, 1] has non-unique elements")
+    document = Document(SourceText("doc.yml", "tags: [1, 2]"), {"tags": [1, 2]})
+    (found,) = schema.check(document, {"properties": {"tags": {"maxItems": 1}}})
+    assert (found.rule.code, found.message) == ("MLC199", "`tags`: [1, 2] is too long")
 
 
 @pytest.mark.parametrize(

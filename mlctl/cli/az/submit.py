@@ -82,6 +82,7 @@ def create(
         if found is None:
             return Exit.ERROR
         resource, assets = found
+        _refuse(resource)
         for asset in assets:
             _register(backend, asset)
         body = _body(resource, backend.scope)
@@ -153,6 +154,18 @@ def _resources(
     if len(wanted) != 1:
         raise Permanent("NotOneJob", f"`{args.file}` has {len(wanted)} jobs: one at a time")
     return wanted[0], [one for one in found if one.owner == wanted[0].address]
+
+
+def _refuse(job: Resource) -> None:
+    """Refuse a job that is checked and not run."""
+    why = job.kind.not_run.get(job.form.name)
+    if why:
+        title = str(job.form.schema["title"])
+        raise Permanent(
+            "NotRun",
+            f"mlctl checks {title}s, and does not run them: {why}."
+            f" `az ml job create -f {job.document.source.name}` submits it to Azure",
+        )
 
 
 def _register(backend: Backend, asset: Resource) -> None:

@@ -61,7 +61,9 @@ def old_schema(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         url = (resource.text("$schema") or "").strip()
         host = url.partition("://")[2].partition("/")[0].casefold()
         if host == "azureml" or host.startswith("azuremlsdk2."):
-            right = f"https://azuremlschemas.azureedge.net/latest/{resource.kind.schema_name}.schema.json"
+            kind, form = resource.kind, resource.form.name
+            name = form if form in kind.documents else kind.schema_name
+            right = f"https://azuremlschemas.azureedge.net/latest/{name}.schema.json"
             yield finding(
                 OLD_SCHEMA,
                 resource,

@@ -1,4 +1,7 @@
-"""Command jobs: a document of one runs once, and is no resource."""
+"""Jobs: of a command, a pipeline, a sweep, a Spark program, AutoML.
+
+A document of one runs once, and is no resource.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,27 @@ from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 _KEYS = {"compute", "experiment_name", "queue_settings", "limits"}  # a component has none
+_OF_A_JOB = {"compute", "experiment_name", "settings"}  # of a pipeline: a component has none
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
+    if str(data.get("type", "")).casefold() == "pipeline" and "jobs" in data:
+        return "name" not in data or bool(data.keys() & _OF_A_JOB)
     return "command" in data and bool(data.keys() & _KEYS)
 
 
 JOB = Kind(
     name="job",
-    schema_name="commandJob",
+    schema_name="job",
     collection="jobs",
-    documents=("commandJob",),
+    documents=("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
     runs=True,
+    not_run={
+        "pipelineJob": "steps are not run yet",
+        "sweepJob": "trials are not run yet",
+        "sparkJob": "the simulated cloud has no Spark pools",
+        "autoMLJob": "the simulated cloud trains no models",
+    },
     inferred=_inferred,
     vm_size=("resources", "instance_type"),
 )

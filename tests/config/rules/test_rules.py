@@ -270,7 +270,8 @@ OBJECTS = st.dictionaries(KEYS, VALUES | st.dictionaries(KEYS, SCALARS), max_siz
 FIELDS = st.dictionaries(
     st.sampled_from(sorted({name for form in FORMS for name in form})), VALUES | OBJECTS, max_size=8
 )
-PARTS = st.tuples(st.sampled_from([one.schema_name for one in DOCUMENTS.values()]), FIELDS)
+NAMES = [name for one in DOCUMENTS.values() for name in one.documents]
+PARTS = st.tuples(st.sampled_from(NAMES), FIELDS)
 
 
 @given(st.lists(PARTS, min_size=1, max_size=3))
