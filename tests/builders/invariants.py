@@ -126,5 +126,7 @@ def _batch_violations(world: World, job: BatchJob) -> Iterator[str]:
         yield f"{job.name}: a slot is spare while mini-batches wait"
     ahead = [world.jobs[name] for name in cluster.jobs[: cluster.jobs.index(job.name)]]
     reserved = any(isinstance(other, TrainingJob) and not other.nodes for other in ahead)
-    if cluster.nodes_by_state[NodeState.IDLE] and batch.can_use_idle_node(job) and not reserved:
+    idle = cluster.nodes_by_state[NodeState.IDLE].values()
+    takes = any(autoscaling.may_take(world, job, node) for node in idle)
+    if takes and batch.can_use_idle_node(job) and not reserved:
         yield f"{job.name}: a node is idle while mini-batches wait"

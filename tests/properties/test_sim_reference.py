@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlctl.simulator.engine.model import SimulationSettings
+from mlctl.simulator.engine.model import SimulationSettings, SingleNode
 from mlctl.simulator.engine.processes import LossScript
 from tests.builders.histories import (
     batch,
@@ -23,28 +22,41 @@ from tests.builders.histories import (
 
 @dataclass(frozen=True)
 class Case:
-    """A batch job on one low-priority cluster, with delays and losses in whole seconds."""
+    """A batch job on one low-priority cluster, with delays and losses in whole seconds.
+
+    `least` are the nodes that the cluster always has, `nodes` those that the job may use at once.
+    """
 
     n: int
     seconds: int
     nodes: int
     slots: int
+    least: int
+    idle: int
     allocation: int
     preparation: int
     replacement: int
     cancels: bool
+    single_node: SingleNode
+    releases: bool
     losses: tuple[tuple[int, int], ...]
 
 
 @dataclass
 class Machine:
-    """A node of the ticking clock: coming until `due`, up, or lost until `due`."""
+    """A node of the ticking clock: coming until `due`, preparing, up, or lost until `due`."""
 
     number: int
     state: str
     due: int
     since: int  # in which order it came into this state
     work: list[tuple[int, int, int] | None]  # (begun at, order, mini-batch)
+    is_paid: bool  # by the job
+    idle_since: int | None = None
+
+    @property
+    def runs(self) -> bool:
+        return any(work is not None for work in self.work)
 
 
 @dataclass
@@ -61,16 +73,20 @@ class Ticking:
     moves: int = 0
     attempts: int = 0
     status: str = "Running"
+    started: bool = False
     queue: list[int] = field(default_factory=list)
     machines: list[Machine] = field(default_factory=list)
-    joined: set[int] = field(default_factory=set)
+    joined: set[int] = field(default_factory=set)  # those that the job has
 
     def run(self) -> Ticking:
         """Tick until the job has ended."""
         case = self.case
         self.queue = list(range(case.n))
         self.machines = [
-            Machine(number, "coming", case.allocation, number, [None] * case.slots)
+            Machine(
+                *(number, "coming", case.allocation, number, [None] * case.slots),
+                is_paid=number >= case.least,
+            )
             for number in range(self.wanted())
         ]
         self.moves = len(self.machines)
@@ -84,11 +100,14 @@ class Ticking:
                 if at == self.now and self.status == "Running":
                     self.lose(number)
                     self.arrive()
+            if self.status == "Running":
+                self.idle_out()
         return self
 
     def wanted(self) -> int:
         left = self.case.n - self.done
-        return min(self.case.nodes, -(-left // self.case.slots))
+        seeks = min(self.case.nodes, -(-left // self.case.slots))
+        return max(self.case.least, seeks)
 
     def complete(self) -> None:
         ending = sorted(
@@ -104,7 +123,9 @@ class Ticking:
             if self.done == self.case.n:
                 self.status = "Completed"
                 return
-            self.give(machine)
+            self.fill(machine)
+            if not machine.runs:
+                self.rest(machine)
             self.drop_unwanted()
 
     def arrive(self) -> None:
@@ -115,9 +136,10 @@ class Ticking:
                 return
             machine = min(due, key=lambda one: one.since)
             if machine.state == "preparing":
-                self.enter(machine, "up", 0)
-                self.joined.add(machine.number)
-                self.give(machine)
+                self.rest(machine)
+                if machine.is_paid and len(self.joined) < self.case.nodes:
+                    self.joined.add(machine.number)
+                self.assign()
             else:
                 self.enter(machine, "preparing", self.case.preparation)
 
@@ -125,43 +147,90 @@ class Ticking:
         self.moves += 1
         machine.state, machine.due, machine.since = state, self.now + length, self.moves
 
+    def rest(self, machine: Machine) -> None:
+        """The node is up and has nothing to do, from now on."""
+        self.enter(machine, "up", 0)
+        machine.idle_since = self.now
+
     def lose(self, number: int) -> None:
         for machine in self.machines:
             if machine.number == number and machine.state in ("preparing", "up"):
-                self.preempted += 1
+                was_up, had = machine.state == "up", number in self.joined
+                self.preempted += machine.is_paid
                 self.enter(machine, "lost", self.case.replacement)
                 hit = [work for work in machine.work if work is not None]
                 self.lost_s += sum(self.now - work[0] for work in hit) / self.case.slots
                 self.queue = [work[2] for work in hit] + self.queue
                 machine.work = [None] * self.case.slots
-                usable = self.joined
-                self.joined = usable - {number}
-                if number in usable and not self.joined and self.case.cancels:
+                self.joined.discard(number)
+                if was_up and self.case.cancels and not self.joined and self.is_alone(had=had):
                     self.status = "Canceled"
                     return
-                for other in self.spare_first():
-                    self.give(other)
+                self.assign()
                 self.drop_unwanted()
 
-    def spare_first(self) -> Iterator[Machine]:
-        """Nodes that work take more before nodes that idle; which of them does not matter."""
-        up = [machine for machine in self.machines if machine.state == "up"]
-        yield from sorted(up, key=lambda machine: not any(machine.work))
+    def is_alone(self, *, had: bool) -> bool:
+        """Whether a job without nodes has no capacity, after a node was lost that it `had`."""
+        if self.case.single_node is SingleNode.JOB:
+            return had
+        return self.started and all(machine.state != "up" for machine in self.machines)
 
-    def give(self, machine: Machine) -> None:
+    def assign(self) -> None:
+        """Work goes to running nodes first, then to idle ones: the job's own, by number."""
+        for machine in self.machines:
+            if machine.runs:
+                self.fill(machine)
+        idle = [one for one in self.machines if one.state == "up" and not one.runs]
+        for machine in sorted(idle, key=lambda one: (one.number not in self.joined, one.number)):
+            running = sum(one.runs for one in self.machines)
+            may_have = machine.number in self.joined or len(self.joined) < self.case.nodes
+            if self.queue and running < self.case.nodes and may_have:
+                self.joined.add(machine.number)
+                self.started = machine.is_paid = True
+                self.fill(machine)
+
+    def fill(self, machine: Machine) -> None:
         for slot, work in enumerate(machine.work):
             if work is None and self.queue:
                 self.order += 1
                 self.attempts += 1
                 machine.work[slot] = (self.now, self.order, self.queue.pop(0))
+                machine.idle_since = None
 
     def drop_unwanted(self) -> None:
-        """Lost ones go first, then those still to come; of each, who would be there last."""
+        """Lost ones go first, then those still to come; of each, who would be there last.
+
+        Then idle ones whose time has been over for long.
+        """
         for state in ("lost", "coming"):
             of_state = [machine for machine in self.machines if machine.state == state]
             for machine in sorted(of_state, key=lambda one: one.since, reverse=True):
                 if len(self.machines) > self.wanted():
                     self.machines.remove(machine)
+        excess = len(self.machines) - self.wanted()  # who goes now does not change it
+        for machine in self.idle_for(self.case.idle + 1)[:excess] if excess > 0 else ():
+            self.give_back(machine)
+
+    def idle_out(self) -> None:
+        """A node that has been idle long enough leaves, or is no longer the job's to pay."""
+        for machine in self.idle_for(self.case.idle):
+            if machine.idle_since == self.now - self.case.idle:
+                if len(self.machines) > self.wanted():
+                    self.give_back(machine)
+                    self.drop_unwanted()
+                else:
+                    machine.is_paid = False
+
+    def idle_for(self, seconds: int) -> list[Machine]:
+        """The nodes that may leave and have been idle for so long, longest first."""
+        there = [one for one in self.machines if one.state == "up" and one.idle_since is not None]
+        long = [one for one in there if self.now - (one.idle_since or 0) >= seconds]
+        free = [one for one in long if self.case.releases or one.number not in self.joined]
+        return sorted(free, key=lambda one: one.since)
+
+    def give_back(self, machine: Machine) -> None:
+        self.machines.remove(machine)
+        self.joined.discard(machine.number)
 
     def machine(self, number: int) -> Machine:
         return next(one for one in self.machines if one.number == number)
@@ -173,17 +242,21 @@ cases = st.builds(
     seconds=st.integers(1, 9),
     nodes=st.integers(1, 4),
     slots=st.integers(1, 3),
+    least=st.sampled_from([0, 0, 1, 3, 5]),
+    idle=st.sampled_from([1, 2, 5, 1_000_000]),
     allocation=st.integers(0, 5),
     preparation=st.integers(0, 4),
     replacement=st.integers(0, 9),
     cancels=st.booleans(),
+    single_node=st.sampled_from(SingleNode),
+    releases=st.booleans(),
     losses=st.lists(
-        st.tuples(st.integers(1, 30), st.integers(0, 3)), min_size=1, max_size=9, unique=True
+        st.tuples(st.integers(1, 30), st.integers(0, 4)), min_size=1, max_size=9, unique=True
     ).map(lambda losses: tuple(sorted(losses))),
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=1000)
 @given(cases)
 def test_the_engine_does_what_a_ticking_clock_does(case: Case) -> None:
     behaviour = SimulationSettings(
@@ -191,8 +264,11 @@ def test_the_engine_does_what_a_ticking_clock_does(case: Case) -> None:
         preparation_s=float(case.preparation),
         replacement_s=float(case.replacement),
         cancel_when_preempted=case.cancels,
+        single_node=case.single_node,
+        release_idle_nodes=case.releases,
     )
-    low = replace(cluster(case.nodes, low=True), idle_s=1e6)
+    most = max(case.nodes, case.least)
+    low = cluster(most, case.least, low=True, idle_s=float(case.idle))
     job = batch(case.n, case.seconds, case.nodes, concurrency=case.slots)
     losses = LossScript(tuple((float(at), number) for at, number in case.losses))
     made = world(*of(low, job, losses), settings=behaviour)

@@ -116,9 +116,10 @@ def _start_training(world: World, cluster: Cluster, job: TrainingJob) -> bool:
     """Start a training job if as many nodes are idle as it needs; whether it started."""
     idle = cluster.nodes_by_state[_IDLE]
     need = training.wanted_nodes(job, cluster.spec.max_instances)
-    if len(idle) < need:
+    free = [idle[number] for number in sorted(idle) if not _is_entered(world, idle[number])]
+    if len(free) < need:
         return False
-    taken = [idle[number] for number in sorted(idle)[:need]]
+    taken = free[:need]
     for node in taken:
         _dispatch(world, cluster, node, job.name)
     training.start(world, job, taken)
@@ -126,13 +127,32 @@ def _start_training(world: World, cluster: Cluster, job: TrainingJob) -> bool:
 
 
 def _assign_to_batch(world: World, cluster: Cluster, job: BatchJob) -> None:
-    """Assign idle nodes to a batch job, by number, as long as it can use more."""
+    """Assign idle nodes to a batch job, its own first, then by number, while it can use more."""
     idle = cluster.nodes_by_state[_IDLE]
-    for number in sorted(idle):
-        if batch.can_use_idle_node(job):
-            node = idle[number]
+    for number in sorted(idle, key=lambda number: (idle[number].job != job.name, number)):
+        if not batch.can_use_idle_node(job):
+            break
+        node = idle[number]
+        if may_take(world, job, node):
             _dispatch(world, cluster, node, job.name)
             batch.start_on_node(world, job, node)
+
+
+def may_take(world: World, job: BatchJob, node: Node) -> bool:
+    """Whether an idle node is the job's own, or one that no other holds and it may have."""
+    if node.job == job.name:
+        return True
+    return batch.can_use_node(job) and not _is_entered(world, node)
+
+
+def _is_entered(world: World, node: Node) -> bool:
+    """Whether a batch job runs on an idle node, and holds it until it completes."""
+    return node.entered != "" and not world.settings.release_idle_nodes
+
+
+def _is_held(world: World, node: Node) -> bool:
+    """Whether an idle node stays for a batch job that has not ended, entered or not."""
+    return node.job != "" and not world.settings.release_idle_nodes
 
 
 def _dispatch(world: World, cluster: Cluster, node: Node, job: str) -> None:
@@ -178,13 +198,12 @@ def _scale_down(world: World, cluster: Cluster, excess: int) -> int:
             for node in list(islice(newest_first, excess - gone)):
                 nodes.remove(world, cluster, node, "NOT_WANTED")
                 gone += 1
-    idle = cluster.nodes_by_state[_IDLE]
-    while gone < excess and idle:
-        node = next(iter(idle.values()))
-        if node.since + cluster.spec.idle_s >= world.now:
+    for node in list(cluster.nodes_by_state[_IDLE].values()):
+        if gone == excess or node.since + cluster.spec.idle_s >= world.now:
             break  # not timed out; at exactly that time its own event handles it
-        give_back(world, cluster, node)
-        gone += 1
+        if not _is_held(world, node):
+            give_back(world, cluster, node)
+            gone += 1
     return gone
 
 
@@ -208,8 +227,8 @@ def delete_cluster(world: World, cluster: Cluster) -> None:
 
 def idle_timeout(world: World, cluster: Cluster, node: Node) -> None:
     """IDLE_TIMEOUT: give the node back, or keep it for the cluster's minimum, billed to no job."""
-    if node.since + cluster.spec.idle_s > world.now:
-        return  # a timer from before the cluster's idle time was changed
+    if node.since + cluster.spec.idle_s > world.now or _is_held(world, node):
+        return  # a timer from before the cluster's idle time was changed, or a node that stays
     if current_nodes(cluster) > target_nodes(world, cluster) and not cluster.locked:
         give_back(world, cluster, node)
     else:

@@ -62,6 +62,7 @@ def start_on_node(world: World, job: BatchJob, node: Node) -> None:
     """Start mini-batches of the job on all slots of an idle node."""
     if node.job != job.name:
         add_usable_node(world, job, node)
+    node.entered = job.name
     if job.status is JobStatus.QUEUED:
         job.status = JobStatus.RUNNING
         job.started = world.now

@@ -218,6 +218,8 @@ def _handle_node_event(world: World, event: ScheduledEvent) -> None:
             preemption.preempt(world, cluster, node)
         case EventKind.RESTORED:
             nodes.restored(world, cluster, node)
+            autoscaling.assign(world, cluster, node)
+            return
         case EventKind.IDLE_TIMEOUT:
             autoscaling.idle_timeout(world, cluster, node)
         case EventKind.START_FAIL:

@@ -31,6 +31,28 @@ class QueueEnd(Enum):
     TAIL = "tail"
 
 
+class SingleNode(Enum):
+    """What it is that runs on a single node where the loss of that one cancels a batch job (R7a).
+
+    "In the cases where the entire cluster is preempted or running on a single-node cluster, the job
+    is cancelled".
+    """
+
+    CLUSTER = "cluster"
+    JOB = "job"
+
+
+class PreemptedJob(Enum):
+    """How a batch job ends that has no capacity left (R7).
+
+    FAILED has been seen as well, with "PreemptionError: Nodes of this job got pre-empted"
+    (Azure/MachineLearningNotebooks#1242, MicrosoftDocs/azure-docs#66288).
+    """
+
+    CANCELED = "canceled"
+    FAILED = "failed"
+
+
 def _setting(default: Any, source: str, why: str) -> Any:
     return field(default=default, metadata={"source": source, "why": why})
 
@@ -52,6 +74,19 @@ class SimulationSettings:
     restore_window_h: float = _setting(48.0, "D", "how long Azure Batch tries to restore a node")
     cancel_when_preempted: bool = _setting(
         default=True, source="S", why="a batch job that lost its last usable node is cancelled (R7)"
+    )
+    single_node: SingleNode = _setting(
+        SingleNode.CLUSTER,
+        "S",
+        "cluster: R7 cancels a job when no node of its cluster is left; job: when none of its own",
+    )
+    preempted_job_ends: PreemptedJob = _setting(
+        PreemptedJob.CANCELED, "S", "how R7 ends a job; failed has been seen, with PreemptionError"
+    )
+    release_idle_nodes: bool = _setting(
+        default=False,
+        source="A",
+        why="nodes without work go while their batch job runs; else held until it completes",
     )
     cancel_grace_s: float = _setting(0.0, "A", "how long R7 waits for a usable node (R7c)")
     retries_are_tries: bool = _setting(

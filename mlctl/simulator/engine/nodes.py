@@ -26,6 +26,7 @@ from mlctl.simulator.engine.state import (
 )
 
 UP_STATES = (NodeState.PREPARING, NodeState.IDLE, NodeState.RUNNING)  # can be preempted
+USABLE_STATES = (NodeState.IDLE, NodeState.RUNNING)
 
 
 def set_state(world: World, cluster: Cluster, node: Node, state: NodeState) -> None:

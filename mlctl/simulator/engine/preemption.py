@@ -26,26 +26,24 @@ def preempt(world: World, cluster: Cluster, node: Node) -> bool:
     """Preempt a node, if it can be preempted; whether it was."""
     if cluster.spec.tier is not Tier.LOW_PRIORITY or node.state not in nodes.UP_STATES:
         return False
+    was_usable = node.state in nodes.USABLE_STATES
     nodes.log_node_event(world, "PREEMPT", cluster, node)
     payer = world.jobs.get(node.payer)
     if payer is not None and payer.ended is None:
         payer.preempted_nodes += 1
     nodes.preempt(world, cluster, node)
     job = detach_from_job(world, cluster, node)
-    match job:
-        case BatchJob():
-            retry.node_preempted(world, cluster, job)
-        case TrainingJob():
-            training.node_preempted(world, cluster, job)
-        case _:
-            pass
+    if isinstance(job, TrainingJob):
+        training.node_preempted(world, cluster, job)
+    elif was_usable:
+        retry.node_preempted(world, cluster, job)
     return True
 
 
 def detach_from_job(world: World, cluster: Cluster, node: Node) -> BatchJob | TrainingJob | None:
     """Remove a node from its job, losing what ran there; the job, if there was one."""
     job = world.jobs.get(node.job)
-    node.job = ""
+    node.job = node.entered = ""
     match job:
         case BatchJob():
             retry.node_lost(world, cluster, job, node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlctl.simulator.engine import nodes, sampling
 from mlctl.simulator.engine.jobs import BatchJob, JobStatus
-from mlctl.simulator.engine.model import QueueEnd
+from mlctl.simulator.engine.model import PreemptedJob, QueueEnd, SingleNode
 from mlctl.simulator.engine.state import (
     Cluster,
     EventKind,
@@ -15,9 +15,7 @@ from mlctl.simulator.engine.state import (
     schedule,
 )
 
-NO_CAPACITY = (
-    "all nodes of the job were preempted, so there is no capacity for it to run: submit it again"
-)
+PREEMPTION_ERROR = "PreemptionError: Nodes of this job got pre-empted"
 
 
 def succeed(world: World, job: BatchJob, batch: int, slot: int) -> None:
@@ -94,10 +92,28 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
     end_if_over(world, cluster, job)
 
 
-def node_preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
-    """R7: cancel a job that has lost its last usable node, after the grace period if one is set."""
-    if job.ended is not None or job.usable_nodes or not world.settings.cancel_when_preempted:
+def node_preempted(world: World, cluster: Cluster, job: BatchJob | None) -> None:
+    """R7: cancel the jobs that have lost their last usable node, after the grace period.
+
+    `job` ran on the node that was lost. With `single_node=cluster` a job loses its last node when
+    no node of the cluster is usable any more, whatever job that one ran.
+    """
+    settings = world.settings
+    if not settings.cancel_when_preempted:
         return
+    alone: list[BatchJob] = []
+    if settings.single_node is SingleNode.JOB:
+        alone = [job] if job is not None else []
+    elif not any(cluster.nodes_by_state[state] for state in nodes.USABLE_STATES):
+        there = (world.jobs[name] for name in cluster.jobs)
+        alone = [one for one in there if isinstance(one, BatchJob)]
+    for one in alone:
+        had_nodes = one is job or one.started is not None  # R7b
+        if one.ended is None and had_nodes and not one.usable_nodes:
+            _cancel_after_grace(world, cluster, one)
+
+
+def _cancel_after_grace(world: World, cluster: Cluster, job: BatchJob) -> None:
     if world.settings.cancel_grace_s > 0:
         at = world.now + world.settings.cancel_grace_s
         schedule(world, at, EventKind.CANCEL_DUE, job.name, epoch=job.epoch)
@@ -106,8 +122,19 @@ def node_preempted(world: World, cluster: Cluster, job: BatchJob) -> None:
 
 
 def cancel_without_nodes(world: World, cluster: Cluster, job: BatchJob) -> None:
-    """Cancel a job without usable nodes, with the message of R7."""
-    end(world, cluster, job, JobStatus.CANCELED, NO_CAPACITY)
+    """End a job without usable nodes as R7 says."""
+    reason = _why_without_nodes(cluster)
+    if world.settings.preempted_job_ends is PreemptedJob.FAILED:
+        end(world, cluster, job, JobStatus.FAILED, f"{PREEMPTION_ERROR} ({reason})")
+    else:
+        end(world, cluster, job, JobStatus.CANCELED, reason)
+
+
+def _why_without_nodes(cluster: Cluster) -> str:
+    if any(cluster.nodes_by_state[state] for state in nodes.USABLE_STATES):
+        return "all nodes of the job were preempted, if not of its cluster: submit it again"
+    last = "the only node" if cluster.spec.max_instances == 1 else "the last usable node"
+    return f"{last} of the cluster was preempted, so there is no capacity to run: submit it again"
 
 
 def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason: str = "") -> None:
@@ -130,9 +157,11 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason
     for state in (NodeState.IDLE, NodeState.RUNNING):
         for node in list(cluster.nodes_by_state[state].values()):
             if node.job == job.name:
-                node.job = ""
+                node.job = node.entered = ""
                 if state is NodeState.RUNNING:
                     nodes.become_idle(world, cluster, node)
+                elif not world.settings.release_idle_nodes:
+                    nodes.set_state(world, cluster, node, state)  # idle from now on
     log_event(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
 
 

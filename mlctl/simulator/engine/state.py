@@ -80,8 +80,8 @@ class Node:
 
     `loss_epoch` is the epoch of its scheduled loss, `epoch` that of its other events. With
     `has_capacity` it uses its region's capacity and quotas, else it waits for both. `timer_epoch`
-    is the epoch that has an idle timer. `job` is the job that it is usable for, `payer` the job
-    that is billed.
+    is the epoch that has an idle timer. `job` is the job that it is usable for, `entered` the batch
+    job whose processes run there, `payer` the job that is billed.
     """
 
     number: int
@@ -93,6 +93,7 @@ class Node:
     has_capacity: bool = False
     timer_epoch: int = 0
     job: str = ""
+    entered: str = ""
     payer: str = ""
     billed_until: float | None = None
     billed_from: float = 0.0

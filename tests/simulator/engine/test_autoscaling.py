@@ -146,8 +146,9 @@ def test_an_idle_node_goes_when_its_time_is_over_and_not_before() -> None:
     assert (states(made, 179), states(made, 180)) == (["IDLE"] * 2, [])
 
 
-def test_a_node_that_idles_while_others_run_goes_as_well() -> None:
-    made = world(*of(cluster(2), batch(3, 300, 2)))
+def test_a_node_that_idles_while_others_run_goes_as_well_if_it_is_released() -> None:
+    released = replace(AT_ONCE, release_idle_nodes=True)
+    made = world(*of(cluster(2), batch(3, 300, 2)), settings=released)
     assert states(made, 300 + 121) == ["RUNNING"]
     assert billed(made, EVER) == (300 + 120) + (600 + 120)
 

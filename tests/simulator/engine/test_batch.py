@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from mlctl.simulator.engine import engine, views
+from mlctl.simulator.engine import engine
 from mlctl.simulator.engine import sampling as drawn
 from mlctl.simulator.engine.commands import CancelJob, EngineError, SubmitBatch
 from mlctl.simulator.engine.jobs import JobStatus
@@ -21,7 +21,6 @@ from mlctl.simulator.engine.processes import (
     Shock,
     Weibull,
 )
-from mlctl.simulator.engine.retry import NO_CAPACITY
 from tests.builders.histories import (
     AT_ONCE,
     EVER,
@@ -78,7 +77,8 @@ def test_a_job_is_cancelled_with_its_last_usable_node_and_says_why() -> None:
     made = world(*of(cluster(2, low=True), batch(20, 100, 2)))
     assert lost_at(150, (0,), made).status is JobStatus.RUNNING
     view = lost_at(150, (0, 1), world(*of(cluster(2, low=True), batch(20, 100, 2))))
-    assert (view.status, view.reason, view.makespan_s) == (JobStatus.CANCELED, NO_CAPACITY, 150)
+    assert (view.status, view.makespan_s) == (JobStatus.CANCELED, 150)
+    assert view.reason.startswith("the last usable node of the cluster was preempted")
     assert view.warning == PREEMPTION_WARNING
 
 
@@ -101,13 +101,6 @@ def test_many_jobs_whose_nodes_are_lost_while_preparing_are_not_cancelled_for_th
     job = batch(960, 60, 16)
     seen = repeated(200, "R7b", of(cluster(16, low=True), job, Poisson(0.5)), slow)
     assert {view.status for view in seen} == {JobStatus.COMPLETED}
-
-
-def test_a_job_on_one_instance_is_cancelled_although_the_cluster_has_other_nodes() -> None:
-    made = world(*of(cluster(3, 3, low=True), batch(20, 100, 1)))
-    engine.run(made, 0)
-    running = [node.number for node in views.nodes(made, "c") if node.job]
-    assert lost_at(150, tuple(running), made).status is JobStatus.CANCELED
 
 
 def test_an_idle_node_of_the_job_is_usable() -> None:
