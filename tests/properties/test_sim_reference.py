@@ -51,7 +51,7 @@ class Machine:
     due: int
     since: int  # in which order it came into this state
     work: list[tuple[int, int, int] | None]  # (begun at, order, mini-batch)
-    is_paid: bool  # by the job
+    is_paid: bool = False  # by the job
     idle_since: int | None = None
 
     @property
@@ -83,12 +83,11 @@ class Ticking:
         case = self.case
         self.queue = list(range(case.n))
         self.machines = [
-            Machine(
-                *(number, "coming", case.allocation, number, [None] * case.slots),
-                is_paid=number >= case.least,
-            )
+            Machine(number, "coming", case.allocation, number, [None] * case.slots)
             for number in range(self.wanted())
         ]
+        for machine in self.machines[case.least :]:
+            machine.is_paid = True
         self.moves = len(self.machines)
         self.arrive()
         while self.status == "Running":
