@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlctl.catalog import prices
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
@@ -105,7 +106,7 @@ class SubjectArgs:
             metavar="R",
             help="What a low-priority node costs of a dedicated one.",
         ),
-    ] = 0.2
+    ] = prices.LOW_PRIORITY_RATIO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

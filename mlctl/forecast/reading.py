@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mlctl import catalog
+from mlctl.catalog import prices
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Label
 from mlctl.forecast.scenario import Scenario
@@ -13,7 +14,6 @@ from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
 from mlctl.simulator.engine.model import (
-    LOW_PRIORITY_PRICE_RATIO,
     BatchSpec,
     BatchWork,
     ClusterSpec,
@@ -51,7 +51,7 @@ class Wanted:
     mini_batches: int | None = None
     deployment: Address | None = None
     price: float | None = None
-    price_ratio: float = LOW_PRIORITY_PRICE_RATIO
+    price_ratio: float = prices.LOW_PRIORITY_RATIO
     settings: SimulationSettings = field(default_factory=SimulationSettings)
 
 

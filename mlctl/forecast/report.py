@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mlctl import catalog
+from mlctl.catalog import prices
 from mlctl.forecast import skip, timeline
 from mlctl.forecast.policy import MEANINGS, Policy, Way
 from mlctl.forecast.reading import Subject
@@ -19,7 +20,7 @@ from mlctl.forecast.summary import Summary
 from mlctl.forecast.weather import Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine import model
-from mlctl.simulator.engine.model import LOW_PRIORITY_PRICE_RATIO, Tier
+from mlctl.simulator.engine.model import Tier
 
 SCHEMA = "https://mlctl.dev/schemas/output/forecast.schema.json"
 DEDICATED = "dedicated"
@@ -158,7 +159,7 @@ def assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[dict[str, Da
     price = scenario.price_of(Tier.DEDICATED)
     when = f"USD for an hour of a dedicated node; the catalog's are of {catalog.PRICES_AS_OF}"
     yield _assumption("price", price, "D", f"{when}, pay as you go, eastus")
-    ratio, known = scenario.price_ratio, scenario.price_ratio == LOW_PRIORITY_PRICE_RATIO
+    ratio, known = scenario.price_ratio, scenario.price_ratio == prices.LOW_PRIORITY_RATIO
     why = "hi-ml: around 20 % of the original price" if known else "as was said"
     yield _assumption("low_priority_price_ratio", ratio, "S" if known else "A", why)
     for one in model.parameters(scenario.settings):

@@ -11,6 +11,7 @@ from mlctl import schema
 from mlctl.kinds.claim import Claims
 from mlctl.kinds.field import Field, Form, read_forms
 from mlctl.kinds.flags import Flag
+from mlctl.kinds.nodes import NodeRange
 from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
@@ -64,6 +65,8 @@ class Kind:
     - `claims`: what a resource takes of which quota; plan and simulated cloud both ask it.
     - `capped`: a limit's name -> the field that it limits in each resource.
     - `has_nodes`: whether it has nodes that can be listed.
+    - `nodes`: the number of nodes that it scales between, and what is paid for; None where it has
+      none, or where they cannot be told (a number that is no number).
     - `vm_size`: the field with its VM size.
     - `delay`: what the settings of the simulated cloud call the time that writes take; "" where
       they are done at once.
@@ -118,6 +121,7 @@ class Kind:
     claims: Callable[[Effective, str], Claims] = _claims_nothing
     capped: Mapping[str, Pointer] = field(default_factory=dict)
     has_nodes: bool = False
+    nodes: Callable[[Effective], NodeRange | None] | None = None
     vm_size: Pointer = ()
     delay: str = ""
 

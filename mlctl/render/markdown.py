@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import dotted
+from mlctl.render import cost
 from mlctl.render import plan as text
 from mlctl.render.plan_text import SYMBOLS, masked_sides, place
 from mlctl.render.terminal import clean
@@ -29,7 +31,8 @@ def plan(made: Plan) -> str:
     """The comment; it ends in a line break."""
     parts = [f"### mlctl plan: {_title(made)}", *_findings(made), *_in_motion(made)]
     if made.pending:
-        parts += ["\n".join(_table(made)), _whole(made)]
+        costs = "\n".join(cost.markdown(of_plan(made)))
+        parts += ["\n".join(_table(made)), *([costs] if costs else []), _whole(made)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -11,9 +11,10 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
 from mlctl.kinds.values import decode, default_child, form_of_body, state
 from mlctl.masking import masked
+from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
 from mlctl.pointer import Data, Pointer, dotted
-from mlctl.render import diagnostics, plan_text
+from mlctl.render import cost, diagnostics, plan_text
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
 from mlctl.render.tree import DiffBranch, DiffLeaf, hidden, lines, styled_sign
@@ -102,6 +103,10 @@ def _body(plan: Plan, styler: Styler, width: int, *, verbose: bool) -> Iterator[
         yield from view.change(change)
         yield ""
     yield styler.apply(summary(plan.summary), Style.BOLD)
+    heads = True
+    for line in cost.human(of_plan(plan), width):
+        yield f"\n{styler.apply(line, Style.BOLD)}" if heads else line
+        heads = False
 
 
 def _sign(action: Action, text: str, styler: Styler) -> str:

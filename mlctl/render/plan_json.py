@@ -14,9 +14,10 @@ from mlctl import __version__, pointer
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Mutability
+from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.pointer import Data, Pointer
-from mlctl.render import machine, plan_text, resources
+from mlctl.render import cost, machine, plan_text, resources
 
 FORMAT_VERSION = "1.0"
 
@@ -37,6 +38,7 @@ def document(plan: Plan) -> dict[str, Data]:
         "resource_changes": [_resource_change(change, scope) for change in plan.changes],
         "in_motion": [str(change.address) for change in plan.in_motion],
         "summary": {"add": summary.add, "change": summary.change, "destroy": summary.destroy},
+        "monthly_cost": cost.document(of_plan(plan)),
         "diagnostics": machine.diagnostics(report),
         "applyable": plan.applyable,
     }

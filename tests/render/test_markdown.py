@@ -17,8 +17,9 @@ def comment(*texts: str, before: tuple[str, ...] = (), destroying: bool = False)
 
 
 def rows(text: str) -> list[list[str]]:
-    """The rows of the table, cell by cell."""
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    """The rows of the table of changes, cell by cell."""
+    table = text.partition("| monthly cost of nodes |")[0]
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[1:]]
 
 

@@ -7,14 +7,12 @@ from typing import Annotated
 import typer
 
 from mlctl import catalog
+from mlctl.catalog import prices
 from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
-
-_RATIO = 0.20
-_RATIO_SOURCE = "around 20% of the original price, as hi-ml's page on low-priority VMs says"
 
 
 def usage(
@@ -28,7 +26,7 @@ def usage(
             metavar="R",
             help="Price of a low-priority node to that of a dedicated one (0.20: hi-ml).",
         ),
-    ] = _RATIO,
+    ] = prices.LOW_PRIORITY_RATIO,
     output: Output = OutputFormat.TABLE,
     query: Query = None,
 ) -> Exit:
@@ -52,8 +50,8 @@ def usage(
             for one in billing.of_workspace(cloud.handle, ratio)
         ]
     session.note(
-        f"USD, of {catalog.PRICES_AS_OF.isoformat()}, eastus; low priority at {ratio:g} of that"
-        + (f": {_RATIO_SOURCE}" if ratio == _RATIO else "")
+        f"USD, {prices.OF}, {catalog.PRICES_AS_OF.isoformat()}; low priority at {ratio:g} of that"
+        + (f" ({prices.LOW_PRIORITY_SOURCE})" if ratio == prices.LOW_PRIORITY_RATIO else "")
     )
     print_data(session, data, output, query)
     return Exit.OK

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from mlctl import catalog
-from mlctl.catalog import Size
+from mlctl.catalog import Size, prices
 from mlctl.catalog.limits import low_priority_of
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
@@ -17,7 +17,6 @@ from mlctl.simulator.control_plane.control import QuotaStatus
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.resources import quota
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine.model import LOW_PRIORITY_PRICE_RATIO
 
 _UNLIMITED = -1
 _DEDICATED = "Dedicated"
@@ -188,5 +187,5 @@ def _prices(size: Size, *, low_priority: bool) -> Iterator[Data]:
         return
     yield {"retailPrice": size.usd_per_hour, "osType": "Linux", "vmTier": "Standard"}
     if low_priority:
-        price = round(size.usd_per_hour * LOW_PRIORITY_PRICE_RATIO, 4)
+        price = round(size.usd_per_hour * prices.LOW_PRIORITY_RATIO, 4)
         yield {"retailPrice": price, "osType": "Linux", "vmTier": "LowPriority"}

@@ -9,6 +9,7 @@ from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
 from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
 from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.nodes import NodeRange
 from mlctl.pointer import Data
 
 _SCALING = {"size", "min_instances", "max_instances", "idle_time_before_scale_down"}
@@ -35,19 +36,25 @@ def _claims(value: Effective, region: str) -> Claims:
     Dedicated cores count for their VM family and in total; low-priority ones too, but their
     families have no limits as a rule.
     """
-    size, most, least = catalog.size_of(str(value("size"))), *map(value, _BOUNDS)
+    nodes = _nodes(value)
     one: Claims = {(region, limits.COMPUTES_QUOTA): Claim()}
-    if size is None or not isinstance(most, int):
+    size = catalog.size_of(nodes.size) if nodes else None
+    if size is None or nodes is None:
         return one
-    first = max(least, 1) if isinstance(least, int) else 1
-    cores = Claim(most * size.vcpus, first * size.vcpus, size.vcpus)
-    if str(value("tier")).replace("_", "").casefold() == "lowpriority":
+    cores = Claim(nodes.most * size.vcpus, max(nodes.least, 1) * size.vcpus, size.vcpus)
+    if nodes.low_priority:
         family = limits.low_priority_of(size.family)
         return {**one, (region, family): cores, (region, limits.LOW_PRIORITY_QUOTA): cores}
     return {**one, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
 
 
-_BOUNDS = ("max_instances", "min_instances")
+def _nodes(value: Effective) -> NodeRange | None:
+    least, most = value("min_instances"), value("max_instances")
+    if not isinstance(most, int):
+        return None
+    low_priority = str(value("tier")).replace("_", "").casefold() == "lowpriority"
+    first = least if isinstance(least, int) else 0
+    return NodeRange(str(value("size")), low_priority, first, most)
 
 
 def _inferred(data: Mapping[str, Data]) -> bool:
@@ -73,6 +80,7 @@ COMPUTE = Kind(
     delete_query={"underlyingResourceAction": "Delete"},
     claims=_claims,
     has_nodes=True,
+    nodes=_nodes,
     vm_size=("size",),
     delay="compute",
     lost="its nodes are given back, and the jobs that run on them are lost",

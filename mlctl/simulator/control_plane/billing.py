@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mlctl.catalog import prices
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import usage
-from mlctl.simulator.engine.model import HOUR, LOW_PRIORITY_PRICE_RATIO, Tier
+from mlctl.simulator.engine.model import HOUR, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class UsageRow:
 
 
 def of_workspace(
-    workspace: WorkspaceHandle, ratio: float = LOW_PRIORITY_PRICE_RATIO
+    workspace: WorkspaceHandle, ratio: float = prices.LOW_PRIORITY_RATIO
 ) -> list[UsageRow]:
     """The usage of clusters, pools and jobs, then the totals of clusters and pools by tier.
 
@@ -51,7 +52,7 @@ def of_workspace(
 def _used(each: usage.Usage, ratio: float) -> UsageRow:
     cost = each.cost
     if cost is not None and each.tier is Tier.LOW_PRIORITY:
-        cost *= ratio / LOW_PRIORITY_PRICE_RATIO
+        cost *= ratio / prices.LOW_PRIORITY_RATIO
     name, hours = command_log.resource_name(each.name), each.node_s / HOUR
     return UsageRow(each.kind, name, each.tier.value, hours, cost, each.gone)
 

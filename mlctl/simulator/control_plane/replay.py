@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
+from mlctl.catalog import prices
 from mlctl.simulator.control_plane import command_log
 from mlctl.simulator.control_plane.command_log import CommandData
 from mlctl.simulator.control_plane.resources import operations
@@ -33,7 +34,6 @@ from mlctl.simulator.engine.commands import (
 )
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.model import (
-    LOW_PRIORITY_PRICE_RATIO,
     ClusterSpec,
     SimulationSettings,
     Tier,
@@ -276,7 +276,7 @@ def _with_tier_price(spec: ClusterSpec) -> ClusterSpec:
     """The cluster with the price of its tier; the command has that of a dedicated node."""
     if spec.price is None or spec.tier is Tier.DEDICATED:
         return spec
-    return replace(spec, price=spec.price * LOW_PRIORITY_PRICE_RATIO)
+    return replace(spec, price=spec.price * prices.LOW_PRIORITY_RATIO)
 
 
 def _is_checkpoint_due(cache: _EngineCache) -> bool:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
 
+from mlctl.catalog import prices
+
 HOUR = 3600.0
 PREEMPTION_WARNING = "Low priority compute preemption warning: a node has been preempted."
-LOW_PRIORITY_PRICE_RATIO = 0.20  # S: "around 20% of the original price" (hi-ml, lowpriority.md)
 
 
 class Tier(Enum):
@@ -148,7 +149,7 @@ _RESOURCE_DEFAULTS = (
     Parameter("error_threshold", -1, "D", "batch deployment YAML reference; -1 ignores failures"),
     Parameter("preemption", "none", "A", "what takes low-priority nodes, until it is set"),
     Parameter("capacity", "unlimited", "A", "the nodes of a region and tier, until it is set"),
-    Parameter("low_priority_price_ratio", LOW_PRIORITY_PRICE_RATIO, "S", "hi-ml: around 20%"),
+    Parameter("low_priority_price_ratio", prices.LOW_PRIORITY_RATIO, "S", "hi-ml: around 20%"),
     Parameter("price", None, "A", "never guessed: without a price a cost is unknown"),
 )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlite3 import Connection
 
 from mlctl import catalog
+from mlctl.catalog import prices
 from mlctl.durations import parse_iso
 from mlctl.kinds.address import Address, Reference, kind_of
 from mlctl.pointer import Data
@@ -21,7 +22,6 @@ from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine.commands import SubmitTraining
 from mlctl.simulator.engine.model import (
-    LOW_PRIORITY_PRICE_RATIO,
     ClusterSpec,
     Tier,
     TrainingSpec,
@@ -143,6 +143,6 @@ def _own_nodes(
         f"{name}-nodes",
         Tier.LOW_PRIORITY if spot else Tier.DEDICATED,
         cores=size.vcpus,
-        price=price * LOW_PRIORITY_PRICE_RATIO if spot and price is not None else price,
+        price=price * prices.LOW_PRIORITY_RATIO if spot and price is not None else price,
         region=state.location,
     )
