@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from mlctl.simulator.engine import autoscaling, batch, nodes, preemption
-from mlctl.simulator.engine.jobs import BatchJob, TrainingJob
+from mlctl.simulator.engine.jobs import BatchJob, JobStatus, TrainingJob
 from mlctl.simulator.engine.model import ClusterSpec, Tier
 from mlctl.simulator.engine.state import Cluster, NodeState, RegionCapacity, World
 
@@ -32,7 +32,8 @@ def violations(world: World) -> Iterator[str]:
         yield from _capacity_violations(world, regional)
     yield from _quota_violations(world)
     for job in world.jobs.values():
-        if isinstance(job, BatchJob) and job.ended is None:
+        begun = job.status is not JobStatus.NOT_STARTED
+        if isinstance(job, BatchJob) and begun and job.ended is None:
             yield from _batch_violations(world, job)
 
 

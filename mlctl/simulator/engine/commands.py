@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mlctl.simulator.engine.model import (
     BatchSpec,
     ClusterSpec,
+    GroupSpec,
     PoolSpec,
     SharedQueueSettings,
     SimulationSettings,
@@ -74,8 +75,15 @@ class SubmitTraining:
 
 
 @dataclass(frozen=True, slots=True)
+class SubmitGroup:
+    """Submit a job that is made of others, and those with it."""
+
+    spec: GroupSpec
+
+
+@dataclass(frozen=True, slots=True)
 class CancelJob:
-    """Cancel a job that has not ended."""
+    """Cancel a job that has not ended, and its members with it."""
 
     name: str
 
@@ -172,6 +180,7 @@ Command = (
     | SetLock
     | SubmitBatch
     | SubmitTraining
+    | SubmitGroup
     | CancelJob
     | Preempt
     | SetPreemption

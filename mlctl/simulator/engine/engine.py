@@ -14,6 +14,7 @@ from mlctl.simulator.engine import (
     batch,
     batch_pool,
     cluster_commands,
+    groups,
     nodes,
     preemption,
     retry,
@@ -25,6 +26,7 @@ from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.jobs import (
     AnyJob,
     BatchJob,
+    GroupJob,
     JobStatus,
     PoolJob,
     TrainingJob,
@@ -169,6 +171,7 @@ def _handle(world: World, event: ScheduledEvent, to: float) -> None:
         _handle_job_event(world, event)
     else:
         _handle_pool_event(world, event)
+    groups.settle(world)
     if world.observer is not None:
         world.observer(world)
 
@@ -237,6 +240,10 @@ def _handle_job_event(world: World, event: ScheduledEvent) -> None:
     at, _, _, kind, name, _, epoch = event
     job = world.jobs[name]
     if job.ended is not None or isinstance(job, PoolJob):
+        return
+    if isinstance(job, GroupJob):
+        world.now = at
+        groups.time_out(world, job)
         return
     cluster = world.clusters[job.cluster_name]
     match job, kind:

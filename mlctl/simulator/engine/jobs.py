@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
 
-from mlctl.simulator.engine.model import BatchSpec, Tier, TrainingSpec
+from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, GroupSpec, Tier, TrainingSpec
 
 # (time, priority, number, mini-batch, slot): the end of an attempt, known at its start.
 Attempt = tuple[float, int, int, int, int]
@@ -15,6 +15,7 @@ Attempt = tuple[float, int, int, int, int]
 class JobStatus(Enum):
     """A job's status, in Azure's words."""
 
+    NOT_STARTED = "NotStarted"
     QUEUED = "Queued"
     RUNNING = "Running"
     COMPLETED = "Completed"
@@ -24,7 +25,7 @@ class JobStatus(Enum):
     @property
     def ended(self) -> bool:
         """Whether the status is final."""
-        return self not in (JobStatus.QUEUED, JobStatus.RUNNING)
+        return self in (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELED)
 
 
 @dataclass(slots=True)
@@ -32,7 +33,8 @@ class Job:
     """What every job has. Times are None until they are known.
 
     `tier`, `cores` and `price` are those of the cluster at the time of submission. `lost_node_s`
-    are node-seconds of work that a preemption discarded.
+    are node-seconds of work that a preemption discarded. `group` is the job that it is a member of,
+    `after` the members that it waits for, `own` the cluster that is made for it.
     """
 
     name: str
@@ -47,6 +49,10 @@ class Job:
     billed_node_s: float = 0.0
     lost_node_s: float = 0.0
     preempted_nodes: int = 0
+    group: str = ""
+    after: tuple[str, ...] = ()
+    own: ClusterSpec | None = None
+    reused: bool = False
 
 
 @dataclass(slots=True)
@@ -144,4 +150,12 @@ class PoolJob(Job):
     epoch: int = 0
 
 
-AnyJob = BatchJob | TrainingJob | PoolJob
+@dataclass(slots=True)
+class GroupJob(Job):
+    """A job that is made of others: they are jobs of their own, named in `spec`."""
+
+    spec: GroupSpec = field(kw_only=True)
+
+
+ClusterJob = BatchJob | TrainingJob
+AnyJob = BatchJob | TrainingJob | PoolJob | GroupJob

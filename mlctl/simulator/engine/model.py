@@ -218,7 +218,7 @@ class TrainingSpec:
     A checkpoint is written after every `checkpoint_every` steps (0: never). It takes `checkpoint_s`
     and counts once it is complete; restarting from it takes `restore_s`. A serverless job has an
     empty `cluster` and brings its own cluster, `serverless`. The job is cancelled `max_runtime_s`
-    after its first start.
+    after its first start. With `fail_probability` it fails after its last step.
     """
 
     name: str
@@ -230,6 +230,38 @@ class TrainingSpec:
     checkpoint_s: float = 0.0
     restore_s: float = 0.0
     instance_count: int = 1
+    max_runtime_s: float | None = None
+    fail_probability: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSpec:
+    """A member of a group: a job that begins once the members `after` it needs have completed.
+
+    A batch job on serverless compute gets a cluster of its `own`. A `reused` member runs nothing:
+    it completes when its turn has come.
+    """
+
+    spec: TrainingSpec | BatchSpec | GroupSpec
+    after: tuple[str, ...] = ()
+    own: ClusterSpec | None = None
+    reused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpec:
+    """A job that is made of others: a pipeline of steps, a sweep of trials.
+
+    At most `at_once` members run at a time (None: any number). If one does not complete, those that
+    need it are cancelled, and unless `goes_on` all others too. The group has completed if all its
+    members have, or with `any_will_do` if one has. It is cancelled `max_runtime_s` after its start.
+    """
+
+    name: str
+    members: tuple[MemberSpec, ...]
+    at_once: int | None = None
+    goes_on: bool = True
+    any_will_do: bool = False
     max_runtime_s: float | None = None
 
 

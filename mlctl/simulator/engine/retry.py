@@ -12,6 +12,7 @@ from mlctl.simulator.engine.state import (
     NodeState,
     World,
     log_event,
+    log_job_ended,
     schedule,
 )
 
@@ -162,7 +163,7 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason
                     nodes.become_idle(world, cluster, node)
                 elif not world.settings.release_idle_nodes:
                     nodes.set_state(world, cluster, node, state)  # idle from now on
-    log_event(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
+    log_job_ended(world, job)
 
 
 def log_mini_batch(world: World, event: str, job: BatchJob, batch: int, slot: int) -> None:

@@ -223,6 +223,7 @@ class World:
 
     `number` counts events, `epoch` the numbers that `new_epoch` has given out. `observer` is called
     after every event, one mini-batch at a time; it is for tests, as it makes the engine slow.
+    `ended_members` are jobs of groups that have ended in this event; it is empty after each.
     """
 
     seed: str
@@ -243,6 +244,7 @@ class World:
     preemption_since: float = 0.0
     capacity: dict[Tier, CapacityProcess] = field(default_factory=dict)
     capacity_since: dict[Tier, float] = field(default_factory=dict)
+    ended_members: deque[str] = field(default_factory=deque, metadata={"derived": True})
     log: list[LoggedEvent] | None = field(default=None, metadata={"derived": True})
     detail: bool = field(default=False, metadata={"derived": True})
     observer: Callable[[World], None] | None = field(default=None, metadata={"derived": True})
@@ -272,3 +274,10 @@ def log_event(world: World, event: str, **facts: object) -> None:
     """Log an event, if the world is logged."""
     if world.log is not None:
         world.log.append(LoggedEvent(world.now, event, facts))
+
+
+def log_job_ended(world: World, job: AnyJob) -> None:
+    """Log that a job has ended, and remember a group's for the end of the event."""
+    log_event(world, "JOB_ENDED", job=job.name, status=job.status.value, reason=job.reason)
+    if job.group:
+        world.ended_members.append(job.name)

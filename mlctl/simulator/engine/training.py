@@ -7,7 +7,7 @@ append" (hi-ml, Using Cheap Low Priority VMs).
 
 from __future__ import annotations
 
-from mlctl.simulator.engine import nodes
+from mlctl.simulator.engine import nodes, rng
 from mlctl.simulator.engine.jobs import JobStatus, StepRange, TrainingJob, TrainingPhase
 from mlctl.simulator.engine.model import TrainingSpec
 from mlctl.simulator.engine.state import (
@@ -16,6 +16,7 @@ from mlctl.simulator.engine.state import (
     Node,
     World,
     log_event,
+    log_job_ended,
     schedule,
 )
 
@@ -67,7 +68,7 @@ def phase_over(world: World, cluster: Cluster, job: TrainingJob) -> None:
         case TrainingPhase.STEPS:
             _log_steps(world, job, job.target - job.step)
             if job.step == job.spec.steps:
-                end(world, cluster, job, JobStatus.COMPLETED)
+                _end_of_steps(world, cluster, job)
             elif job.spec.checkpoint_s:
                 _start_phase(world, job, TrainingPhase.CHECKPOINT, job.spec.checkpoint_s)
             else:
@@ -76,6 +77,14 @@ def phase_over(world: World, cluster: Cluster, job: TrainingJob) -> None:
             _checkpoint_complete(world, job)
         case TrainingPhase.WAITING:
             pass
+
+
+def _end_of_steps(world: World, cluster: Cluster, job: TrainingJob) -> None:
+    """End a job whose last step is done: its command has succeeded, or failed."""
+    if rng.uniform(f"{world.seed}/command/{job.name}") < job.spec.fail_probability:
+        end(world, cluster, job, JobStatus.FAILED, "the command failed")
+    else:
+        end(world, cluster, job, JobStatus.COMPLETED)
 
 
 def _checkpoint_complete(world: World, job: TrainingJob) -> None:
@@ -136,7 +145,7 @@ def end(
     job.epoch = world.new_epoch()
     cluster.jobs.remove(job.name)
     _release_nodes(world, cluster, job)
-    log_event(world, "JOB_ENDED", job=job.name, status=status.value, reason=reason)
+    log_job_ended(world, job)
 
 
 def logged_steps(spec: TrainingSpec, stretches: list[StepRange]) -> list[tuple[float, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mlctl.simulator.engine.jobs import AnyJob, PoolJob
+from mlctl.simulator.engine.jobs import AnyJob, ClusterJob, GroupJob
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.state import Cluster, Pool, World
 
@@ -40,7 +40,7 @@ def usage(world: World) -> Iterator[Usage]:
         due = cost(used, pool.spec.price)
         yield Usage("pool", pool.spec.name, Tier.DEDICATED, used, due, gone=False)
     for job in world.jobs.values():
-        if not isinstance(job, PoolJob):
+        if isinstance(job, ClusterJob):
             used = job_node_seconds(world, job)
             due = cost(used, job.price)
             yield Usage(JOB, job.name, job.tier, used, due, gone=job.ended is not None)
@@ -52,10 +52,28 @@ def job_node_seconds(world: World, job: AnyJob) -> float:
     A node that was allocated for a job, or that ran it last, is billed to it until another job
     takes the node, the node leaves, or its idle time is over.
     """
-    cluster = None if isinstance(job, PoolJob) else world.clusters.get(job.cluster_name)
+    cluster = world.clusters.get(job.cluster_name) if isinstance(job, ClusterJob) else None
     return job.billed_node_s + (
         _unbilled_s(world, cluster, job.name) if cluster is not None else 0.0
     )
+
+
+def parts(world: World, job: AnyJob) -> Iterator[AnyJob]:
+    """The job itself; of a group all that are no groups, at every depth."""
+    if not isinstance(job, GroupJob):
+        yield job
+        return
+    for each in job.spec.members:
+        yield from parts(world, world.jobs[each.spec.name])
+
+
+def job_cost(world: World, job: AnyJob) -> float | None:
+    """The cost of a job with all its members; None if a price is unknown."""
+    if not isinstance(job, GroupJob):
+        return cost(job_node_seconds(world, job), job.price)
+    used = [(job_node_seconds(world, each), each.price) for each in parts(world, job)]
+    due = [cost(seconds, price) for seconds, price in used if seconds]
+    return None if None in due else sum(one for one in due if one is not None)
 
 
 def pool_vm_seconds(world: World, pool: Pool) -> float:

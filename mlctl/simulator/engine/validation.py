@@ -171,7 +171,12 @@ def _check_resize(old: ClusterSpec, wanted: ResizeCluster) -> None:
     _check_number(wanted.idle_s or 0.0, "idle_time_before_scale_down")
 
 
-def _check_batch(world: World, spec: BatchSpec) -> None:
+def check_batch_figures(spec: BatchSpec) -> None:
+    """Check the numbers of a batch job.
+
+    Raises:
+        EngineError: one is not valid.
+    """
     _check_number(spec.files, "the number of files", 1)
     _check_number(spec.mini_batch_size, "mini_batch_size", 1)
     _check_number(spec.instance_count, "instance_count", 1)
@@ -180,6 +185,10 @@ def _check_batch(world: World, spec: BatchSpec) -> None:
     _check_number(spec.error_threshold, "error_threshold", -1)
     _check_positive(spec.timeout_s, "timeout")
     _check_workload(spec.workload)
+
+
+def _check_batch(world: World, spec: BatchSpec) -> None:
+    check_batch_figures(spec)
     most = world.clusters[spec.cluster].spec.max_instances
     if world.settings.reject_excess_instances and spec.instance_count > most:
         asked = f"instance_count is {spec.instance_count}"
@@ -203,6 +212,7 @@ def _check_training(world: World, spec: TrainingSpec) -> None:
     _check_number(spec.restore_s, "the time to restore a checkpoint")
     _check_number(spec.instance_count, "instance_count", 1)
     _check_number(spec.max_runtime_s or 0.0, "the maximum run time")
+    _check_number(spec.fail_probability, "the probability to fail", 0, 1)
     if spec.serverless is None:
         _check_exists(world.clusters, "cluster", spec.cluster)
     elif spec.cluster:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mlctl.simulator.engine import autoscaling, training, usage
+from mlctl.simulator.engine import autoscaling, groups, training, usage
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.jobs import (
     BatchJob,
+    ClusterJob,
+    GroupJob,
     JobStatus,
-    PoolJob,
     StepRange,
     TrainingJob,
 )
@@ -83,7 +85,10 @@ class TrainingProgress:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job as it is now. `cost` is None if the price is unknown."""
+    """A job as it is now. `cost` is None if the price is unknown.
+
+    A group is billed what its members are; `members` has their names and statuses.
+    """
 
     name: str
     status: JobStatus
@@ -99,6 +104,7 @@ class JobView:
     cluster: str | None
     mini_batches: MiniBatchCounts | None
     training: TrainingProgress | None
+    members: Mapping[str, JobStatus] | None = None
 
     @property
     def makespan_s(self) -> float | None:
@@ -175,11 +181,16 @@ def job(world: World, name: str) -> JobView:
     if name not in world.jobs:
         raise EngineError(f"there is no job `{name}`")
     found = world.jobs[name]
-    used, lost = usage.job_node_seconds(world, found), found.preempted_nodes
+    parts = list(usage.parts(world, found))
     return JobView(
         *(found.name, found.status, found.reason, found.submitted, found.started, found.ended),
-        *(used, usage.cost(used, found.price), lost, lost * found.cores, found.lost_node_s),
-        cluster=None if isinstance(found, PoolJob) else found.cluster_name,
+        billed_node_s=sum(usage.job_node_seconds(world, each) for each in parts),
+        cost=usage.job_cost(world, found),
+        preempted_nodes=sum(each.preempted_nodes for each in parts),
+        preempted_cores=sum(each.preempted_nodes * each.cores for each in parts),
+        lost_node_s=sum(each.lost_node_s for each in parts),
+        cluster=found.cluster_name if isinstance(found, ClusterJob) else None,
+        members=_members(world, found) if isinstance(found, GroupJob) else None,
         mini_batches=_mini_batches(found) if isinstance(found, BatchJob) else None,
         training=_training(found, world.now) if isinstance(found, TrainingJob) else None,
     )
@@ -202,6 +213,10 @@ def _cluster(world: World, name: str) -> Cluster:
     if name not in world.clusters:
         raise EngineError(f"there is no cluster `{name}`")
     return world.clusters[name]
+
+
+def _members(world: World, group: GroupJob) -> Mapping[str, JobStatus]:
+    return {each.name: each.status for each in groups.members(world, group)}
 
 
 def _mini_batches(job: BatchJob) -> MiniBatchCounts:

@@ -1,0 +1,176 @@
+"""Jobs that are made of others: steps of a pipeline in the order of their data, trials of a sweep.
+
+A member begins when all that it needs have completed. `settle` does so at the end of each event in
+which members have ended, so that no event changes clusters other than its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.simulator.engine import autoscaling, batch_pool, retry, submission, training
+from mlctl.simulator.engine.jobs import (
+    AnyJob,
+    BatchJob,
+    GroupJob,
+    JobStatus,
+    PoolJob,
+    TrainingJob,
+)
+from mlctl.simulator.engine.model import GroupSpec, MemberSpec
+from mlctl.simulator.engine.state import EventKind, World, log_event, log_job_ended, schedule
+
+_OVER = "the maximum run time is over"
+
+
+def submit(world: World, spec: GroupSpec) -> None:
+    """Add a group with all its members, and begin those that need nothing."""
+    _begin_group(world, _add_group(world, spec))
+
+
+def members(world: World, group: GroupJob) -> Iterator[AnyJob]:
+    """The members of a group, in the order in which they were declared."""
+    return (world.jobs[each.spec.name] for each in group.spec.members)
+
+
+def settle(world: World) -> None:
+    """Go on with the groups whose members have ended in this event."""
+    while world.ended_members:
+        group = world.jobs[world.jobs[world.ended_members.popleft()].group]
+        if isinstance(group, GroupJob) and group.ended is None:
+            _go_on(world, group)
+
+
+def end_job(world: World, job: AnyJob, status: JobStatus, reason: str) -> None:
+    """Set the final status of a job that has not ended, and of its members with it."""
+    if job.ended is not None:
+        return
+    match job:
+        case GroupJob():
+            _end_group(world, job, status, reason)
+        case PoolJob():
+            batch_pool.end(world, job, status, reason)
+        case _ if job.status is JobStatus.NOT_STARTED:
+            _set_ended(world, job, status, reason)
+        case BatchJob():
+            retry.end(world, world.clusters[job.cluster_name], job, status, reason)
+        case TrainingJob():
+            training.end(world, world.clusters[job.cluster_name], job, status, reason)
+
+
+def time_out(world: World, group: GroupJob) -> None:
+    """Cancel a group whose time is over."""
+    end_job(world, group, JobStatus.CANCELED, _OVER)
+
+
+def _add_group(world: World, spec: GroupSpec) -> GroupJob:
+    group = GroupJob(spec.name, world.now, spec=spec, status=JobStatus.NOT_STARTED)
+    world.jobs[spec.name] = group
+    for each in spec.members:
+        job = _add_member(world, each)
+        job.group, job.after, job.reused = spec.name, each.after, each.reused
+    return group
+
+
+def _add_member(world: World, member: MemberSpec) -> AnyJob:
+    if isinstance(member.spec, GroupSpec):
+        return _add_group(world, member.spec)
+    job = submission.add(world, member.spec)
+    job.own = member.own or job.own
+    return job
+
+
+def _begin_group(world: World, group: GroupJob) -> None:
+    group.status, group.submitted, group.started = JobStatus.RUNNING, world.now, world.now
+    log_event(world, "GROUP", job=group.name, members=len(group.spec.members))
+    if group.spec.max_runtime_s is not None:
+        schedule(world, world.now + group.spec.max_runtime_s, EventKind.DEADLINE, group.name)
+    _go_on(world, group)
+
+
+def _go_on(world: World, group: GroupJob) -> None:
+    """Begin members whose turn has come, cancel those that cannot begin, end the group if over."""
+    lost = [each.name for each in members(world, group) if _is_lost(each)]
+    if lost and not group.spec.goes_on:
+        for each in list(members(world, group)):
+            _stop(world, each, f"`{lost[0]}` did not complete")
+    while _begin_ready(world, group):
+        pass  # a member that has ended at once makes way for others
+    if all(each.ended is not None for each in members(world, group)):
+        _set_ended(world, group, *_outcome(world, group))
+
+
+def _begin_ready(world: World, group: GroupJob) -> bool:
+    """Begin or cancel the members that can be; whether one of them has ended at once."""
+    found = False
+    for each in members(world, group):
+        if each.status is not JobStatus.NOT_STARTED or _is_full(world, group):
+            continue
+        needed = [world.jobs[name] for name in each.after]
+        lost = [one.name for one in needed if _is_lost(one)]
+        if lost:
+            _stop(world, each, f"`{lost[0]}` did not complete")
+        elif all(one.status is JobStatus.COMPLETED for one in needed):
+            _begin(world, each)
+        found = found or each.ended is not None
+    return found
+
+
+def _is_full(world: World, group: GroupJob) -> bool:
+    most = group.spec.at_once
+    if most is None:
+        return False
+    begun = (JobStatus.QUEUED, JobStatus.RUNNING)
+    return sum(each.status in begun for each in members(world, group)) >= most
+
+
+def _begin(world: World, job: AnyJob) -> None:
+    match job:
+        case _ if job.reused:
+            job.submitted = job.started = world.now
+            _set_ended(world, job, JobStatus.COMPLETED, "")
+        case GroupJob():
+            _begin_group(world, job)
+        case BatchJob() | TrainingJob() if job.own or job.cluster_name in world.clusters:
+            submission.begin(world, job)
+        case BatchJob() | TrainingJob():
+            text = f"there is no cluster `{job.cluster_name}` any more"
+            _set_ended(world, job, JobStatus.FAILED, text)
+        case PoolJob():
+            raise AssertionError(job)
+
+
+def _stop(world: World, job: AnyJob, reason: str) -> None:
+    """Cancel a job; its nodes go on with others."""
+    end_job(world, job, JobStatus.CANCELED, reason)
+    if isinstance(job, BatchJob | TrainingJob) and job.cluster_name in world.clusters:
+        autoscaling.reconcile(world, world.clusters[job.cluster_name])
+
+
+def _end_group(world: World, group: GroupJob, status: JobStatus, reason: str) -> None:
+    _set_ended(world, group, status, reason)  # first, so that it does not go on without them
+    for each in list(members(world, group)):
+        _stop(world, each, reason)
+
+
+def _set_ended(world: World, job: AnyJob, status: JobStatus, reason: str) -> None:
+    """The end of a job that no cluster knows."""
+    job.status, job.ended, job.reason = status, world.now, reason
+    log_job_ended(world, job)
+
+
+def _is_lost(job: AnyJob) -> bool:
+    return job.status in (JobStatus.FAILED, JobStatus.CANCELED)
+
+
+def _outcome(world: World, group: GroupJob) -> tuple[JobStatus, str]:
+    """How a group ends whose members have: the worst of theirs, or the best if any will do."""
+    found = [each.status for each in members(world, group)]
+    order = [JobStatus.FAILED, JobStatus.CANCELED, JobStatus.COMPLETED]
+    status = min(found, key=order.index)
+    if group.spec.any_will_do and JobStatus.COMPLETED in found:
+        status = JobStatus.COMPLETED
+    if status is JobStatus.COMPLETED:
+        return status, ""
+    first = next(each for each in members(world, group) if each.status is status)
+    return status, f"`{first.name}`: {first.reason}"
