@@ -15,7 +15,7 @@ class Workload:
     Batch jobs: `files` in the input, and the time of each file, of each mini-batch, or `times` of
     one mini-batch after the other; `cv` spreads them, `fail_probability` is of each attempt.
     Training jobs: steps, their time, the steps between checkpoints, the time to write one and to go
-    on from one. Times are seconds.
+    on from one; `fail_probability` is of the command, after its last step. Times are seconds.
     """
 
     files: int | None = None

@@ -62,6 +62,7 @@ _STORES = _WS + "/datastores"
 _PLACE = _SUB + _ML + "/locations/{location}"
 _AUTH = "{scope*}/providers/Microsoft.Authorization"
 _REGISTRY = "{scope*}" + _ML + "/registries/{registry}/{collection}/{name}"
+_RUNS = run_history.ROOT + _WS + "/runs"
 _ENTRA = "/{tenant}/oauth2"
 
 
@@ -129,21 +130,28 @@ ROUTES = (
     Route("GET", _WS + "/jobs/{name}", jobs.show),
     Route("PUT", _WS + "/jobs/{name}", jobs.create),
     Route("POST", _WS + "/jobs/{name}/cancel", jobs.cancel),
+    Route("GET", _RUNS + "/{name}", run_history.show, needs=Needs.TOKEN),
+    Route(
+        "PATCH",
+        run_history.ROOT + _WS + "/experiments/{experiment}/runs/{name}",
+        run_history.modify,
+        needs=Needs.TOKEN,
+    ),
     Route(
         "GET",
-        run_history.ROOT + _WS + "/runs/{name}/details",
+        _RUNS + "/{name}/details",
         run_history.details,
         needs=Needs.TOKEN,
     ),
     Route(
         "GET",
-        run_history.ROOT + _WS + "/runs/{name}/children",
+        _RUNS + "/{name}/children",
         run_history.children,
         needs=Needs.TOKEN,
     ),
     Route(
         "GET",
-        run_history.ROOT + _WS + "/runs/{name}/logs/{log*}",
+        _RUNS + "/{name}/logs/{log*}",
         run_history.log,
         needs=Needs.NOTHING,
     ),

@@ -17,14 +17,14 @@ from mlctl.simulator.control_plane import nodes as cluster_nodes
 from mlctl.simulator.control_plane.jobs import (
     artifacts,
     batch_jobs,
+    creation,
     job_events,
     pool_jobs,
     records,
-    training_jobs,
 )
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
-from mlctl.simulator.control_plane.jobs.training_jobs import TrainingRequest
+from mlctl.simulator.control_plane.jobs.requests import JobRequest
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.metrics import Bucket
@@ -102,14 +102,14 @@ class LocalJobs:
     def create(
         self, name: str | None, body: Mapping[str, Data], workload: Workload, workload_name: str
     ) -> Job:
-        """Submit a command job.
+        """Submit a command, pipeline or sweep job.
 
         Raises:
             NotFound: there is no such cluster, environment or workload.
             ServiceError: refused.
         """
-        asked = TrainingRequest(name, body["properties"], workload, workload_name)
-        return self._job(training_jobs.create(self.handle, asked))
+        asked = JobRequest(name, body["properties"], workload, workload_name)
+        return self._job(creation.create(self.handle, asked))
 
     def submit(self, pool: str | None, seconds: float, name: str | None) -> Job:
         """Submit a classic job to a Batch Pool, or to the shared queue where none is named.
@@ -127,6 +127,22 @@ class LocalJobs:
             NotFound: there is none of that name.
         """
         return self._job(records.get_job(self.handle, name))
+
+    def children(self, name: str) -> builtins.list[Job]:
+        """The steps of a pipeline or the trials of a sweep.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        return [self._job(each) for each in records.children(self.handle, name)]
+
+    def set_archived(self, name: str, *, archived: bool) -> Job:
+        """Archive a job, or restore it.
+
+        Raises:
+            NotFound: there is none of that name.
+        """
+        return self._job(records.set_archived(self.handle, name, archived=archived))
 
     def list(
         self, endpoint: str | None = None, deployment: str | None = None

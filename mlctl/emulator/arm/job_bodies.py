@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from mlctl.emulator.requests.call import Call
-from mlctl.emulator.shapes.job import INVOCATION, JOBS
+from mlctl.emulator.shapes.job import CHILD, INVOCATION, JOBS
 from mlctl.emulator.shapes.shape import Occasion, tell
 from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import Data, get
@@ -23,7 +23,9 @@ _NOUNS = ("arch", "bean", "cloud", "drum", "engine", "flower", "garden", "store"
 def job_body(call: Call, job: JobRecord, status: str | None = None) -> dict[str, Data]:
     """A job as it is read from the resource manager; `status` goes before its own."""
     body = _head(call, job)
-    stored = _command(call, job) if job.row.endpoint is None else _pipeline(call, job)
+    if job.row.parent is not None:  # of a step the resource manager says no more (as recorded)
+        return tell(CHILD, body, Occasion(call))
+    stored = _stored(call, job)
     services = {name: {"jobServiceType": name, "endpoint": url} for name, url in _urls(call, job)}
     more = {"services": services} | ({"status": status} if status else {})
     shape = JOBS.get(str(stored["jobType"]), JOBS["Command"])
@@ -73,6 +75,16 @@ def _head(call: Call, job: JobRecord) -> dict[str, Data]:
     del body["properties"]
     body["systemData"] = {"createdBy": call.guid("user"), **body["systemData"]}
     return body
+
+
+def _stored(call: Call, job: JobRecord) -> dict[str, Data]:
+    if job.row.endpoint is not None:
+        return _pipeline(call, job)
+    if job.view.members is None:
+        return _command(call, job)
+    properties = job.body(call.scope)["properties"]
+    told = {key: held for key, held in properties.items() if key not in _OURS}
+    return {**told, "inputs": told.get("inputs") or None}
 
 
 def _command(call: Call, job: JobRecord) -> dict[str, Data]:

@@ -16,18 +16,19 @@ from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.jobs import (
     batch_jobs,
+    creation,
     job_events,
     records,
-    training_jobs,
 )
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
-from mlctl.simulator.control_plane.jobs.training_jobs import TrainingRequest
+from mlctl.simulator.control_plane.jobs.requests import JobRequest
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.control_plane.state.errors import missing
 
 _DEPLOYMENT = "azureml-model-deployment"
 _FRONT, _LISTS = "/mferp/managementfrontend", "2020-09-01-dataplanepreview"
+_CHANGEABLE = ("displayName", "description", "tags", "isArchived")
 _POLL = 60.0  # virtual seconds that pass between two looks at a job where time is virtual
 
 
@@ -59,28 +60,35 @@ def invoke(call: Call) -> Response:
 
 
 def create(call: Call) -> Response:
-    """PUT of a command job; one that is there already stays what it is.
+    """PUT of a job; of one that is there already only what it is called can change.
 
     Raises:
         ServiceError: something that it names is not there (404), or it asks for what cannot be.
-        ServiceError: 400, it is no command job.
+        ServiceError: 400, jobs of its type do not run here.
     """
     name = call.names["name"]
     there = _known(call, name)
     if there is not None:
+        given = call.data.get("properties") or {}
+        changes = {key: given[key] for key in _CHANGEABLE if given.get(key) is not None}
+        if any(there.row.note.get(key) != held for key, held in changes.items()):
+            there = records.change(call.handle, name, changes)
         return json_response(job_body(call, there))
     properties = call.data.get("properties") or {}
-    if properties.get("jobType") != "Command":
-        text = f"The emulator runs command jobs, not `{properties.get('jobType')}`."
-        raise Permanent("UnsupportedJobType", text, target="jobType")
-    made = training_jobs.create(call.handle, TrainingRequest(name, properties))
+    made = creation.create(call.handle, JobRequest(name, properties))
     at = {"location": call.url(call.request.path)}
-    return json_response(job_body(call, made, status="Starting"), 201, at)
+    first = "Preparing" if made.view.members is not None else "Starting"
+    return json_response(job_body(call, made, status=first), 201, at)
 
 
 def show_all(call: Call) -> Response:
-    """GET of the jobs of an endpoint, of a deployment, or of the workspace, oldest first."""
-    page = listing.paginate(call, sorted(_jobs(call), key=_key), _key)
+    """GET of the jobs of an endpoint, of a deployment, or of the workspace, oldest first.
+
+    Of the workspace those that are archived only where `listViewType` asks for them.
+    """
+    wanted = call.request.query_value("listViewType", "ActiveOnly").casefold()
+    found = [each for each in _jobs(call) if _is_wanted(each, wanted)]
+    page = listing.paginate(call, sorted(found, key=_key), _key)
     told = invocation_body if "parent" in call.names else job_body
     return listing.page_response(call, page, (told(call, each) for each in page.items))
 
@@ -147,6 +155,11 @@ def _jobs(call: Call) -> list[JobRecord]:
     if any(call.peek(each) is None for each in there):
         return []
     return records.list_jobs(call.handle, endpoint, deployment)
+
+
+def _is_wanted(job: JobRecord, view: str) -> bool:
+    archived = bool(job.row.note.get("isArchived"))
+    return view == "all" or archived is (view == "archivedonly")
 
 
 def _key(job: JobRecord) -> str:

@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlctl.emulator.arm import jobs, outputs
+from mlctl.emulator.http import bodies
 from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
+from mlctl.emulator.shapes.run import RUN
+from mlctl.emulator.shapes.shape import Occasion, tell
 from mlctl.emulator.storage import blobs
 from mlctl.kinds.address import PROVIDER
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane.jobs import artifacts
+from mlctl.simulator.control_plane.jobs import artifacts, records
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.state import clock
 from mlctl.simulator.engine.jobs import JobStatus
 
 ROOT = "/history/v1.0"
-_SCORING = "logs/azureml/executionlogs.txt"  # where the SDK looks for the log of a pipeline job
+_STEPS = "logs/azureml/executionlogs.txt"  # where the SDK looks for the log of a pipeline job
 _OVERVIEW = "logs/job_progress_overview.txt"
 
 
@@ -47,17 +50,95 @@ def details(call: Call) -> Response:
     return json_response(body)
 
 
-def children(call: Call) -> Response:
-    """GET of the runs beneath a run: of a job of an endpoint the one that scores.
+def show(call: Call) -> Response:
+    """GET of a run, which is how clients read the steps of pipelines; virtual time advances.
 
-    Here it is one run with the job, and has its id.
+    Raises:
+        ServiceError: 404, there is no such run.
+    """
+    return json_response(_run(call, jobs.wait_for(call)))
+
+
+def children(call: Call) -> Response:
+    """GET of the runs beneath a run: the steps of a pipeline, the trials of a sweep.
+
+    A job of an endpoint that scores has one, which here is one run with the job, and has its id.
 
     Raises:
         ServiceError: 404, there is no such run.
     """
     known = jobs.job_of(call)
-    found = [{"runId": known.row.name, "status": known.view.status.value}]
-    return json_response({"value": found if known.row.endpoint else []})
+    found = records.children(call.handle, known.row.name)
+    if known.row.endpoint and not found:
+        found = [known]
+    return json_response({"value": [_run(call, each) for each in found]})
+
+
+def modify(call: Call) -> Response:
+    """PATCH of a run: how it is called, its tags, and whether it is archived.
+
+    Raises:
+        ServiceError: 404, there is no such run.
+    """
+    known, given = jobs.job_of(call), bodies.read(call.request.body)
+    changes = {name: given[key] for key, name in _CHANGEABLE.items() if given.get(key) is not None}
+    for key in ("tags", "properties"):
+        if isinstance(given.get(key), dict):
+            changes[key] = {**(known.row.note.get(key) or {}), **given[key]}
+    return json_response(_run(call, records.change(call.handle, known.row.name, changes)))
+
+
+_CHANGEABLE = {"displayName": "displayName", "description": "description", "hidden": "isArchived"}
+
+
+def _run(call: Call, job: JobRecord) -> dict[str, Data]:
+    """A run in the service's shape."""
+    row, view, note = job.row, job.view, job.row.note
+    user = {"userObjectId": call.guid("user"), "userTenantId": call.guid("tenant"), "upn": None}
+    free = note.get("properties") or {}
+    length = None if view.started is None or view.ended is None else view.ended - view.started
+    told = {"duration": _length(length), "computeDuration": _length(length)}
+    kind = str(free.get("azureml.runsource") or "azureml.scriptrun")
+    stored = {
+        **told,
+        "runNumber": int(row.created),
+        "rootRunId": free.get("azureml.rootpipelinerunid") or row.parent or row.name,
+        "createdUtc": clock.iso(view.submitted),
+        "createdBy": user,
+        "userId": call.guid("user"),
+        "runUuid": call.guid(f"run/{row.name}"),
+        "parentRunUuid": call.guid(f"run/{row.parent}") if row.parent else None,
+        "rootRunUuid": call.guid(f"run/{row.parent or row.name}"),
+        "lastModifiedBy": user,
+        "lastModifiedUtc": clock.iso(job.modified),
+        "cancelationReason": view.reason if view.status is JobStatus.CANCELED else None,
+        "runId": row.name,
+        "parentRunId": row.parent,
+        "experimentId": call.guid(f"experiment/{note.get('experimentName')}"),
+        "status": view.status.value,
+        "startTimeUtc": None if view.started is None else clock.iso(view.started),
+        "endTimeUtc": None if view.ended is None else clock.iso(view.ended),
+        "displayName": note.get("displayName"),
+        "name": free.get("azureml.moduleName"),
+        "dataContainerId": f"dcid.{row.name}",
+        "description": note.get("description"),
+        "hidden": note.get("isArchived"),
+        "runType": kind,
+        "runTypeV2": {"orchestrator": None, "traits": [kind], "attribution": None},
+        "properties": {key: str(held) for key, held in free.items()},
+        "target": str(note.get("computeId") or "").rpartition("/")[2] or None,
+        "tags": note.get("tags"),
+    }
+    return tell(RUN, stored, Occasion(call))
+
+
+def _length(seconds: float | None) -> str | None:
+    """A length of time as .NET writes it: `00:01:40.0000000`."""
+    if seconds is None:
+        return None
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{hours:02}:{minutes:02}:{rest:010.7f}"
 
 
 def log(call: Call) -> Response:
@@ -82,8 +163,8 @@ def _logs(known: JobRecord) -> Iterator[tuple[str, str]]:
             continue
         if name.startswith("user_logs/"):
             yield name, text
-        if name == _OVERVIEW:
-            yield _SCORING, text
+        if name in (_OVERVIEW, _STEPS):
+            yield _STEPS, text
 
 
 def _warnings(known: JobRecord) -> Iterator[str]:

@@ -75,7 +75,7 @@ _ALL: Shape = {  # of the properties of every job
     "computeId": held,
     "isArchived": otherwise(default=False),
     "identity": held,
-    "componentId": null,
+    "componentId": held,
     "notificationSetting": since("2023", held),
     "secretsConfiguration": _of_2023(null),
     "jobType": held,
@@ -123,7 +123,21 @@ _COMMAND: Shape = {
 }
 _PIPELINE: Shape = {
     **_ALL,
-    **dict.fromkeys(("settings", "jobs", "inputs", "outputs", "sourceJobId"), null),
+    **dict.fromkeys(("settings", "jobs", "inputs", "outputs"), held),
+    "sourceJobId": null,
+}
+_SWEEP: Shape = {
+    **_ALL,
+    "searchSpace": held,
+    "samplingAlgorithm": held,
+    "limits": held,
+    "earlyTermination": held,
+    "objective": held,
+    "trial": held,
+    "resources": _of_previews(held),
+    "inputs": _each(_INPUT),
+    "outputs": _each(_OUTPUT),
+    "queueSettings": _queue,
 }
 _INVOCATION: Shape = {
     "provisioningState": always("Succeeded"),
@@ -170,5 +184,10 @@ def _job(properties: Shape) -> Shape:
     }
 
 
-JOBS: Mapping[str, Shape] = {"Command": _job(_COMMAND), "Pipeline": _job(_PIPELINE)}
+JOBS: Mapping[str, Shape] = {
+    "Command": _job(_COMMAND),
+    "Pipeline": _job(_PIPELINE),
+    "Sweep": _job(_SWEEP),
+}
+CHILD: Shape = {key: rule for key, rule in JOBS["Pipeline"].items() if key != "properties"}
 INVOCATION: Shape = _job(_INVOCATION)

@@ -55,6 +55,10 @@ _OWN = {
         "R",
         "min: max(min_instances, 1) nodes must fit the limit; max: max_instances what others leave",
     ),
+    "reuse_steps": (
+        "R",
+        "a step of a pipeline that ran with the same component and inputs does not run again",
+    ),
     "gpu_family_cores": (
         "A",
         "quota of dedicated cores of each VM family with GPUs: a node of any size fits, as"

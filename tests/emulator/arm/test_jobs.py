@@ -103,7 +103,7 @@ def test_a_command_job_is_created_once() -> None:
     answers = [here.put(f"{WS}/jobs/mine", body) for _ in range(2)]
     assert [answer.status for answer in answers] == [201, 200]
     assert [answer.data["properties"]["status"] for answer in answers] == ["Starting", "Queued"]
-    assert here.put(f"{WS}/jobs/other", {"properties": {"jobType": "Sweep"}}).status == 400
+    assert here.put(f"{WS}/jobs/other", {"properties": {"jobType": "Spark"}}).status == 400
     assert here.get(f"{WS}/jobs").names == ["mine"]
 
 

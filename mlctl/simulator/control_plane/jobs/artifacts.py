@@ -7,30 +7,50 @@ overwritten" (hi-ml, Using Cheap Low Priority VMs).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
+from mlctl.simulator.control_plane.command_log import resource_name
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.views import MiniBatchCounts, TrainingProgress
 
 ARTIFACTS, OUTPUTS = "artifacts", "named-outputs"
+SCORES = "score"  # the output of a job of an endpoint
+File = tuple[PurePosixPath, str]
 
 
-def files_of(known: JobRecord) -> Iterator[tuple[PurePosixPath, str]]:
+def files_of(known: JobRecord) -> Iterator[File]:
     """Every file, under `artifacts/` or `named-outputs/NAME/`, with its text."""
     view = known.view
-    if view.mini_batches is not None:
+    if view.members is not None:
+        yield from _of_members(known, view.members)
+    elif view.mini_batches is not None:
         yield from _scored(known, view.mini_batches)
     elif view.training is not None:
         yield from _trained(known, view.training)
 
 
-def _scored(known: JobRecord, done: MiniBatchCounts) -> Iterator[tuple[PurePosixPath, str]]:
+def _scored(known: JobRecord, done: MiniBatchCounts) -> Iterator[File]:
     lines = (f"mini-batches {key}: {count}\n" for key, count in _overview(done))
     yield PurePosixPath(ARTIFACTS, "logs", "job_progress_overview.txt"), "".join(lines)
     name = PurePosixPath(str(known.row.note.get("outputFileName", "predictions.csv"))).name
-    rows = (f"mini-batch {number},simulated\n" for number in range(done.completed))
-    yield PurePosixPath(OUTPUTS, "score", name or "predictions.csv"), "".join(rows)
+    rows = "".join(f"mini-batch {number},simulated\n" for number in range(done.completed))
+    for output in known.row.note.get("outputs") or {SCORES: None}:
+        yield PurePosixPath(OUTPUTS, _plain(output), name or "predictions.csv"), rows
+
+
+def _of_members(known: JobRecord, statuses: Mapping[str, JobStatus]) -> Iterator[File]:
+    """Of a pipeline how its steps stand, and once it has completed its outputs."""
+    lines = (f"{resource_name(name)}: {status.value}\n" for name, status in statuses.items())
+    yield PurePosixPath(ARTIFACTS, "logs", "azureml", "executionlogs.txt"), "".join(lines)
+    if known.view.status is JobStatus.COMPLETED:
+        for name in known.row.note.get("outputs") or {}:
+            yield PurePosixPath(OUTPUTS, _plain(name), "output.txt"), "simulated\n"
+
+
+def _plain(name: object) -> str:
+    return PurePosixPath(str(name)).name
 
 
 def _overview(done: MiniBatchCounts) -> Iterator[tuple[str, int]]:
@@ -40,7 +60,7 @@ def _overview(done: MiniBatchCounts) -> Iterator[tuple[str, int]]:
     yield "attempted", done.attempts
 
 
-def _trained(known: JobRecord, now: TrainingProgress) -> Iterator[tuple[PurePosixPath, str]]:
+def _trained(known: JobRecord, now: TrainingProgress) -> Iterator[File]:
     workspace = PurePosixPath(ARTIFACTS, "outputs", "checkpoints")
     for step in _checkpoints(known.row, now):
         yield workspace / f"step-{step:06}.ckpt", f"all steps up to {step}\n"
@@ -49,7 +69,7 @@ def _trained(known: JobRecord, now: TrainingProgress) -> Iterator[tuple[PurePosi
     log = (f"{at:.0f} s: step {step}\n" for at, step in _last_run(now))
     yield PurePosixPath(ARTIFACTS, "user_logs", "std_log.txt"), "".join(log)
     for name in known.row.note.get("outputs") or {}:
-        yield PurePosixPath(OUTPUTS, PurePosixPath(str(name)).name, "output.txt"), "simulated\n"
+        yield PurePosixPath(OUTPUTS, _plain(name), "output.txt"), "simulated\n"
 
 
 def _checkpoints(row: JobRow, now: TrainingProgress) -> Iterator[int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sqlite3 import Connection
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -26,13 +26,17 @@ from mlctl.simulator.engine.model import HOUR
 from mlctl.simulator.engine.state import World as Cloud
 from mlctl.simulator.engine.views import JobView
 
-_JOB = "SELECT name, kind, endpoint, deployment, created, note FROM jobs "
+_JOB = "SELECT name, kind, endpoint, deployment, created, note, parent FROM jobs "
+_OWN = ("changed", "reuseKey")  # of what is noted of a job, what is not of its body
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job as it was submitted; `kind` is ARM's job type, `note` are further ARM properties."""
+    """A job as it was submitted; `kind` is ARM's job type, `note` are further ARM properties.
+
+    `parent` is the job that it is a step or a trial of.
+    """
 
     name: str
     kind: str
@@ -40,6 +44,7 @@ class JobRow:
     deployment: str | None
     created: float
     note: Mapping[str, Data]
+    parent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +54,16 @@ class JobRecord:
     row: JobRow
     view: JobView
 
+    @property
+    def modified(self) -> float:
+        """When it changed last: it began, ended, or was called something else."""
+        moments = (self.view.submitted, self.view.started, self.view.ended)
+        return max(each for each in (*moments, self.row.note.get("changed")) if each is not None)
+
     def body(self, scope: Scope) -> dict[str, Data]:
         """ARM's JSON of the job, with figures of the simulated cloud under `run`."""
         row, view = self.row, self.view
-        note = dict(row.note)
+        note = {key: held for key, held in row.note.items() if key not in _OWN}
         notice = {"notice": note.pop("notice")} if "notice" in note else {}
         named = {"endpointName": row.endpoint, "deploymentName": row.deployment}
         times = {
@@ -64,6 +75,7 @@ class JobRecord:
             "status": view.status.value,
             **note,
             **{key: value for key, value in (named | times).items() if value is not None},
+            **({"parentJobName": row.parent} if row.parent else {}),
             "run": measurements(view) | notice,
         }
         return {
@@ -91,6 +103,8 @@ def list_jobs(
 ) -> list[JobRecord]:
     """The jobs of the workspace (of an endpoint, of a deployment), newest first.
 
+    Steps and trials are not among them: see `children`.
+
     Raises:
         ServiceError: there is no such endpoint or deployment (404).
     """
@@ -100,10 +114,51 @@ def list_jobs(
             require_resource(db, state, Address("batch-endpoint", endpoint))
             if deployment is not None:
                 require_resource(db, state, Address("batch-deployment", deployment, endpoint))
-        query = _JOB + "WHERE workspace = ? AND endpoint IS coalesce(?, endpoint) COLLATE NOCASE"
+        query = _JOB + "WHERE workspace = ? AND parent IS NULL"
+        query += " AND endpoint IS coalesce(?, endpoint) COLLATE NOCASE"
         query += " AND deployment IS coalesce(?, deployment) COLLATE NOCASE ORDER BY id DESC"
         read = db.execute(query, (state.id, endpoint, deployment)).fetchall()
         return [job_record(now, state.id, _row(each)) for each in read]
+
+
+def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:
+    """The steps of a pipeline or the trials of a sweep, each after those that it needs.
+
+    Raises:
+        ServiceError: there is no job of that name (404).
+    """
+    with replay.current(workspace.store) as now, workspace.store.read() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        parent = job_row(db, state, name).name
+        query = _JOB + "WHERE workspace = ? AND parent = ? ORDER BY id"
+        read = db.execute(query, (state.id, parent)).fetchall()
+        return [job_record(now, state.id, _row(each)) for each in read]
+
+
+def set_archived(workspace: WorkspaceHandle, name: str, *, archived: bool) -> JobRecord:
+    """Archive a job, or restore it.
+
+    Raises:
+        ServiceError: there is none of that name (404).
+    """
+    return change(workspace, name, {"isArchived": archived})
+
+
+def change(workspace: WorkspaceHandle, name: str, changes: Mapping[str, Data]) -> JobRecord:
+    """Change what a job is called and whether it is archived; what it runs stays.
+
+    Raises:
+        ServiceError: there is none of that name (404).
+    """
+    with replay.transaction(workspace.store) as transaction:
+        state = rows.workspace_state(transaction.db, workspace.scope, workspace.location)
+        row = job_row(transaction.db, state, name)
+        note = {**row.note, **changes, "changed": state.now}
+        transaction.db.execute(
+            "UPDATE jobs SET note = ? WHERE key = ? AND workspace = ?",
+            (json.dumps(note), rows.folded(row.name), state.id),
+        )
+        return job_record(transaction.world, state.id, replace(row, note=note))
 
 
 def cancel(workspace: WorkspaceHandle, name: str) -> JobRecord:
@@ -147,23 +202,29 @@ def add_job(db: Connection, state: WorkspaceState, row: JobRow) -> None:
     if db.execute("SELECT 1 FROM jobs WHERE key = ? AND workspace = ?", key).fetchone():
         text = f"A job `{row.name}` exists already; the name of a job is taken for ever."
         raise conflict(text, "JobNameConflict")
-    parts = (row.name, row.kind, row.endpoint, row.deployment, row.created, json.dumps(row.note))
+    note = json.dumps(row.note)
+    parts = (row.name, row.kind, row.endpoint, row.deployment, row.created, note, row.parent)
     db.execute(
-        "INSERT INTO jobs (key, workspace, name, kind, endpoint, deployment, created, note)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO jobs (key, workspace, name, kind, endpoint, deployment, created, note, parent)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*key, *parts),
     )
 
 
 def submit(
-    transaction: replay.EngineTransaction, state: WorkspaceState, row: JobRow, command: Command
+    transaction: replay.EngineTransaction,
+    state: WorkspaceState,
+    row: JobRow,
+    command: Command,
+    steps: Iterable[JobRow] = (),
 ) -> JobRecord:
-    """Store a new job and submit it to the engine.
+    """Store a new job with its steps, if it has any, and submit it to the engine.
 
     Raises:
         ServiceError: the name is in use or not valid, or the engine refuses the job.
     """
-    add_job(transaction.db, state, row)
+    for each in (row, *steps):
+        add_job(transaction.db, state, each)
     with translated_refusals(state.id):
         replay.command(transaction, command)
     return job_record(transaction.world, state.id, row)
@@ -223,6 +284,11 @@ def _work_done(view: JobView) -> dict[str, Data]:
         done = view.mini_batches
         counts = {"total": done.total, "completed": done.completed, "failed": done.failed}
         return {"mini_batches": {**counts, "attempts": done.attempts}}
+    if view.members is not None:
+        statuses = [each.value for each in view.members.values()]
+        ended = ("Completed", "Failed", "Canceled")
+        of = {word.lower(): statuses.count(word) for word in ended}
+        return {"jobs": {"total": len(statuses), **of}}
     if view.training is not None:
         now = view.training
         steps = {"total": now.steps, "done": now.step, "saved": now.saved}
@@ -241,5 +307,5 @@ def job_record(now: Cloud, workspace_id: int, row: JobRow) -> JobRecord:
 
 
 def _row(read: tuple[Any, ...]) -> JobRow:
-    name, kind, endpoint, deployment, created, note = read
-    return JobRow(name, kind, endpoint, deployment, created, json.loads(note))
+    name, kind, endpoint, deployment, created, note, parent = read
+    return JobRow(name, kind, endpoint, deployment, created, json.loads(note), parent)

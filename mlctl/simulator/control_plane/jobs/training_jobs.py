@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from sqlite3 import Connection
 
 from mlctl import catalog
@@ -15,6 +14,7 @@ from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import batch_jobs, records, workloads
 from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.requests import JobRequest
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state import rows
 from mlctl.simulator.control_plane.state.errors import bad
@@ -26,24 +26,14 @@ from mlctl.simulator.engine.model import (
     Tier,
     TrainingSpec,
 )
-from mlctl.workload import DEFAULT_NAME, Workload
+from mlctl.workload import Workload
 
 _SERVERLESS = "serverless"
 _DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses one by the remaining quota
 _MOST = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingRequest:
-    """A command job to submit: ARM's properties, and how much work there is."""
-
-    name: str | None
-    properties: Mapping[str, Data]
-    workload: Workload = Workload()
-    workload_name: str = DEFAULT_NAME
-
-
-def create(workspace: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
+def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
     """Submit a training job.
 
     Raises:
@@ -54,7 +44,9 @@ def create(workspace: WorkspaceHandle, asked: TrainingRequest) -> JobRecord:
         state = ensure_workspace(transaction.db, workspace)
         name = asked.name or records.new_name(transaction.db, state, "job")
         _check_environment(transaction, state, asked.properties)
-        spec = _spec(transaction, state, command_log.engine_name(state.id, name), asked)
+        given = asked.workload.over(workloads.get(transaction.db, asked.workload_name))
+        engine_name = command_log.engine_name(state.id, name)
+        spec = training_spec(transaction, state, engine_name, asked.properties, given)
         note = {key: held for key, held in asked.properties.items() if key != "status"}
         note.setdefault("displayName", name)
         note["checkpointEvery"] = spec.checkpoint_every
@@ -74,25 +66,21 @@ def _check_environment(
         records.require_resource(transaction.db, state, named.address)
 
 
-def _spec(
+def training_spec(
     transaction: replay.EngineTransaction,
     state: WorkspaceState,
     name: str,
-    asked: TrainingRequest,
+    properties: Mapping[str, Data],
+    given: Workload,
 ) -> TrainingSpec:
-    given = asked.workload.over(workloads.get(transaction.db, asked.workload_name))
-    properties = asked.properties
+    """The engine's specification of the job `name` (its name there) from ARM's properties.
+
+    Raises:
+        ServiceError: its cluster does not exist (404), or a value is not valid.
+    """
     nodes = part.section(properties, "resources").get("instanceCount", 1)
     timeout = part.section(properties, "limits").get("timeout")
-    address = _compute(state, properties)
-    own, cluster = None, ""
-    machine = _instance(transaction.db, state, address) if address else None
-    if address is None or machine is not None:
-        own = _own_nodes(name, properties, state, machine)
-    else:
-        found = records.require_resource(transaction.db, state, address)
-        batch_jobs.ensure_in_engine(transaction, state, found)
-        cluster = command_log.engine_name(state.id, found.address.name)
+    cluster, own = nodes_of(transaction, state, name, properties)
     return TrainingSpec(
         name,
         given.steps or 0,
@@ -104,7 +92,28 @@ def _spec(
         given.seconds_to_restore or 0.0,
         part.whole_number(nodes, 1, "instanceCount", most=_MOST),
         parse_iso(part.duration(timeout, "limits.timeout")) if timeout else None,
+        given.fail_probability or 0.0,
     )
+
+
+def nodes_of(
+    transaction: replay.EngineTransaction,
+    state: WorkspaceState,
+    name: str,
+    properties: Mapping[str, Data],
+) -> tuple[str, ClusterSpec | None]:
+    """The cluster of a job by the engine's name, or "" and nodes that the job gets for itself.
+
+    Raises:
+        ServiceError: the cluster does not exist (404), or there is no such VM size.
+    """
+    address = _compute(state, properties)
+    machine = _instance(transaction.db, state, address) if address else None
+    if address is None or machine is not None:
+        return "", _own_nodes(name, properties, state, machine)
+    found = records.require_resource(transaction.db, state, address)
+    batch_jobs.ensure_in_engine(transaction, state, found)
+    return command_log.engine_name(state.id, found.address.name), None
 
 
 def _compute(state: WorkspaceState, properties: Mapping[str, Data]) -> Address | None:

@@ -17,6 +17,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.workload import DEFAULT_NAME, Workload
 
 DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
+_DEFAULT_PART = Workload(steps=10)  # of a pipeline or sweep, whose parts are smaller than a job
 
 
 def check(workload: Workload) -> None:
@@ -63,10 +64,27 @@ def get(db: Connection, name: str) -> Workload:
     return found
 
 
+def of_part(db: Connection, part: str, name: str) -> Workload:
+    """The workload of a step or trial: what is stored under its name, or else `name`.
+
+    Raises:
+        ServiceError: there is no workload `name` (404).
+    """
+    stored = _stored(db)
+    if part in stored:
+        return get(db, part)
+    found = get(db, name)
+    return found if name in stored else _DEFAULT_PART.over(found)
+
+
 def names(db: Connection) -> list[str]:
-    """The names of all workloads."""
-    rows = db.execute("SELECT name FROM workloads WHERE name <> ? ORDER BY name", (DEFAULT_NAME,))
-    return [DEFAULT_NAME, *(str(name) for (name,) in rows)]
+    """The names of all workloads, the default one first."""
+    return [DEFAULT_NAME, *(name for name in _stored(db) if name != DEFAULT_NAME)]
+
+
+def _stored(db: Connection) -> list[str]:
+    rows = db.execute("SELECT name FROM workloads ORDER BY name")
+    return [str(name) for (name,) in rows]
 
 
 def _read(data: Mapping[str, object]) -> Workload:

@@ -73,13 +73,17 @@ class CloudSettings:
     in_use: InUsePolicy = InUsePolicy.ALLOW  # as a replacement must delete what is in use
     quota_refuses: QuotaRefusal = QuotaRefusal.MIN
     gpu_family_cores: int = 100
+    reuse_steps: bool = True
 
 
 def dump(settings: CloudSettings) -> str:
     """The settings as JSON text that `load` reads."""
     words = {name: getattr(settings, name).value for name in _POLICIES}
-    cores = settings.gpu_family_cores
-    return json.dumps({"delays": asdict(settings.delays), "gpu_family_cores": cores, **words})
+    own = {name: getattr(settings, name) for name in _PLAIN}
+    return json.dumps({"delays": asdict(settings.delays), **own, **words})
+
+
+_PLAIN = ("gpu_family_cores", "reuse_steps")
 
 
 _POLICIES: dict[str, type[Enum]] = {
@@ -98,5 +102,5 @@ def load(text: str) -> CloudSettings:
     policies: dict[str, Any] = {
         name: policy(given[name]) for name, policy in _POLICIES.items() if name in given
     }
-    cores = given.get("gpu_family_cores", CloudSettings().gpu_family_cores)
-    return CloudSettings(Delays(**delays), gpu_family_cores=cores, **policies)
+    own = {name: given[name] for name in _PLAIN if name in given}
+    return CloudSettings(Delays(**delays), **own, **policies)

@@ -13,9 +13,10 @@ from threading import RLock
 from mlctl import files
 from mlctl.service_errors import Permanent
 
-VERSION = 4
+VERSION = 5
 START_ANEW = "move it away to start anew, or name another file"
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
+_FAILED = (sqlite3.Error, UnicodeDecodeError)  # the latter in place of the former, for bad names
 _DAMAGED = ("not a database", "malformed", "no such", "decode")  # words of SQLite's errors
 MEMORY = ":memory:"
 _FOLDER = ".mlctl"  # mlctl's own, made for the state
@@ -73,9 +74,11 @@ INSERT INTO engine VALUES (1, 0, 0, 0, 0, 0, '');
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL,
   name TEXT NOT NULL, kind TEXT NOT NULL, endpoint TEXT, deployment TEXT, created REAL NOT NULL,
-  note TEXT NOT NULL);
+  note TEXT NOT NULL, parent TEXT);
 CREATE UNIQUE INDEX jobs_by_key ON jobs (key, workspace);
 CREATE INDEX jobs_by_deployment ON jobs (workspace, endpoint, deployment);
+CREATE INDEX jobs_by_parent ON jobs (workspace, parent);
+CREATE INDEX jobs_by_reuse_key ON jobs (workspace, json_extract(note, '$.reuseKey'));
 CREATE TABLE workloads (name TEXT PRIMARY KEY, spec TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE locks (
   key TEXT PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL, level TEXT NOT NULL,
@@ -121,7 +124,7 @@ class Store:
             files.make_private_file(Path(self.path))  # SQLite gives its other files the same rights
         try:
             self._connection = _connected(self.path, patience)
-        except sqlite3.Error as error:
+        except _FAILED as error:
             raise self._explained(error) from error
         weakref.finalize(self, self._connection.close)  # Python 3.13 warns of open connections
 
@@ -142,7 +145,7 @@ class Store:
                     with suppress(sqlite3.Error):
                         self._connection.execute("ROLLBACK")
                     raise
-            except sqlite3.Error as error:
+            except _FAILED as error:
                 raise self._explained(error) from error
 
     @contextmanager
@@ -155,7 +158,7 @@ class Store:
         with self._lock:
             try:
                 yield self._connection
-            except sqlite3.Error as error:
+            except _FAILED as error:
                 raise self._explained(error) from error
 
     def close(self) -> None:
@@ -163,7 +166,7 @@ class Store:
         with self._lock:
             self._connection.close()
 
-    def _explained(self, error: sqlite3.Error) -> LocalStateError:
+    def _explained(self, error: sqlite3.Error | UnicodeDecodeError) -> LocalStateError:
         text = str(error)
         kind = LocalStateError
         if "locked" in text or "busy" in text:

@@ -1,0 +1,60 @@
+"""Runs, as the run history keeps them, in the service's order of keys.
+
+From the recordings of azure-ai-ml's tests (pipeline_job, test_pipeline_job_get_child_run).
+"""
+
+from __future__ import annotations
+
+from mlctl.emulator.shapes.shape import Shape, always, held, null, otherwise
+
+RUN: Shape = {
+    "runNumber": held,
+    "rootRunId": held,
+    "createdUtc": held,
+    "createdBy": held,
+    "userId": held,
+    **dict.fromkeys(("token", "tokenExpiryTimeUtc", "error", "warnings"), null),
+    "revision": otherwise(1),
+    "statusRevision": otherwise(0),
+    "runUuid": held,
+    "parentRunUuid": held,
+    "rootRunUuid": held,
+    "lastStartTimeUtc": null,
+    "currentComputeTime": null,
+    "computeDuration": held,
+    "effectiveStartTimeUtc": null,
+    "lastModifiedBy": held,
+    "lastModifiedUtc": held,
+    "duration": held,
+    "cancelationReason": held,
+    "currentAttemptId": null,
+    "runId": held,
+    "parentRunId": held,
+    "experimentId": held,
+    "status": held,
+    "startTimeUtc": held,
+    "endTimeUtc": held,
+    "scheduleId": null,
+    "displayName": held,
+    "name": held,
+    "dataContainerId": held,
+    "description": held,
+    "hidden": otherwise(default=False),
+    "runType": held,
+    "runTypeV2": held,
+    "properties": otherwise({}),
+    "parameters": otherwise({}),
+    "actionUris": otherwise({}),
+    "scriptName": null,
+    "target": held,
+    "uniqueChildRunComputeTargets": always([]),
+    "tags": otherwise({}),
+    "settings": always({}),
+    "services": always({}),
+    "inputDatasets": always([]),
+    "outputDatasets": always([]),
+    **dict.fromkeys(("runDefinition", "jobSpecification", "primaryMetricName"), null),
+    **dict.fromkeys(("createdFrom", "cancelUri", "completeUri", "diagnosticsUri"), null),
+    **dict.fromkeys(("computeRequest", "compute", "retainForLifetimeOfWorkspace"), null),
+    **dict.fromkeys(("queueingInfo", "inputs", "outputs"), null),
+}

@@ -1,0 +1,227 @@
+"""Steps of pipelines as ARM has them, and what the engine is to run for one.
+
+A step names a component, which says what the step does not; one of a registry is known by its id
+alone, and taken for a command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from sqlite3 import Connection
+
+from mlctl.kinds.address import Reference
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import replay
+from mlctl.simulator.control_plane.jobs import batch_jobs, bindings, records, training_jobs
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
+from mlctl.workload import Workload
+
+_CONTROL_FLOW = ("if_else", "do_while", "parallel_for", "for_each")
+_PLACES = ("name", "componentId", "computeId", "inputs", "outputs", "_source")
+_FILES, _TABLE = 10, "mltable"  # files of a mini-batch, unless said otherwise
+_DEFAULT_TIMEOUT = 60  # seconds; of a mini-batch (azure-ai-ml, parallel jobs)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A step with the inputs of its pipeline put in place; `component` is its spec, if known."""
+
+    step: str
+    data: Mapping[str, Data]
+    component: Mapping[str, Data]
+    input_texts: Mapping[str, str]
+
+    @property
+    def kind(self) -> str:
+        """What it runs: `command`, `parallel`, `sweep`, `pipeline`, `spark`, `automl`."""
+        return str(self.data.get("type") or self.component.get("type") or "command")
+
+    @property
+    def is_pipeline(self) -> bool:
+        """Whether it is a pipeline whose steps are known."""
+        return self.kind == "pipeline" and bool(self.component.get("jobs"))
+
+    @property
+    def job_type(self) -> str:
+        """ARM's type of the job."""
+        return {"pipeline": "Pipeline", "sweep": "Sweep"}.get(self.kind, "Command")
+
+    @property
+    def component_id(self) -> str | None:
+        """The id of its component."""
+        found = self.data.get("componentId") or self.data.get("component")
+        return str(found) if isinstance(found, str) else None
+
+    @property
+    def component_version(self) -> str:
+        """The last part of that id, which tells anonymous components apart."""
+        return (self.component_id or self.step).rpartition("/")[2]
+
+    @property
+    def module(self) -> str:
+        """The name of its component."""
+        before = (self.component_id or "").partition("/versions/")[0]
+        return str(self.component.get("name") or before.rpartition("/")[2] or self.step)
+
+    @property
+    def compute(self) -> str:
+        """The cluster that it names, or "": what its pipeline runs on."""
+        text = str(self.data.get("computeId") or self.data.get("compute") or "")
+        return "" if text.startswith("$") else text
+
+    @property
+    def declared_outputs(self) -> dict[str, Data]:
+        """Its outputs: those of its component, and what the step says of them."""
+        return {**part.section(self.component, "outputs"), **part.section(self.data, "outputs")}
+
+    @property
+    def own_fields(self) -> dict[str, Data]:
+        """What the step itself says of its work."""
+        return {key: held for key, held in self.data.items() if key not in _PLACES}
+
+    def setting(self, name: str) -> Data:
+        """A setting of the step, or else of its component."""
+        found = self.data.get(name)
+        return self.component.get(name) if found is None else found
+
+    def section(self, name: str) -> dict[str, Data]:
+        """Settings in a group: the step's, and its component's where it says nothing."""
+        own = {key: held for key, held in part.section(self.data, name).items() if held is not None}
+        return {**part.section(self.component, name), **own}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Where a step runs: the engine's name of its job, and the compute of its pipeline."""
+
+    transaction: replay.EngineTransaction
+    state: WorkspaceState
+    name: str
+    compute: str
+
+
+def read(
+    db: Connection, state: WorkspaceState, step: str, data: Data, inputs: Mapping[str, str]
+) -> Node:
+    """A step of a pipeline whose inputs are `inputs`.
+
+    Raises:
+        ServiceError: it is no step that runs here, or its component does not exist (404).
+    """
+    if not isinstance(data, Mapping):
+        raise bad(f"The step `{step}` is no object.", "InvalidPipeline")
+    own: Mapping[str, Data] = bindings.with_inputs(data, inputs)
+    if str(own.get("type")) in _CONTROL_FLOW:
+        text = f"The step `{step}` is of the type `{own['type']}`, which the simulated cloud lacks."
+        raise bad(text, "UnsupportedStep")
+    named = own.get("componentId") or own.get("component")
+    component = named if isinstance(named, Mapping) else spec_of(db, state, named)
+    texts = bindings.input_texts(part.section(own, "inputs"), part.section(component, "inputs"))
+    return Node(step, own, component, texts)
+
+
+def spec_of(db: Connection, state: WorkspaceState, named: Data) -> Mapping[str, Data]:
+    """The spec of a component; empty for one of a registry.
+
+    Raises:
+        ServiceError: the workspace has none of that name (404).
+    """
+    text = batch_jobs.reference_text(str(named or ""))
+    found = Reference.parse(text, "component") if text else None
+    if found is None or found.address is None or found.within(state.scope).scope is not None:
+        return {}
+    held = records.require_resource(db, state, found.address)
+    return part.section(held.body["properties"], "componentSpec")
+
+
+def in_order(steps: Mapping[str, Data]) -> list[str]:
+    """The steps, each after those that it needs.
+
+    Raises:
+        ServiceError: they wait for each other, or need one that there is not.
+    """
+    needs = {step: bindings.needed_steps(step, data, steps) for step, data in steps.items()}
+    try:
+        return list(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        circle = " -> ".join(f"`{step}`" for step in reversed(error.args[1]))
+        raise bad(f"The steps wait for each other: {circle}.", "InvalidPipeline") from None
+
+
+def leaf(
+    run: Run, node: Node, given: Workload
+) -> tuple[TrainingSpec | BatchSpec, ClusterSpec | None]:
+    """What the engine runs for a step that is no pipeline and no sweep, and a cluster of its own.
+
+    Raises:
+        ServiceError: its cluster does not exist (404), or a value is not valid.
+    """
+    properties = training_properties(run, node)
+    if node.kind != "parallel":
+        made = training_jobs.training_spec(run.transaction, run.state, run.name, properties, given)
+        return made, None
+    cluster, own = training_jobs.nodes_of(run.transaction, run.state, run.name, properties)
+    retry = node.section("retry_settings")
+    batch = BatchSpec(
+        run.name,
+        cluster or (own.name if own else ""),
+        given.files or 0,
+        batch_jobs.batch_work(given),
+        mini_batch_size=_mini_batch_size(node),
+        instance_count=properties["resources"]["instanceCount"],
+        concurrency=_whole(
+            node.setting("max_concurrency_per_instance"), 1, 1, "max_concurrency_per_instance"
+        ),
+        max_retries=_whole(retry.get("max_retries"), 3, 0, "max_retries"),
+        timeout_s=float(_whole(retry.get("timeout"), _DEFAULT_TIMEOUT, 1, "timeout")),
+        error_threshold=_whole(node.setting("error_threshold"), -1, -1, "error_threshold"),
+    )
+    return batch, own
+
+
+def _mini_batch_size(node: Node) -> int:
+    """How many files a mini-batch has; of a table a size in bytes is said, which tells nothing."""
+    data = re.fullmatch(r"\$\{\{\s*inputs\.(\w+)\s*\}\}", str(node.setting("input_data") or ""))
+    name = data[1] if data else ""
+    own = part.section(part.section(node.data, "inputs"), name)
+    declared = part.section(part.section(node.component, "inputs"), name)
+    if _TABLE in (own.get("job_input_type"), declared.get("type")):
+        return _FILES
+    return _whole(node.setting("mini_batch_size"), _FILES, 1, "mini_batch_size")
+
+
+def training_properties(run: Run, node: Node) -> dict[str, Data]:
+    """ARM's properties of the job that a step is: where it runs, how wide and how long."""
+    resources, limits = node.section("resources"), node.section("limits")
+    queue = node.section("queue_settings")
+    return {
+        "computeId": node.compute or run.compute or None,
+        "resources": {
+            "instanceCount": _whole(resources.get("instance_count"), 1, 1, "instance_count"),
+            "instanceType": resources.get("instance_type"),
+        },
+        "limits": {"timeout": seconds_of(limits.get("timeout"))},
+        "queueSettings": {"jobTier": str(queue.get("job_tier") or "").capitalize()},
+    }
+
+
+def seconds_of(value: Data) -> str | None:
+    """A time limit as ISO 8601; components have seconds."""
+    if value in (None, ""):
+        return None
+    text = str(value)
+    return f"PT{text}S" if text.isdecimal() else text
+
+
+def _whole(value: Data, default: int, least: int, what: str) -> int:
+    """A whole number that a component may have as text."""
+    if value in (None, ""):
+        return default
+    given = int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() else value
+    return part.whole_number(given, least, what)

@@ -1,0 +1,186 @@
+"""Pipeline jobs: a graph of steps, each a job of the engine, planned when it is submitted.
+
+What is planned is one command to the engine: which step begins when is up to its events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from uuid import NAMESPACE_URL, uuid5
+
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import command_log, replay
+from mlctl.simulator.control_plane.jobs import bindings, nodes, records, reuse, sweeps, workloads
+from mlctl.simulator.control_plane.jobs.nodes import Node
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.requests import JobRequest
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
+from mlctl.simulator.engine.commands import SubmitGroup
+from mlctl.simulator.engine.model import GroupSpec, MemberSpec
+
+_STEP_RUN = "azureml.StepRun"
+
+
+def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
+    """Submit a pipeline job, and its steps with it.
+
+    Raises:
+        ServiceError: a resource that it names does not exist (404), or the request is not valid.
+    """
+    workloads.check(asked.workload)
+    with replay.transaction(workspace.store) as transaction:
+        state = ensure_workspace(transaction.db, workspace)
+        name = asked.name or records.new_name(transaction.db, state, "pipeline")
+        row = JobRow(name, "Pipeline", None, None, state.now, {})
+        return submit(transaction, state, row, asked)
+
+
+def submit(
+    transaction: replay.EngineTransaction,
+    state: WorkspaceState,
+    row: JobRow,
+    asked: JobRequest,
+) -> JobRecord:
+    """Submit a pipeline job as `row` says, whose note is completed.
+
+    Raises:
+        ServiceError: a resource that it names does not exist (404), or the request is not valid.
+    """
+    properties = asked.properties
+    component = nodes.spec_of(transaction.db, state, properties.get("componentId"))
+    whole = {**component, **{key: held for key, held in properties.items() if held}}
+    settings = part.section(properties, "settings")
+    plan = _Plan(transaction, state, asked, row.name, reuse.allowed(state, settings))
+    inputs = bindings.input_texts(
+        part.section(properties, "inputs"), part.section(component, "inputs")
+    )
+    compute = properties.get("computeId") or settings.get("default_compute")
+    if component and component.get("type") != "pipeline":  # a component of one step, run as it is
+        only = {"componentId": properties["componentId"], "type": component.get("type")}
+        whole = {"jobs": {str(component.get("name") or "step"): only}}
+    within = Within(row.name, "", inputs, str(compute or ""), _goes_on(settings))
+    group = plan.group(row.name, whole, within)
+    note = {key: held for key, held in properties.items() if key != "status"}
+    note.setdefault("displayName", row.name)
+    note["properties"] = {**_told(settings, compute), **part.section(properties, "properties")}
+    done = replace(row, note={**note, **row.note})
+    return records.submit(transaction, state, done, SubmitGroup(group), plan.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Where steps are: the job above them, their path from the outermost, and what they inherit."""
+
+    parent: str
+    path: str
+    inputs: Mapping[str, str]
+    compute: str
+    goes_on: bool
+
+
+@dataclass(slots=True)
+class _Plan:
+    """The plan of one pipeline job; `rows` are those of its steps at every depth."""
+
+    transaction: replay.EngineTransaction
+    state: WorkspaceState
+    asked: JobRequest
+    root: str
+    reuses: bool
+    rows: list[JobRow] = field(default_factory=list)
+
+    def group(self, name: str, whole: Mapping[str, Data], within: Within) -> GroupSpec:
+        """The steps of a pipeline, and of those within it."""
+        steps = part.section(whole, "jobs")
+        if not steps:
+            raise bad("A pipeline job needs at least one step.", "InvalidPipeline")
+        keys: dict[str, str] = {}  # by which steps before are the same as others
+        members = {step: self._member(step, steps, within, keys) for step in nodes.in_order(steps)}
+        declared = tuple(members[step] for step in steps)
+        return GroupSpec(self._engine_name(name), declared, goes_on=within.goes_on)
+
+    def _member(
+        self, step: str, steps: Mapping[str, Data], within: Within, keys: dict[str, str]
+    ) -> MemberSpec:
+        path = f"{within.path}/{step}"
+        name = self._name(path)
+        node = nodes.read(self.transaction.db, self.state, step, steps[step], within.inputs)
+        needed = bindings.needed_steps(step, steps[step], steps)
+        after = tuple(self._engine_name(self._name(f"{within.path}/{each}")) for each in needed)
+        inputs = bindings.with_outputs(node.input_texts, keys)
+        keys[step] = reuse.key(node, inputs)
+        row = self._row(name, node, within)
+        if node.is_pipeline:
+            self.rows.append(row)
+            compute = node.compute or within.compute
+            inner = Within(name, path, inputs, compute, within.goes_on)
+            return MemberSpec(self.group(name, node.component, inner), after)
+        run = nodes.Run(self.transaction, self.state, self._engine_name(name), within.compute)
+        stored = workloads.of_part(self.transaction.db, step, self.asked.workload_name)
+        given = self.asked.workload.over(stored)
+        if node.kind == "sweep":
+            trials, rows = sweeps.trials(
+                run, name, sweeps.of_node(run, node), given, self.state.now
+            )
+            self.rows += [row, *rows]
+            return MemberSpec(trials, after)
+        spec, own = nodes.leaf(run, node, given)
+        found = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
+        self.rows.append(reuse.noted(row, keys[step], found))
+        return MemberSpec(spec, after, own, reused=found is not None)
+
+    def _row(self, name: str, node: Node, within: Within) -> JobRow:
+        free = {
+            "azureml.runsource": _STEP_RUN,
+            "azureml.nodeid": name[:8],
+            "azureml.moduleid": node.component_version,
+            "azureml.moduleName": node.module,
+            "azureml.moduleVersion": str(node.component.get("version") or "1"),
+            "azureml.pipelinerunid": within.parent,
+            "azureml.pipeline": within.parent,
+            "azureml.rootpipelinerunid": self.root,
+            "azureml.DevPlatv2": "true",
+        }
+        note: dict[str, Data] = {
+            "displayName": node.step,
+            "experimentName": self.asked.properties.get("experimentName") or "Default",
+            "computeId": node.compute or within.compute or None,
+            "componentId": node.component_id,
+            "outputs": node.declared_outputs,
+            "properties": free,
+            "tags": {"azureml.nodeid": name[:8], "azureml.pipeline": within.parent},
+        }
+        return JobRow(name, node.job_type, None, None, self.state.now, note, within.parent)
+
+    def _name(self, path: str) -> str:
+        return str(uuid5(NAMESPACE_URL, f"{self.state.seed}/{self.state.id}/{self.root}{path}"))
+
+    def _engine_name(self, name: str) -> str:
+        return command_log.engine_name(self.state.id, name)
+
+
+def _goes_on(settings: Mapping[str, Data]) -> bool:
+    """Whether other steps go on when one has failed; they do unless told not to, as recorded."""
+    return str(settings.get("continue_on_step_failure", True)).casefold() != "false"
+
+
+def _told(settings: Mapping[str, Data], compute: Data) -> dict[str, str]:
+    """What the service says of the run of a pipeline (recorded by the tests of azure-ai-ml)."""
+    named = {"azureml.defaultComputeName": str(compute).rpartition("/")[2]} if compute else {}
+    return {
+        "azureml.DevPlatv2": "true",
+        "azureml.runsource": "azureml.PipelineRun",
+        "runSource": "MFE",
+        "runType": "HTTP",
+        "azureml.parameters": "{}",
+        "azureml.continue_on_step_failure": str(_goes_on(settings)),
+        "azureml.continue_on_failed_optional_input": "True",
+        "azureml.enforceRerun": str(reuse.is_forced(settings)),
+        **named,
+        "azureml.defaultDataStoreName": "workspaceblobstore",
+        "azureml.pipelineComponent": "pipelinerun",
+    }

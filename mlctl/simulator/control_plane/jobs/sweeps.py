@@ -1,0 +1,227 @@
+"""Sweep jobs: trials with parameters from a search space, some of them at a time.
+
+A trial is a training job. What it would measure nobody knows here, so a policy of early termination
+stops a share of the trials after its first evaluation: the share that truncation selection says,
+and half of them under the other policies (A).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from mlctl.durations import parse_iso
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane import command_log, replay
+from mlctl.simulator.control_plane.jobs import nodes, records, training_jobs, workloads
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
+from mlctl.simulator.control_plane.jobs.requests import JobRequest
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.state.errors import bad
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
+from mlctl.simulator.engine import rng
+from mlctl.simulator.engine.commands import SubmitGroup
+from mlctl.simulator.engine.model import GroupSpec, MemberSpec
+from mlctl.workload import Workload
+
+_MOST_TRIALS = 1000  # https://learn.microsoft.com/azure/machine-learning/reference-yaml-job-sweep
+_STOPPED = 0.5  # A: of the trials, by policies that compare what trials measure
+_WORDS = ("max_total_trials", "max_concurrent_trials", "timeout", "trial_timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a sweep tries, in the spelling of pipelines; `job` has ARM's properties of a trial."""
+
+    space: Mapping[str, Data]
+    algorithm: str
+    limits: Mapping[str, Data]
+    early: Mapping[str, Data]
+    job: Mapping[str, Data]
+
+
+def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
+    """Submit a sweep job, and its trials with it.
+
+    Raises:
+        ServiceError: a resource that it names does not exist (404), or the request is not valid.
+    """
+    workloads.check(asked.workload)
+    with replay.transaction(workspace.store) as transaction:
+        state = ensure_workspace(transaction.db, workspace)
+        name = asked.name or records.new_name(transaction.db, state, "sweep")
+        properties = asked.properties
+        compute = str(properties.get("computeId") or "")
+        run = nodes.Run(transaction, state, command_log.engine_name(state.id, name), compute)
+        stored = workloads.of_part(transaction.db, name, asked.workload_name)
+        given = asked.workload.over(stored)
+        group, rows = trials(run, name, _of_job(properties), given, state.now)
+        note = {key: held for key, held in properties.items() if key != "status"}
+        note.setdefault("displayName", name)
+        row = JobRow(name, "Sweep", None, None, state.now, note)
+        return records.submit(transaction, state, row, SubmitGroup(group), rows)
+
+
+def of_node(run: nodes.Run, node: nodes.Node) -> Sweep:
+    """The sweep that a step of a pipeline is."""
+    algorithm = node.setting("sampling_algorithm")
+    return Sweep(
+        node.section("search_space"),
+        str(algorithm.get("type") if isinstance(algorithm, Mapping) else algorithm or "random"),
+        node.section("limits"),
+        node.section("early_termination"),
+        nodes.training_properties(run, node),
+    )
+
+
+def trials(
+    run: nodes.Run, name: str, sweep: Sweep, given: Workload, now: float
+) -> tuple[GroupSpec, list[JobRow]]:
+    """The trials of the sweep `name` as a job of the engine, and their rows.
+
+    Raises:
+        ServiceError: a limit or the search space is not valid.
+    """
+    total = _limit(sweep, "max_total_trials") or _MOST_TRIALS
+    at_once = _limit(sweep, "max_concurrent_trials") or total
+    rows: list[JobRow] = []
+    members: list[MemberSpec] = []
+    for number, values in enumerate(itertools.islice(_samples(run.state.seed, name, sweep), total)):
+        own = f"{name}_{number}"
+        spec = training_jobs.training_spec(
+            run.transaction,
+            run.state,
+            command_log.engine_name(run.state.id, own),
+            {**sweep.job, "limits": {"timeout": _time(sweep, "trial_timeout")}},
+            given,
+        )
+        steps = _steps_until_stopped(run.state.seed, own, sweep, spec.steps)
+        stopped = {"azureml.early_terminated": "true"} if steps < spec.steps else {}
+        members.append(MemberSpec(replace(spec, steps=steps)))
+        note: dict[str, Data] = {
+            "displayName": own,
+            "computeId": sweep.job.get("computeId"),
+            "properties": {"azureml.moduleName": own, **stopped},
+            "tags": {},
+            "parameters": values,
+        }
+        rows.append(JobRow(own, "Command", None, None, now, note, name))
+    timeout = _time(sweep, "timeout")
+    length = parse_iso(part.duration(timeout, "limits.timeout")) if timeout else None
+    group = GroupSpec(run.name, tuple(members), at_once, any_will_do=True, max_runtime_s=length)
+    return group, rows
+
+
+def _of_job(properties: Mapping[str, Data]) -> Sweep:
+    """The sweep of ARM's properties."""
+    limits, early = part.section(properties, "limits"), part.section(properties, "earlyTermination")
+    words = {word: limits.get(_camel(word)) for word in _WORDS}
+    policy = ("policy_type", "delay_evaluation", "evaluation_interval", "truncation_percentage")
+    job = {key: properties[key] for key in ("computeId", "queueSettings") if key in properties}
+    trial = part.section(properties, "trial")
+    return Sweep(
+        part.section(properties, "searchSpace"),
+        str(part.section(properties, "samplingAlgorithm").get("samplingAlgorithmType") or "random"),
+        words,
+        {word: early.get(_camel(word)) for word in policy} if early else {},
+        {**job, "resources": properties.get("resources") or trial.get("resources") or {}},
+    )
+
+
+def _camel(word: str) -> str:
+    first, *others = word.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _limit(sweep: Sweep, name: str) -> int | None:
+    value = sweep.limits.get(name)
+    if value in (None, ""):
+        return None
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    return part.whole_number(number, 1, name)
+
+
+def _time(sweep: Sweep, name: str) -> str | None:
+    return nodes.seconds_of(sweep.limits.get(name))
+
+
+def _steps_until_stopped(seed: str, name: str, sweep: Sweep, steps: int) -> int:
+    """How many steps a trial runs, each a measurement that the policy can look at."""
+    policy = str(sweep.early.get("policy_type") or sweep.early.get("type") or "")
+    if not policy:
+        return steps
+    percentage = sweep.early.get("truncation_percentage")
+    share = float(percentage) / 100 if percentage else _STOPPED
+    if rng.uniform(f"{seed}/early/{name}") >= share:
+        return steps
+    delay = int(sweep.early.get("delay_evaluation") or 0)
+    return min(steps, max(delay + int(sweep.early.get("evaluation_interval") or 1), 1))
+
+
+def _samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """Parameters of one trial after the other; a grid has an end, other sweeps have none.
+
+    Raises:
+        ServiceError: an entry of the search space is of no known kind.
+    """
+    space = {key: _entry(key, held) for key, held in sweep.space.items()}
+    if not space:
+        raise bad("A sweep job needs a search space.", "InvalidSearchSpace")
+    if sweep.algorithm.casefold() == "grid":
+        choices = [list(arguments[0]) for _, arguments in space.values()]
+        for values in itertools.product(*choices):
+            yield dict(zip(space, values, strict=True))
+        return
+    for number in itertools.count():
+        random = rng.generator(f"{seed}/sweep/{name}/{number}")
+        yield {key: _sample(random, *held) for key, held in space.items()}
+
+
+_FORMS: Mapping[str, tuple[str, ...]] = {
+    "choice": ("values",),
+    "uniform": ("min_value", "max_value"),
+    "loguniform": ("min_value", "max_value"),
+    "quniform": ("min_value", "max_value", "q"),
+    "qloguniform": ("min_value", "max_value", "q"),
+    "normal": ("mu", "sigma"),
+    "lognormal": ("mu", "sigma"),
+    "qnormal": ("mu", "sigma", "q"),
+    "qlognormal": ("mu", "sigma", "q"),
+    "randint": ("upper",),
+}
+
+
+def _entry(key: str, held: Data) -> tuple[str, list[Any]]:
+    """An entry of a search space: `["uniform", [0, 1]]`, or an object with its `type`."""
+    if isinstance(held, list) and held:
+        form, arguments = str(held[0]), list(held[1]) if len(held) > 1 else []
+    elif isinstance(held, Mapping):
+        form = str(held.get("type"))
+        arguments = [held.get(name) for name in _FORMS.get(form, ())]
+    else:
+        form, arguments = "choice", [[held]]
+    if form not in _FORMS or len(arguments) != len(_FORMS[form]):
+        raise bad(f"The search space of `{key}` is not valid: {held}.", "InvalidSearchSpace")
+    if form == "choice" and not (isinstance(arguments[0], list) and arguments[0]):
+        raise bad(f"The search space of `{key}` has no values.", "InvalidSearchSpace")
+    return form, arguments
+
+
+def _sample(random: Random, form: str, arguments: list[Any]) -> Any:
+    """A value of a distribution, as reference-yaml-job-sweep defines them."""
+    if form == "choice":
+        return random.choice(arguments[0])
+    if form == "randint":
+        return random.randrange(int(arguments[0]))
+    first, second, *step = (float(one) for one in arguments)
+    base = form.removeprefix("q")
+    value = (
+        random.gauss(first, second) if base.endswith("normal") else random.uniform(first, second)
+    )
+    if base.startswith("log"):
+        value = math.exp(value)
+    return round(value / step[0]) * step[0] if step and step[0] else value
