@@ -148,13 +148,15 @@ def test_a_registered_pipeline_component_is_a_pipeline_within(local: LocalBacken
 
 def test_a_failed_step_fails_its_pipeline(local: LocalBackend) -> None:
     disruptions.set_workload(local.handle, "bad", Workload(fail_probability=1.0, steps=1))
-    graph = {"bad": step(), "after": step("bad"), "free": step()}
+    graph = {"bad": step(command="bad"), "after": step("bad"), "free": step(command="free")}
     made = create(local, graph)
     assert ended(local, made).view.status.value == "Failed"
     assert [each.view.status.value for each in steps(local, made).values()] == [
         *("Failed", "Completed", "Canceled")
     ]
-    stopped = create(local, graph, settings={"continue_on_step_failure": False})
+    stopped = create(
+        local, graph, settings={"continue_on_step_failure": False, "force_rerun": True}
+    )
     assert ended(local, stopped).view.status.value == "Failed"
     assert [each.view.status.value for each in steps(local, stopped).values()] == [
         *("Failed", "Canceled", "Canceled")
