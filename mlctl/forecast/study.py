@@ -35,17 +35,19 @@ class Study:
 
     def histories(self, runs: range) -> list[History]:
         """The histories of these numbers, by the shortcut where it is exact."""
-        job = self.scenario.job
-        cloud = EngineCloud if skip.obstacle(self.scenario) else skip.SkipCloud
-        return [
-            policy.carry_out(
-                self.policy,
-                cloud(self.scenario, self.seed_of(run)),
-                job.files,
-                job.mini_batch_size,
-            )
-            for run in runs
-        ]
+        exact = skip.obstacle(self.scenario) is None
+        return [self._history(run, exact=exact) for run in runs]
+
+    def _history(self, run: int, *, exact: bool) -> History:
+        job, seed = self.scenario.job, self.seed_of(run)
+        if exact:
+            try:
+                cloud = skip.SkipCloud(self.scenario, seed)
+                return policy.carry_out(self.policy, cloud, job.files, job.mini_batch_size)
+            except skip.Inexact:
+                pass
+        engine = EngineCloud(self.scenario, seed)
+        return policy.carry_out(self.policy, engine, job.files, job.mini_batch_size)
 
 
 def histories(

@@ -1,0 +1,135 @@
+"""The shortcut beside the event engine: the same histories, one by one."""
+
+from __future__ import annotations
+
+from math import isclose
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlctl.forecast import policy, skip
+from mlctl.forecast.history import EngineCloud
+from mlctl.forecast.policy import History, Policy, Way
+from mlctl.forecast.scenario import Scenario
+from mlctl.simulator.engine.model import (
+    BatchSpec,
+    BatchWork,
+    ClusterSpec,
+    SimulationSettings,
+    Tier,
+)
+from mlctl.simulator.engine.processes import (
+    ByHour,
+    HyperExponential,
+    LossScript,
+    OnOff,
+    Poisson,
+    PreemptionProcess,
+    Shock,
+    Weibull,
+)
+
+HISTORIES = 5  # of each example; `--hypothesis-profile=search` makes 10 000 of them
+
+rates = st.sampled_from([0.05, 0.5, 2.0])
+processes: st.SearchStrategy[PreemptionProcess] = st.one_of(
+    st.builds(Poisson, rates),
+    st.builds(Poisson, rates, st.just(ByHour((0.5, 2.0) * 12, 1000.0))),
+    st.builds(HyperExponential, rates, st.just(2.0)),
+    st.builds(Weibull, rates, st.just(0.7)),
+    st.builds(Shock, rates, st.sampled_from([0.3, 0.8, 1.0])),
+    st.builds(OnOff, rates, st.sampled_from([300.0, 3000.0])),
+    st.builds(
+        LossScript,
+        st.lists(
+            st.tuples(
+                st.integers(0, 8).map(lambda at: at * 120.0), st.sampled_from(["all", 0, 1, 3])
+            ),
+            min_size=1,
+            max_size=5,
+        ).map(tuple),
+    ),
+)
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> Scenario:
+    """Small jobs in bad weather, so that much happens in the last rounds."""
+    nodes, slots = draw(st.integers(1, 6)), draw(st.integers(1, 3))
+    size = draw(st.integers(1, 4))
+    job = BatchSpec(
+        "1/forecast",
+        "1/c",
+        draw(st.integers(1, 200)),
+        BatchWork(per_file_s=draw(st.sampled_from([7.0, 30.0])), per_mini_batch_s=60.0),
+        size,
+        nodes,
+        slots,
+        timeout_s=1e9,
+    )
+    delay = st.sampled_from([0.0, 60.0, 180.0])
+    return Scenario(
+        ClusterSpec(
+            "1/c",
+            Tier.LOW_PRIORITY,
+            0,
+            draw(st.integers(1, 6)),
+            draw(st.sampled_from([0.0, 120.0, 1800.0])),
+            4,
+            1.0,
+            "eastus",
+        ),
+        job,
+        SimulationSettings(
+            allocation_s=draw(delay),
+            preparation_s=draw(delay),
+            replacement_s=draw(st.sampled_from([None, 0.0, 90.0])),
+            delay_cv=draw(st.sampled_from([0.0, 0.0, 0.7])),
+            cancel_when_preempted=draw(st.booleans()),
+            billing_granularity_s=draw(st.sampled_from([0.0, 1.0])),
+        ),
+        0.2,
+        tuple(draw(st.lists(processes, max_size=3))),
+    )
+
+
+policies = st.sampled_from(
+    [
+        Policy(Way.ONCE),
+        Policy(Way.RESUBMIT),
+        Policy(Way.REMAINING),
+        Policy(Way.FALLBACK, 2),
+        Policy(Way.DEADLINE, switch_s=1500.0),
+        Policy(Way.DEDICATED),
+    ]
+)
+
+
+def both(scenario: Scenario, plan: Policy, seed: str) -> tuple[History, History] | None:
+    """The history by the shortcut and by the engine; None where the shortcut gives up."""
+    job = scenario.job
+    try:
+        cloud = skip.SkipCloud(scenario, seed)
+        short = policy.carry_out(plan, cloud, job.files, job.mini_batch_size)
+    except skip.Inexact:
+        return None
+    engine = EngineCloud(scenario, seed)
+    return short, policy.carry_out(plan, engine, job.files, job.mini_batch_size)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values are equal, but for how sums of seconds were rounded."""
+    if isinstance(one, float) and isinstance(other, float):
+        return isclose(one, other, rel_tol=1e-9, abs_tol=1e-6)
+    return one == other
+
+
+@settings(max_examples=max(400, settings().max_examples))
+@given(scenarios(), policies)
+def test_the_shortcut_gives_the_history_of_the_engine(scenario: Scenario, plan: Policy) -> None:
+    assert skip.obstacle(scenario) is None
+    for run in range(HISTORIES):
+        found = both(scenario, plan, f"law/{run}")
+        if found is not None:
+            short, full = found
+            assert all(map(same, short, full)), (run, short, full)
