@@ -13,7 +13,8 @@ class Workload:
     """What is known of a job's work; None is "not said".
 
     Batch jobs: `files` in the input, and the time of each file, of each mini-batch, or `times` of
-    one mini-batch after the other; `cv` spreads them, `fail_probability` is of each attempt.
+    one mini-batch after the other; the time until a node that comes to the job can work; `cv`
+    spreads the times of mini-batches, `fail_probability` is of each attempt.
     Training jobs: steps, their time, the steps between checkpoints, the time to write one and to go
     on from one; `fail_probability` is of the command, after its last step. Times are seconds.
     """
@@ -21,6 +22,7 @@ class Workload:
     files: int | None = None
     seconds_per_file: float | None = None
     seconds_per_mini_batch: float | None = None
+    seconds_per_start: float | None = None
     times: tuple[float, ...] | None = None
     cv: float | None = None
     fail_probability: float | None = None

@@ -119,7 +119,7 @@ def _batch_violations(world: World, job: BatchJob) -> Iterator[str]:
     if len(running) != job.running_nodes or len(usable) != job.usable_nodes:
         yield f"{job.name}: its nodes are miscounted"
     slots = job.spec.concurrency
-    if {slot // slots for slot in job.attempts_by_slot} != set(running):
+    if {slot // slots for slot in job.attempts_by_slot} | {*job.starting} != set(running):
         yield f"{job.name}: it works where it does not run"
     if len(job.attempts_by_slot) > len(running) * slots or len(running) > job.spec.instance_count:
         yield f"{job.name}: it works on more than it has"

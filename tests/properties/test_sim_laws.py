@@ -37,9 +37,11 @@ from mlctl.simulator.engine.model import (
     BatchWork,
     ClusterSpec,
     PoolSpec,
+    PreemptedJob,
     QueueEnd,
     SharedQueueSettings,
     SimulationSettings,
+    SingleNode,
     Tier,
     TrainingSpec,
 )
@@ -92,6 +94,7 @@ workloads = st.builds(
     cv=st.sampled_from([0.0, 0.5]),
     fail_probability=st.sampled_from([0.0, 0.3, 1.0]),
     trace=st.sampled_from([(), (10.0, 50.0)]),
+    per_start_s=st.sampled_from([0.0, 0.0, 25.0, 700.0]),
 )
 batches = st.builds(
     BatchSpec,
@@ -160,6 +163,11 @@ behaviours = st.builds(
     unusable_recycle_s=seconds,
     restore_window_h=st.sampled_from([0.01, 48.0]),
     cancel_when_preempted=st.booleans(),
+    single_node=st.sampled_from(SingleNode),
+    preempted_job_ends=st.sampled_from(PreemptedJob),
+    release_idle_nodes=st.booleans(),
+    first_task_creation_timeout_s=st.sampled_from([0.0, 100.0, 600.0]),
+    progress_update_timeout_s=st.sampled_from([None, 0.0, 50.0]),
     cancel_grace_s=seconds,
     preemption_counts_as_try=st.booleans(),
     retries_are_tries=st.booleans(),

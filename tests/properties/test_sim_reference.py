@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlctl.simulator.engine.model import SimulationSettings, SingleNode
+from mlctl.simulator.engine.model import BatchWork, SimulationSettings, SingleNode
 from mlctl.simulator.engine.processes import LossScript
 from tests.builders.histories import (
     batch,
@@ -36,6 +36,7 @@ class Case:
     allocation: int
     preparation: int
     replacement: int
+    start: int
     cancels: bool
     single_node: SingleNode
     releases: bool
@@ -53,10 +54,12 @@ class Machine:
     work: list[tuple[int, int, int] | None]  # (begun at, order, mini-batch)
     is_paid: bool = False  # by the job
     idle_since: int | None = None
+    entered: bool = False  # by the job's processes
+    starts_since: int | None = None  # and they cannot work yet
 
     @property
     def runs(self) -> bool:
-        return any(work is not None for work in self.work)
+        return self.starts_since is not None or any(work is not None for work in self.work)
 
 
 @dataclass
@@ -130,11 +133,21 @@ class Ticking:
     def arrive(self) -> None:
         """Who began to wait first arrives first."""
         while self.status == "Running":
-            due = [one for one in self.machines if one.state != "up" and one.due <= self.now]
+            coming = [
+                one for one in self.machines if one.state != "up" or one.starts_since is not None
+            ]
+            due = [one for one in coming if one.due <= self.now]
             if not due:
                 return
             machine = min(due, key=lambda one: one.since)
-            if machine.state == "preparing":
+            if machine.starts_since is not None:
+                machine.starts_since = None
+                self.fill(machine)
+                if not machine.runs:
+                    self.rest(machine)
+                self.assign()
+                self.drop_unwanted()
+            elif machine.state == "preparing":
                 self.rest(machine)
                 if machine.is_paid and len(self.joined) < self.case.nodes:
                     self.joined.add(machine.number)
@@ -161,6 +174,9 @@ class Ticking:
                 self.lost_s += sum(self.now - work[0] for work in hit) / self.case.slots
                 self.queue = [work[2] for work in hit] + self.queue
                 machine.work = [None] * self.case.slots
+                if machine.starts_since is not None:
+                    self.lost_s += self.now - machine.starts_since
+                machine.entered, machine.starts_since = False, None
                 self.joined.discard(number)
                 if was_up and self.case.cancels and not self.joined and self.is_alone(had=had):
                     self.status = "Canceled"
@@ -177,7 +193,7 @@ class Ticking:
     def assign(self) -> None:
         """Work goes to running nodes first, then to idle ones: the job's own, by number."""
         for machine in self.machines:
-            if machine.runs:
+            if machine.runs and machine.starts_since is None:
                 self.fill(machine)
         idle = [one for one in self.machines if one.state == "up" and not one.runs]
         for machine in sorted(idle, key=lambda one: (one.number not in self.joined, one.number)):
@@ -186,7 +202,13 @@ class Ticking:
             if self.queue and running < self.case.nodes and may_have:
                 self.joined.add(machine.number)
                 self.started = machine.is_paid = True
-                self.fill(machine)
+                if machine.entered or not self.case.start:
+                    machine.entered = True
+                    self.fill(machine)
+                else:
+                    self.enter(machine, "up", self.case.start)
+                    machine.entered, machine.starts_since = True, self.now
+                    machine.idle_since = None
 
     def fill(self, machine: Machine) -> None:
         for slot, work in enumerate(machine.work):
@@ -246,6 +268,7 @@ cases = st.builds(
     allocation=st.integers(0, 5),
     preparation=st.integers(0, 4),
     replacement=st.integers(0, 9),
+    start=st.sampled_from([0, 0, 1, 3, 8]),
     cancels=st.booleans(),
     single_node=st.sampled_from(SingleNode),
     releases=st.booleans(),
@@ -268,7 +291,8 @@ def test_the_engine_does_what_a_ticking_clock_does(case: Case) -> None:
     )
     most = max(case.nodes, case.least)
     low = cluster(most, case.least, low=True, idle_s=float(case.idle))
-    job = batch(case.n, case.seconds, case.nodes, concurrency=case.slots)
+    work = BatchWork(per_mini_batch_s=case.seconds, per_start_s=case.start)
+    job = batch(case.n, case.seconds, case.nodes, concurrency=case.slots, workload=work)
     losses = LossScript(tuple((float(at), number) for at, number in case.losses))
     made = world(*of(low, job, losses), settings=behaviour)
     view, expected = ended(made), Ticking(case).run()

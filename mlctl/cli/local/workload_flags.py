@@ -41,6 +41,14 @@ class BatchFlags:
             "Time of each mini-batch, besides that of its files.",
         ),
     ] = None
+    seconds_per_start: Annotated[
+        float | None,
+        _flag(
+            "--seconds-per-start",
+            "S",
+            "Time until a node that comes to the job can work: image, init().",
+        ),
+    ] = None
     cv: Annotated[
         float | None,
         _flag(

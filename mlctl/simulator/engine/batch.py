@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import deque
 from heapq import heappush
+from math import inf
 
 from mlctl.simulator.engine import nodes, retry, sampling
 from mlctl.simulator.engine.jobs import BatchJob, JobStatus
@@ -20,8 +21,11 @@ from mlctl.simulator.engine.state import (
     Node,
     World,
     log_event,
+    schedule,
 )
 
+_LEAST_PROGRESS_S = 600.0
+_EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock going for nothing
 _LOGGED_AT_ONCE = 512  # mini-batches; bounds the log in memory
 EventKey = tuple[float, int, int]  # (time, priority, number) of an event
 
@@ -59,15 +63,36 @@ def add_usable_node(world: World, job: BatchJob, node: Node) -> None:
 
 
 def start_on_node(world: World, job: BatchJob, node: Node) -> None:
-    """Start mini-batches of the job on all slots of an idle node."""
+    """Start mini-batches of the job on all slots of an idle node, once its processes run there."""
     if node.job != job.name:
         add_usable_node(world, job, node)
-    node.entered = job.name
     if job.status is JobStatus.QUEUED:
         job.status = JobStatus.RUNNING
         job.started = world.now
         log_event(world, "JOB_RUNNING", job=job.name)
+        _schedule_stall(world, job, world.now)
     job.running_nodes += 1
+    seconds, is_there = job.spec.workload.per_start_s, node.entered == job.name
+    node.entered = job.name
+    if is_there or seconds == 0:
+        _fill_node(world, job, node)
+    else:
+        job.starting[node.number] = world.now
+        at, name = world.now + seconds, job.spec.cluster
+        schedule(world, at, EventKind.NODE_STARTED, name, node.number, node.epoch)
+
+
+def node_started(world: World, cluster: Cluster, node: Node) -> None:
+    """Start mini-batches on a node on which a job's processes run now; idle if there is none."""
+    job = world.jobs[node.job]
+    if isinstance(job, BatchJob):
+        del job.starting[node.number]
+        nodes.log_node_event(world, "STARTED", cluster, node, job=job.name)
+        _fill_node(world, job, node)
+        _rest_if_idle(world, cluster, job, node.number)
+
+
+def _fill_node(world: World, job: BatchJob, node: Node) -> None:
     sampling.sample_job(world.seed, job)
     first = node.number * job.spec.concurrency
     for slot in range(first, first + job.spec.concurrency):
@@ -107,6 +132,8 @@ def _next_mini_batch(job: BatchJob) -> int | None:
 
 
 def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
+    if not job.attempts:
+        job.last_progress = world.now
     world.number += 1
     seconds, most = job.times[batch], job.spec.timeout_s
     attempt = (
@@ -192,7 +219,7 @@ def step(world: World, cluster: Cluster, job: BatchJob, until: EventKey) -> bool
         attempt = job.attempts_by_end.popleft()
         at, late, _, batch, slot = attempt
         if job.attempts_by_slot.get(slot) is attempt:
-            world.now = at
+            world.now = job.last_progress = at
             del job.attempts_by_slot[slot]
             if late:
                 retry.fail(world, job, batch, slot, "MB_TIMEOUT")
@@ -208,12 +235,56 @@ def step(world: World, cluster: Cluster, job: BatchJob, until: EventKey) -> bool
 
 def _refill_slot(world: World, cluster: Cluster, job: BatchJob, slot: int) -> None:
     """Start the next mini-batch on a slot; if there is none, its node may become idle."""
-    if _fill_slot(world, job, slot):
-        return
-    number = slot // job.spec.concurrency
+    if not _fill_slot(world, job, slot):
+        _rest_if_idle(world, cluster, job, slot // job.spec.concurrency)
+
+
+def _rest_if_idle(world: World, cluster: Cluster, job: BatchJob, number: int) -> None:
+    """Let the node of this number become idle if nothing runs there."""
     slots = range(number * job.spec.concurrency, (number + 1) * job.spec.concurrency)
     if job.attempts_by_slot.keys().isdisjoint(slots):
         for each in slots:
             del job.idle_slots[each]
         job.running_nodes -= 1
         nodes.become_idle(world, cluster, cluster.nodes[number])
+
+
+def stall_due(world: World, cluster: Cluster, job: BatchJob) -> None:
+    """Fail a job that has stood still for too long; look again later if it has not.
+
+    `first_task_creation_timeout` is "the time between the job start to the run of first
+    mini-batch", `progress_update_timeout` "for monitoring the progress of mini-batch execution"
+    (parallel jobs, Microsoft Learn).
+    """
+    first, limit = world.settings.first_task_creation_timeout_s or inf, _progress_limit(world, job)
+    if job.attempts:
+        slots = job.attempts_by_slot.values()
+        began = (at - min(job.times[batch], job.spec.timeout_s) for at, _, _, batch, _ in slots)
+        since = max(job.last_progress, *began, 0.0)
+        reason = f"no mini-batch began or ended for {limit:g} s (progress_update_timeout)"
+    else:
+        since, limit = job.started or 0.0, first
+        reason = f"no mini-batch began within {limit:g} s of the start"
+        reason += " (first_task_creation_timeout)"
+    if since + limit <= world.now:
+        retry.end(world, cluster, job, JobStatus.FAILED, reason)
+    else:
+        _schedule_stall(world, job, since)
+
+
+def _schedule_stall(world: World, job: BatchJob, since: float) -> None:
+    """Schedule the next look at whether a job stands still."""
+    limit = _progress_limit(world, job)
+    if not job.attempts:
+        limit = min(limit, world.settings.first_task_creation_timeout_s or inf)
+    at = max(since + limit, world.now)
+    if at < _EVER_S:
+        schedule(world, at, EventKind.STALL_DUE, job.name)
+
+
+def _progress_limit(world: World, job: BatchJob) -> float:
+    """`progress_update_timeout`; derived, the longest that a mini-batch can take (A)."""
+    limit = world.settings.progress_update_timeout_s
+    if limit is not None:
+        return limit or inf
+    return max(_LEAST_PROGRESS_S, job.spec.max_retries * job.spec.timeout_s)

@@ -188,8 +188,9 @@ def release(world: World, regional: RegionCapacity, cluster: Cluster, node: Node
     """Return a node's capacity, or remove the node from the waiting list."""
     if node.has_capacity:
         _give_back(world, regional, cluster, node)
-        if regional.waiting:
-            grant_waiting(world, regional)
+        for each in world.capacities.values() if cluster.spec.quotas else (regional,):
+            if each.waiting:  # a quota may be shared with another region or tier
+                grant_waiting(world, each)
     else:
         regional.waiting.pop((cluster.spec.name, node.number), None)
 

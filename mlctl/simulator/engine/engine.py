@@ -159,7 +159,7 @@ def _handle(world: World, event: ScheduledEvent, to: float) -> None:
     at, _, _, kind, name, detail, epoch = event
     if kind is EventKind.MINI_BATCH_END:
         _handle_mini_batches(world, event, to)
-    elif kind <= EventKind.RECYCLED:
+    elif kind <= EventKind.RECYCLED or kind is EventKind.NODE_STARTED:
         _handle_node_event(world, event)
     elif kind is EventKind.PROCESS_DUE:
         regional = world.capacities[name]
@@ -167,7 +167,7 @@ def _handle(world: World, event: ScheduledEvent, to: float) -> None:
             world.now = at
             for cluster in preemption.process_due(world, regional, detail):
                 autoscaling.reconcile(world, cluster)
-    elif kind <= EventKind.DEADLINE:
+    elif kind <= EventKind.DEADLINE or kind is EventKind.STALL_DUE:
         _handle_job_event(world, event)
     else:
         _handle_pool_event(world, event)
@@ -225,6 +225,8 @@ def _handle_node_event(world: World, event: ScheduledEvent) -> None:
             return
         case EventKind.IDLE_TIMEOUT:
             autoscaling.idle_timeout(world, cluster, node)
+        case EventKind.NODE_STARTED:
+            batch.node_started(world, cluster, node)
         case EventKind.START_FAIL:
             nodes.start_failed(world, cluster, node)
         case EventKind.LEFT | EventKind.RECYCLED:
@@ -256,6 +258,9 @@ def _handle_job_event(world: World, event: ScheduledEvent) -> None:
         case BatchJob(), EventKind.CANCEL_DUE if job.epoch == epoch:
             world.now = at
             retry.cancel_without_nodes(world, cluster, job)
+        case BatchJob(), EventKind.STALL_DUE:
+            world.now = at
+            batch.stall_due(world, cluster, job)
         case _:
             return
     autoscaling.reconcile(world, cluster)

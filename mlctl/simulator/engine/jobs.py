@@ -62,7 +62,9 @@ class BatchJob(Job):
     `head` and `tail` queue mini-batches to be retried, before and after those. `attempts_by_slot`
     has the running attempt of each busy slot. `attempts_by_end` has the same attempts in the order
     of their ends, and also attempts that ended with their node, which are skipped. The slots of
-    node n are numbered from n * concurrency on. `failed_attempts` and `lost_attempts` count per
+    node n are numbered from n * concurrency on. `starting` are running nodes that cannot work yet,
+    with the second since which they start; `last_progress` is when an attempt began or ended, as
+    far as `attempts_by_slot` does not tell. `failed_attempts` and `lost_attempts` count per
     mini-batch that is not over. Derived fields are not stored; they are computed again.
     """
 
@@ -72,6 +74,8 @@ class BatchJob(Job):
     head: deque[int] = field(default_factory=deque)
     tail: deque[int] = field(default_factory=deque)
     attempts_by_slot: dict[int, Attempt] = field(default_factory=dict)
+    starting: dict[int, float] = field(default_factory=dict)
+    last_progress: float = 0.0
     idle_slots: dict[int, None] = field(default_factory=dict)
     failed_attempts: dict[int, int] = field(default_factory=dict)
     lost_attempts: dict[int, int] = field(default_factory=dict)

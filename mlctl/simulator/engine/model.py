@@ -89,6 +89,12 @@ class SimulationSettings:
         source="A",
         why="nodes without work go while their batch job runs; else held until it completes",
     )
+    first_task_creation_timeout_s: float = _setting(
+        600.0, "D", "a batch job fails without a mini-batch so long after its start; 0: never"
+    )
+    progress_update_timeout_s: float | None = _setting(
+        None, "D", "a batch job fails standing still so long; None: max(600, tries x timeout), A"
+    )
     cancel_grace_s: float = _setting(0.0, "A", "how long R7 waits for a usable node (R7c)")
     retries_are_tries: bool = _setting(
         default=True, source="D", why="max_retries counts the first attempt too (R9, SDK)"
@@ -180,7 +186,8 @@ class ClusterSpec:
 class BatchWork:
     """How long mini-batches take (seconds) and how often an attempt fails.
 
-    Each mini-batch has one service time, which a rerun repeats. `trace` lists the service times in
+    A node that comes to the job takes `per_start_s` until it can work: image, `init()`. Each
+    mini-batch has one service time, which a rerun repeats. `trace` lists the service times in
     order and starts again at its end. Without a trace, a mini-batch takes `per_mini_batch_s` plus
     `per_file_s` per file, times a log-normal factor of mean 1 and coefficient of variation `cv`.
     """
@@ -190,6 +197,7 @@ class BatchWork:
     cv: float = 0.0
     fail_probability: float = 0.0
     trace: tuple[float, ...] = ()
+    per_start_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

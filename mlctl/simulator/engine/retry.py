@@ -76,6 +76,9 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
     """R5, R6: requeue the mini-batches that ran on a lost node; completed ones stay completed."""
     sampling.sample_job(world.seed, job)
     slots = job.spec.concurrency
+    started = job.starting.pop(node.number, None)
+    if started is not None:
+        job.lost_node_s += world.now - started
     batches = []
     for slot in range(node.number * slots, (node.number + 1) * slots):
         job.idle_slots.pop(slot, None)
@@ -84,10 +87,11 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
             at, _, _, batch, _ = attempt
             began = at - min(job.times[batch], job.spec.timeout_s)
             job.lost_node_s += (world.now - began) / slots
+            job.last_progress = max(job.last_progress, began)
             job.lost_attempts[batch] = job.lost_attempts.get(batch, 0) + 1
             batches.append(batch)
             log_mini_batch(world, "MB_LOST", job, batch, slot)
-    job.running_nodes -= bool(batches)
+    job.running_nodes -= bool(batches) or started is not None
     job.usable_nodes -= 1
     _requeue(world, job, batches, world.settings.preempted_goes_to)
     end_if_over(world, cluster, job)
@@ -146,6 +150,7 @@ def end(world: World, cluster: Cluster, job: BatchJob, status: JobStatus, reason
         job.head,
         job.tail,
         job.attempts_by_slot,
+        job.starting,
         job.idle_slots,
         job.failed_attempts,
         job.lost_attempts,

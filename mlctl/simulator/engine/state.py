@@ -61,13 +61,15 @@ class EventKind(IntEnum):
     POOL_JOB_DONE = 15
     OTHER_JOB_DONE = 16
     OTHER_JOB_ARRIVAL = 17
+    NODE_STARTED = 18
+    STALL_DUE = 19
 
 
 # The order of events of the same second: completions, nodes that come, time-outs of mini-batches,
 # losses, deadlines and arrivals, nodes that go. Completions come first since "All completed
 # progress is kept".
 DONE_FIRST, TIMEOUT = 0, 2
-PRIORITY = (0, 1, 1, 1, 1, 3, 3, 5, 5, 5, 3, 0, 3, 4, 1, 0, 0, 4)
+PRIORITY = (0, 1, 1, 1, 1, 3, 3, 5, 5, 5, 3, 0, 3, 4, 1, 0, 0, 4, 1, 3)
 
 # (time, priority, number, kind, name, detail, epoch). Numbers are unique, so the order is total. An
 # event is void if its subject has a newer epoch: void events stay queued and are skipped.

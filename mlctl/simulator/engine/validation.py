@@ -198,6 +198,7 @@ def _check_batch(world: World, spec: BatchSpec) -> None:
 def _check_workload(work: BatchWork) -> None:
     _check_number(work.per_file_s, "the time per file")
     _check_number(work.per_mini_batch_s, "the time per mini-batch")
+    _check_number(work.per_start_s, "the time to start on a node")
     _check_number(work.cv, "the coefficient of variation")
     _check_number(work.fail_probability, "the probability to fail", 0, 1)
     for seconds in work.trace:
@@ -236,7 +237,9 @@ def _check_settings(settings: SimulationSettings) -> None:
         _check_number(getattr(settings, name), name)
     for name in ("restore_window_h", "cancel_grace_s", "min_bill_s", "billing_granularity_s"):
         _check_number(getattr(settings, name), name)
-    _check_number(settings.replacement_s or 0.0, "replacement_s")
+    for name in ("replacement_s", "progress_update_timeout_s"):
+        _check_number(getattr(settings, name) or 0.0, name)
+    _check_number(settings.first_task_creation_timeout_s, "first_task_creation_timeout_s")
     _check_number(settings.provisioning_s, "provisioning_s")
     _check_number(settings.p_unusable, "p_unusable", 0, 1)
 

@@ -166,6 +166,7 @@ def batch_work(given: Workload) -> BatchWork:
         given.cv or 0.0,
         given.fail_probability or 0.0,
         given.times or (),
+        given.seconds_per_start or 0.0,
     )
 
 
