@@ -21,10 +21,10 @@ from mlctl.assets.private import private_findings
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope, own_address
-from mlctl.kinds.field import Field
+from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.code import CODE
-from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.records.component import COMPONENT, WHOLE
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.kinds.values import written
@@ -117,8 +117,8 @@ def _component_of_job(resource: Resource, job: str) -> Resource:
     spec: Data = {"name": names.NAME, "version": "1", "type": "pipeline", "jobs": {}}
     values: dict[Pointer, Data] = {("spec",): spec, ("source_job",): job}
     address = Address(COMPONENT.name, names.NAME, None, names.sha256(job))
-    form, root = COMPONENT.forms[-1], ("job_definition",)
-    return Resource(address, COMPONENT, form, resource.document, values, root, resource.address)
+    root = ("job_definition",)
+    return Resource(address, COMPONENT, WHOLE, resource.document, values, root, resource.address)
 
 
 def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
@@ -187,7 +187,7 @@ def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resou
     )
     given: dict[Pointer, Data] = {("spec",): _yaml(path)}
     address = Address(COMPONENT.name, names.NAME, None, upload.digest)
-    return _owned(resource, field, COMPONENT, address, given, upload)
+    return _owned(resource, field, COMPONENT, address, given, upload, form=WHOLE)
 
 
 def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resource:
@@ -247,9 +247,10 @@ def _owned(
     address: Address,
     values: dict[Pointer, Data],
     *uploads: Upload,
+    form: Form | None = None,
 ) -> Resource:
-    form, root, owner = kind.forms[-1], (*resource.root, *field.at), resource.address
-    return Resource(address, kind, form, resource.document, values, root, owner, uploads)
+    root, owner = (*resource.root, *field.at), resource.address
+    return Resource(address, kind, form or kind.forms[-1], resource.document, values, root, owner, uploads)
 
 
 def _existing(path: Path) -> Path:

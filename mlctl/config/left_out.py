@@ -46,7 +46,7 @@ class LeftOut:
         A conda file, a component or what stands in a folder of code belongs to the document that
         names it.
         """
-        named = set(_named(documents))
+        named = set(named_paths(documents))
         for why, found in self.files.items():
             told = {
                 path: kind
@@ -57,7 +57,7 @@ class LeftOut:
                 yield _one(why, *next(iter(told.items()))) if len(told) == 1 else _many(why, told)
 
 
-def _named(documents: Iterable[Document]) -> Iterator[str]:
+def named_paths(documents: Iterable[Document]) -> Iterator[str]:
     """The paths that values of documents may mean."""
     for document in documents:
         folder = os.path.dirname(document.source.name)  # noqa: PTH120 - names may be `<stdin>`

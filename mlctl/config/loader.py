@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -13,12 +13,13 @@ from mlctl import files, masking, pointer, schema, source
 from mlctl.assets.local_files import resolve_local_files
 from mlctl.config import graph, named_files, rules
 from mlctl.config.graph import Graph
-from mlctl.config.left_out import LeftOut, Why
+from mlctl.config.left_out import LeftOut, Why, named_paths
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
 from mlctl.kinds.address import Scope
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.resource import Resource, build
+from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, with_article
 from mlctl.source import UNREADABLE_RULES, Document, SourceFile
@@ -93,8 +94,11 @@ class Loader:
         self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()
     ) -> LoadedConfig:
         """Check documents and build their graph."""
+        named = set(named_paths(document for _, document in documents))
         resources = [
-            one for one in (self._resource(*pair) for pair in documents) if one is not None
+            one
+            for one in (self._resource(*pair, named) for pair in documents)
+            if one is not None
         ]
         built = graph.build(resources, self.scope)
         script = _script if self.scripts else lambda _path: None
@@ -120,9 +124,19 @@ class Loader:
             self.left_out.add(found.path, Why.NO_MAPPING)
         return documents
 
-    def _resource(self, found: SourceFile, document: Document) -> Resource | None:
+    def _resource(
+        self, found: SourceFile, document: Document, named: Container[str]
+    ) -> Resource | None:
+        """The resource of a document; None for one that is left out, or is a part of another's.
+
+        A component that a document in the same folder names by its path belongs to that one.
+        """
         kind = self._kind(found, document)
-        if kind is None:
+        if kind is None or (
+            kind.content is UploadTarget.COMPONENT
+            and not found.explicit
+            and os.path.normpath(found.path) in named
+        ):
             return None
         if self.edit is not None:
             document = self.edit(document, kind)

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from mlctl import source
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import datastore_uri, job_io
+from mlctl.kinds import component_io, datastore_uri, job_io
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field
 from mlctl.kinds.registry import ALL
@@ -200,6 +200,22 @@ def _asset_decode(value: Data, field: Field, scope: Scope) -> Data:
     )
 
 
+_PREFIX = "azureml:"
+
+
+def _azureml_id_encode(value: Data, field: Field, scope: Scope) -> Data:
+    """As a reference, its ARM id behind `azureml:`."""
+    named = _reference_encode(value, field, scope)
+    return f"{_PREFIX}{named}" if str(named).startswith("/") else named
+
+
+def _azureml_id_decode(value: Data, field: Field, scope: Scope) -> Data:
+    if not isinstance(value, str):
+        return value
+    arm = value.startswith(f"{_PREFIX}/") and not value.startswith(f"{_PREFIX}//")
+    return _reference_decode(value.removeprefix(_PREFIX) if arm else value, field, scope)
+
+
 def _subnet_encode(value: Data, _field: Field, scope: Scope) -> Data:
     subnet, vnet = value.get("subnet"), value.get("vnet_name")
     if not subnet:
@@ -307,6 +323,14 @@ CODECS: dict[str, Codec] = {
     "json": Codec(_same, _same, _json_canonical),
     "system_data": Codec(_same, _system_data_decode, _json_canonical),
     "arm_id": Codec(_same, _arm_id_decode, _folded),
+    "azureml_id": Codec(_azureml_id_encode, _azureml_id_decode, _reference_canonical),
+    "scalar": Codec(_same, component_io.decode_scalar, component_io.canonical_scalar),
+    "size": Codec(component_io.encode_size, _same, component_io.encode_size),
+    "list_text": Codec(component_io.encode_list, component_io.decode_list, component_io.encode_list),
+    "texts": Codec(_same, _same, component_io.canonical_texts),
+    "ports": Codec(
+        component_io.encode_ports, component_io.decode_ports, component_io.canonical_ports
+    ),
     "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _paths_canonical),
     "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _paths_canonical),
 }

@@ -47,6 +47,7 @@ class Field:
     path: bool
     additive: bool
     credential: bool
+    copy: Pointer
     schema: Schema
 
 
@@ -164,5 +165,6 @@ def _field(schema: Schema, at: Pointer) -> Field:
         path=schema.get("x-mlctl-path", False),
         additive=schema.get("x-mlctl-additive", False),
         credential=schema.get("x-mlctl-credential", False),
+        copy=pointer.parse(schema.get("x-mlctl-wire-copy", "")),
         schema=schema,
     )

@@ -76,6 +76,7 @@ class Kind:
     - `content`: what local files that it names become. `content_by_url`: they are named by https.
     - `anonymous_name`: what one is called that nobody has named; "" where content alone names it.
     - `curated`: what the names of those begin with that the service brings along; "" where none do.
+    - `default_version`: the version by which the service means the newest; None where there is none.
     - `lost`: what goes with a resource that is destroyed or replaced, as a sentence.
 
     The command line:
@@ -85,6 +86,7 @@ class Kind:
       that az prints also where they are empty.
     - `create_flags`, `update_flags`: fields that have flags; `required_flags`: those without which
       a file is needed.
+    - `needs_file`: whether `create` takes no resource that is said by flags alone.
     - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
     - `resize_flag`: the field that the command `resize` changes.
     - `sample`: a file of `samples/` and the name in it, for the examples of commands that have
@@ -129,6 +131,7 @@ class Kind:
     content_by_url: bool = False
     anonymous_name: str = ""
     curated: str = ""
+    default_version: str | None = None
     lost: str = ""
 
     columns: Columns = field(default_factory=dict)
@@ -137,6 +140,7 @@ class Kind:
     create_flags: tuple[Flag, ...] = ()
     update_flags: tuple[Flag, ...] = ()
     required_flags: tuple[str, ...] = ("name",)
+    needs_file: bool = False
     list_flags: tuple[Flag, ...] = ()
     limits_lists: bool = False
     resize_flag: Flag | None = None
@@ -204,8 +208,9 @@ class Kind:
 
         A place is at most two steps deep: an object in `properties`, not what is in it.
         """
-        anyway = [[name] for name in self.schema.get("required", ())]
-        either = [name for one in self.schema.get("anyOf", ()) for name in one.get("required", ())]
+        usual = self.forms[-1].schema
+        anyway = [[name] for name in usual.get("required", ())]
+        either = [name for one in usual.get("anyOf", ()) for name in one.get("required", ())]
         places = [
             tuple({one.wire[:2]: None for one in self.forms[-1].fields if one.at[0] in names})
             for names in (*anyway, either)

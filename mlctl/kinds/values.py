@@ -127,6 +127,8 @@ def encode_fields(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
             value = codec.encode(values[field.at], field, scope)
             if value is not None:
                 pointer.put(body, field.wire, value)
+            if value is not None and field.copy:
+                pointer.put(body, field.copy, copy.deepcopy(value))
     return body
 
 

@@ -107,7 +107,7 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
 
 def _create(kind: Kind) -> KindCommand[Any]:
     own = [
-        kind_flags.file(required=bool(kind.parent)),
+        kind_flags.file(required=kind.needs_file),
         *kind_flags.new_identity(kind),
         *field_flags.parameters(kind.create_flags, kind, defaults=True),
         *(flags.INSTANCE_ONLY if kind.live_type else ()),

@@ -80,7 +80,6 @@ ABSENT_ELSEWHERE = {
     **dict.fromkeys(("schedule", "marketplace-subscription", "capability-host"), _ONLINE),
     **dict.fromkeys(("feature-set", "feature-store", "feature-store-entity"), _ONLINE),
     **dict.fromkeys(("registry", "connection"), _REGISTRY),
-    "component": "components come of the files that deployments and jobs name",
     "datastore": _DATASTORES,
     "index": _ONLINE,
     **dict.fromkeys(("workspace create", "workspace update", "workspace delete"), _BICEP),

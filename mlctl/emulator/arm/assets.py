@@ -43,8 +43,11 @@ class Container:
 
 
 def show_version(call: Call) -> Response:
-    """GET of one version."""
-    found = service.read(call.handle, [call.address]).get(call.address)
+    """GET of one version; `azureml_default` is the newest one of a component."""
+    meant = call.address
+    if meant.version == ALL[call.kind].default_version:
+        meant = meant.at(None)
+    found = service.read(call.handle, [meant]).get(meant)
     if found is None:
         raise missing(call.address)
     return json_response(views.resource_body(call, found))

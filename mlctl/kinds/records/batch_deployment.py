@@ -36,6 +36,7 @@ BATCH_DEPLOYMENT = Kind(
     claims=_claims,
     delay="deployment",
     printed_forms={"model": "flat"},
+    needs_file=True,
     printed_empty=("environment_variables",),
     columns={
         "Name": ("name",),

@@ -1,0 +1,147 @@
+"""The values of components in their two spellings, as azure-ai-ml 1.35.2 sends them.
+
+The service keeps a component's definition (`componentSpec`) in the keys of YAML, but makes texts of
+numbers and truth values (recorded: component-put-create).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Field
+from mlctl.pointer import Data
+
+_SIZE = re.compile(r"(\d+)([kmg]b)?", re.IGNORECASE)
+_UNITS = {"kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
+_LIMITS = ("default", "min", "max")
+
+
+def decode_scalar(value: Data, field: Field, _scope: Scope) -> Data:
+    """A number or truth value out of the text that the service makes of it."""
+    return _typed(value, str(field.schema.get("type")))
+
+
+def canonical_scalar(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The text of a number or truth value."""
+    return str(value).casefold()
+
+
+def encode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
+    """Inputs or outputs as the SDK sends them: what limits a value, and its default, as texts."""
+    return _each(value, _encoded)
+
+
+def decode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
+    """Inputs or outputs in the types of YAML."""
+    return _each(value, _decoded)
+
+
+def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
+    """All values as texts; what says nothing (`optional: false`) left out."""
+    sent = encode_ports(decode_ports(value or {}, field, scope), field, scope)
+    told = {
+        name: {key: held for key, held in one.items() if held not in (None, "", False)}
+        for name, one in sent.items()
+    }
+    return json.dumps(told, sort_keys=True)
+
+
+def encode_size(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The size of a mini-batch in files or bytes, as text: `10kb` is `10240`."""
+    found = _SIZE.fullmatch(str(value))
+    if found is None:
+        return value
+    return str(int(found[1]) * _UNITS.get(str(found[2]).lower(), 1))
+
+
+def encode_list(value: Data, _field: Field, _scope: Scope) -> Data:
+    """A list as JSON text."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def decode_list(value: Data, _field: Field, _scope: Scope) -> Data:
+    """A list out of its JSON text."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def canonical_texts(value: Data, _field: Field, _scope: Scope) -> Data:
+    """A mapping whose values are compared as texts."""
+    texts = {key: str(held).casefold() for key, held in (value or {}).items()}
+    return json.dumps(texts, sort_keys=True)
+
+
+def _each(value: Data, spelt: Callable[[Mapping[str, Data]], Data]) -> Data:
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: spelt(one) if isinstance(one, Mapping) else one
+        for name, one in value.items()
+    }
+
+
+def _encoded(port: Mapping[str, Data]) -> Data:
+    kind = str(port.get("type")).casefold()
+    sent = {**port, "type": kind}
+    for key in _LIMITS:
+        if port.get(key) is not None:
+            sent[key] = _text(port[key], kind)
+    for key in ("optional", "early_available"):
+        if port.get(key) is not None:
+            sent[key] = _typed(port[key], "boolean")
+    return sent
+
+
+def _decoded(port: Mapping[str, Data]) -> Data:
+    kind = str(port.get("type")).casefold()
+    told = {**port, "type": kind}
+    for key in _LIMITS:
+        if port.get(key) is not None:
+            told[key] = _typed(port[key], kind)
+    for key in ("optional", "early_available"):
+        if port.get(key) is not None:
+            told[key] = _typed(port[key], "boolean")
+    return told
+
+
+def _text(value: Data, kind: str) -> str:
+    """The text of a value of an input's type, as the SDK writes it.
+
+    Any bare number counts as a decimal before the type of the input is looked at: that is why 3 is
+    `3.0` for a text.
+    """
+    bare = isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        match kind:
+            case "integer":
+                return str(int(value))
+            case "number":
+                return str(float(value))
+            case "boolean":
+                return str(value).capitalize()
+            case _:
+                return str(float(value)) if bare else str(value)
+    except (ValueError, OverflowError):
+        return str(value)
+
+
+def _typed(value: Data, kind: str) -> Data:
+    if not isinstance(value, str):
+        return value
+    try:
+        match kind:
+            case "boolean":
+                return {"true": True, "false": False}.get(value.casefold(), value)
+            case "integer":
+                return int(value)
+            case "number":
+                return float(value)
+            case _:
+                return value
+    except ValueError:
+        return value
