@@ -11,21 +11,23 @@ from __future__ import annotations
 import errno
 import re
 import uuid
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlctl import files, pointer, source
-from mlctl.assets import hashing, names
+from mlctl.assets import hashing, names, steps
 from mlctl.assets.private import private_findings
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, Scope, own_address
+from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.code import CODE
-from mlctl.kinds.records.component import COMPONENT, WHOLE
+from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.kinds.values import written
 from mlctl.pointer import Data, Pointer
@@ -54,6 +56,112 @@ JOB_DEFINITION = Rule(
 _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 
 
+@dataclass(frozen=True, slots=True)
+class _Resolver:
+    """Resolves the local files of one resource after the other; what cannot be read is reported."""
+
+    scope: Scope
+    report: Report
+
+    def resolve(self, resource: Resource, within: tuple[Path, ...] = ()) -> Iterator[Resource]:
+        """The assets of a resource, then the resource itself without local paths.
+
+        `within` are the files of the components that it is a part of.
+        """
+        values, uploads = dict(resource.values), list(resource.uploads)
+        job = resource.get("job_definition")
+        if job is not None and ("component",) not in values:
+            if isinstance(job, str):
+                unnamed = _component_of_job(resource, job.removeprefix("azureml:"))
+                made = names.named(unnamed, self.scope)
+                values["component",] = _reference(made)
+                yield made
+            else:
+                self.report.add(_no_component(resource))
+        for field in resource.form.fields:
+            value = values.get(field.at)
+            if field.codec == "steps" and isinstance(value, Mapping):
+                values[field.at] = yield from self._steps(resource, field, value, within)
+                continue
+            if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
+                continue
+            try:
+                asset = self._asset(resource, field, value, within)
+                if asset is not None:
+                    named = yield from self._adopted(resource, field, asset, within)
+                    values[field.at] = _reference(named)
+                elif field.path and isinstance(value, str):
+                    values[field.at], found = _content(resource, field, value, self.scope)
+                    self.report.extend(private_findings(resource, field, found))
+                    uploads += found
+            except OSError as error:
+                self.report.add(_unreadable(resource, field, error))
+        yield replace(resource, values=values, uploads=tuple(uploads))
+
+    def _adopted(
+        self, resource: Resource, field: Field, asset: Resource, within: tuple[Path, ...]
+    ) -> Generator[Resource, None, Resource]:
+        """The asset and all that it needs; the asset under its name."""
+        self.report.extend(private_findings(resource, field, asset.uploads))
+        of_file = asset.kind is COMPONENT and not asset.root
+        here = (*within, files.real(Path(asset.document.source.name))) if of_file else within
+        *inner, whole = self.resolve(asset, here)
+        named = names.named(whole, self.scope)
+        for one in inner:
+            yield replace(one, owner=named.address) if one.owner == asset.address else one
+        yield named
+        return named
+
+    def _asset(
+        self, resource: Resource, field: Field, value: Data, within: tuple[Path, ...]
+    ) -> Resource | None:
+        """The asset that an inline mapping or a local path becomes; None for other values."""
+        if isinstance(value, dict) and field.refers_to in KINDS:
+            kind = KINDS[field.refers_to]
+            form = kind.form_of(value)
+            named = {"name": "", **value} if resource.kind.names_inline else {}
+            address = own_address(kind, named) or Address(kind.name, "")
+            return _owned(resource, field.at, kind, address, written(value, form), form)
+        if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):
+            return None
+        path = resolve(resource, value)
+        if field.refers_to == CODE.name:
+            return _code(resource, field, path, self.scope)
+        return _component(resource, path, within)
+
+    def _steps(
+        self, resource: Resource, field: Field, jobs: Mapping[str, Data], within: tuple[Path, ...]
+    ) -> Generator[Resource, None, dict[str, Data]]:
+        """The components of steps that are in files or inline; the steps with references to them.
+
+        Steps that are no mappings are left as they are: the schema has refused them.
+        """
+        named: dict[str, Resource] = {}
+        made = dict(jobs)
+        for name, step in jobs.items():
+            key = steps.component_key(step) if isinstance(step, Mapping) else ""
+            at = replace(field, at=(*field.at, name, key))
+            if key and is_local(step.get(key)):
+                try:
+                    named[name] = _component(resource, resolve(resource, step[key]), within)
+                except OSError as error:
+                    self.report.add(_unreadable(resource, at, error))
+        known = {name: one.document.data for name, one in named.items()}
+        pipeline = {**resource.document.data, "jobs": jobs}
+        for name, step in jobs.items():
+            if not isinstance(step, Mapping):
+                continue
+            asset = named.get(name) or _inline(resource, (*field.at, name), pipeline, known)
+            if asset is not None:
+                whole = yield from self._adopted(resource, field, asset, within)
+                made[name] = {
+                    **steps.run(step, asset.form.name, pointer.nest(whole.values)),
+                    steps.component_key(step): _reference(whole),
+                    SOURCE: FILE if name in named else INLINE,
+                }
+        return made
+
+
 def resolve_local_files(
     resources: Iterable[Resource], scope: Scope, report: Report
 ) -> list[Resource]:
@@ -61,41 +169,42 @@ def resolve_local_files(
 
     Paths that cannot be read are reported (MLC401) and left as they are.
     """
-    found: list[Resource] = []
-    for resource in resources:
-        found.extend(_resolve(resource, scope, report))
-    return found
+    resolver = _Resolver(scope, report)
+    return [one for resource in resources for one in resolver.resolve(resource)]
 
 
-def _resolve(resource: Resource, scope: Scope, report: Report) -> Iterable[Resource]:
-    values, uploads = dict(resource.values), list(resource.uploads)
-    job = resource.get("job_definition")
-    if job is not None and ("component",) not in values:
-        if isinstance(job, str):
-            made = _component_of_job(resource, job.removeprefix("azureml:"))
-            values["component",] = f"azureml:{made.address.name}:{made.address.version}"
-            yield made
-        else:
-            report.add(_no_component(resource))
-    for field in resource.form.fields:
-        value = values.get(field.at)
-        if value is None or not (field.path or (isinstance(value, dict) and field.refers_to)):
-            continue
-        try:
-            asset = _asset(resource, field, value, scope)
-            if asset is not None:
-                report.extend(private_findings(resource, field, asset.uploads))
-                inner = list(_resolve(asset, scope, report))
-                asset = names.named(inner[-1], scope)
-                values[field.at] = f"azureml:{asset.address.name}:{asset.address.version}"
-                yield asset
-            elif field.path and isinstance(value, str):
-                values[field.at], found = _content(resource, field, value, scope)
-                report.extend(private_findings(resource, field, found))
-                uploads += found
-        except OSError as error:
-            report.add(_unreadable(resource, field, error))
-    yield replace(resource, values=values, uploads=tuple(uploads))
+def _reference(asset: Resource) -> str:
+    return f"azureml:{asset.address.name}:{asset.address.version}"
+
+
+def _component(resource: Resource, path: Path, within: tuple[Path, ...]) -> Resource:
+    """The component in a file, whose name and version do not count.
+
+    Raises:
+        OSError: it cannot be read, is no component, or is a part of itself.
+    """
+    if files.real(path) in within:
+        raise OSError(errno.ELOOP, "it is a component of itself", str(path))
+    documents = source.load(str(path), files.read(path, source.MAX_BYTES), Report())
+    if not documents:
+        raise OSError(errno.EILSEQ, "it holds no component", str(path))
+    data = documents[0].data
+    form = COMPONENT.form_of(data)
+    values = {**written(data, form), ("name",): ANONYMOUS, ("version",): "1"}
+    address = Address(COMPONENT.name, "")
+    return Resource(address, COMPONENT, form, documents[0], values, (), resource.address)
+
+
+def _inline(
+    resource: Resource, at: Pointer, pipeline: Mapping[str, Data], known: Mapping[str, Data]
+) -> Resource | None:
+    """The component that a step says itself."""
+    data = steps.inline_component(str(at[-1]), pipeline, known)
+    if data is None:
+        return None
+    form = COMPONENT.form_of(data)
+    values = {**written(data, form), ("name",): ANONYMOUS, ("version",): "1"}
+    return _owned(resource, at, COMPONENT, Address(COMPONENT.name, ""), values, form)
 
 
 def _no_component(resource: Resource) -> Diagnostic:
@@ -112,13 +221,13 @@ def _component_of_job(resource: Resource, job: str) -> Resource:
     """The component that the service makes of a job: azure-ai-ml 1.35.2 sends this definition.
 
     The SDK gives each of them version 1, so that no second one could be made; here the version is a
-    hash of the job's name.
+    hash of the definition, as of other components that nobody has named.
     """
-    spec: Data = {"name": names.NAME, "version": "1", "type": "pipeline", "jobs": {}}
-    values: dict[Pointer, Data] = {("spec",): spec, ("source_job",): job}
-    address = Address(COMPONENT.name, names.NAME, None, names.sha256(job))
-    root = ("job_definition",)
-    return Resource(address, COMPONENT, WHOLE, resource.document, values, root, resource.address)
+    said = {"name": ANONYMOUS, "version": "1", "type": "pipeline", "jobs": {}}
+    form = COMPONENT.form_of(said)
+    values = {**written(said, form), ("source_job_id",): job}
+    blank = Address(COMPONENT.name, "")
+    return _owned(resource, ("job_definition",), COMPONENT, blank, values, form)
 
 
 def _unreadable(resource: Resource, field: Field, error: OSError) -> Diagnostic:
@@ -163,31 +272,6 @@ def digest(upload: Upload) -> str:
             return hashing.code_hash(path)
         case UploadTarget.ASSET:
             return hashing.asset_hash(path)
-        case UploadTarget.COMPONENT:
-            return _component_hash(path)
-
-
-def _asset(resource: Resource, field: Field, value: Data, scope: Scope) -> Resource | None:
-    """The asset that an inline mapping or a local path becomes; None for other values."""
-    if isinstance(value, dict) and field.refers_to in KINDS:
-        kind = KINDS[field.refers_to]
-        form = kind.form_of(value)
-        address = own_address(kind, {"name": "", **value}) or Address(kind.name, "")
-        return _owned(resource, field, kind, address, written(value, form))
-    if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):
-        return None
-    path = resolve(resource, value)
-    if field.refers_to == CODE.name:
-        return _code(resource, field, path, scope)
-    upload = Upload(
-        UploadTarget.COMPONENT,
-        _absolute(path),
-        _component_hash(path),
-        ("properties", "componentSpec"),
-    )
-    given: dict[Pointer, Data] = {("spec",): _yaml(path)}
-    address = Address(COMPONENT.name, names.NAME, None, upload.digest)
-    return _owned(resource, field, COMPONENT, address, given, upload, form=WHOLE)
 
 
 def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resource:
@@ -200,37 +284,7 @@ def _code(resource: Resource, field: Field, path: Path, scope: Scope) -> Resourc
         ("uri",): _uri(upload, scope),
     }
     address = Address(CODE.name, str(uuid.uuid5(_CODE_NAMES, upload.digest)), None, "1")
-    return _owned(resource, field, CODE, address, values, upload)
-
-
-def _component_hash(path: Path, known: dict[Path, str | None] | None = None) -> str:
-    """A hash of a component's file and of all local content that it names.
-
-    `known` are the hashes of the components that were met, None while one is being made.
-    """
-    known = {} if known is None else known
-    here = files.real(path)
-    if here not in known:
-        known[here] = None
-        spec = _yaml(path)
-        known[here] = names.sha256(
-            source.dump(spec) + "".join(_named_hashes(spec, path.parent, known))
-        )
-    found = known[here]
-    if found is None:
-        raise OSError(errno.ELOOP, "it is a component of itself", str(path))
-    return found
-
-
-def _named_hashes(spec: Data, folder: Path, known: dict[Path, str | None]) -> Iterable[str]:
-    """The hashes of the local code and components that a component or its steps name."""
-    jobs = pointer.get(spec, ("jobs",))
-    for one in (spec, *(jobs.values() if isinstance(jobs, dict) else ())):
-        code, component = (pointer.get(one, (key,)) for key in ("code", "component"))
-        if isinstance(code, str) and is_local(code):
-            yield hashing.code_hash(_existing(folder / code))
-        if isinstance(component, str) and is_local(component):
-            yield _component_hash(_existing(folder / component), known)
+    return _owned(resource, field.at, CODE, address, values, CODE.forms[-1], upload)
 
 
 def _yaml(path: Path) -> Data:
@@ -242,15 +296,15 @@ def _yaml(path: Path) -> Data:
 
 def _owned(
     resource: Resource,
-    field: Field,
+    at: Pointer,
     kind: Kind,
     address: Address,
     values: dict[Pointer, Data],
+    form: Form,
     *uploads: Upload,
-    form: Form | None = None,
 ) -> Resource:
-    root, owner = (*resource.root, *field.at), resource.address
-    return Resource(address, kind, form or kind.forms[-1], resource.document, values, root, owner, uploads)
+    root, owner = (*resource.root, *at), resource.address
+    return Resource(address, kind, form, resource.document, values, root, owner, uploads)
 
 
 def _existing(path: Path) -> Path:

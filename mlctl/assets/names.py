@@ -10,25 +10,31 @@ import json
 from dataclasses import replace
 
 from mlctl import pointer, source
+from mlctl.kinds import component_hash
 from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.field import Mutability
+from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import canonical_values, complete
+from mlctl.kinds.values import canonical_values, complete, encode
 from mlctl.pointer import Data
-
-NAME = "azureml_anonymous"
 
 
 def named(asset: Resource, scope: Scope) -> Resource:
     """An anonymous asset with the name and version that follow from its content."""
     if asset.address.name and asset.address.version:
         return asset
-    if asset.kind.anonymous_name and not asset.address.name:
+    if asset.kind is COMPONENT:
+        body = component_hash.completed(
+            encode(complete(asset.values, asset.form), asset.form, scope), anonymous=True
+        )
+        name, version = ANONYMOUS, component_hash.anonymous_version(body)
+    elif asset.kind.anonymous_name and not asset.address.name:
         name, version = asset.kind.anonymous_name, _environment_hash(asset)
     elif asset.uploads and not asset.address.name:  # azure-ai-ml 1.35.2: `Model.__init__`
         name, version = sha256(asset.uploads[0].digest), "1"
     else:
-        name, version = asset.address.name or NAME, _content_hash(asset, scope)
+        name, version = asset.address.name or ANONYMOUS, _content_hash(asset, scope)
     return replace(asset, address=Address(asset.kind.name, name, None, version))
 
 

@@ -19,7 +19,6 @@ from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
 from mlctl.kinds.address import Scope
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.resource import Resource, build
-from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, with_article
 from mlctl.source import UNREADABLE_RULES, Document, SourceFile
@@ -96,9 +95,7 @@ class Loader:
         """Check documents and build their graph."""
         named = set(named_paths(document for _, document in documents))
         resources = [
-            one
-            for one in (self._resource(*pair, named) for pair in documents)
-            if one is not None
+            one for one in (self._resource(*pair, named) for pair in documents) if one is not None
         ]
         built = graph.build(resources, self.scope)
         script = _script if self.scripts else lambda _path: None
@@ -133,9 +130,7 @@ class Loader:
         """
         kind = self._kind(found, document)
         if kind is None or (
-            kind.content is UploadTarget.COMPONENT
-            and not found.explicit
-            and os.path.normpath(found.path) in named
+            kind.named_by_path and not found.explicit and os.path.normpath(found.path) in named
         ):
             return None
         if self.edit is not None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from mlctl import source
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import component_io, datastore_uri, job_io
+from mlctl.kinds import component_io, datastore_uri, job_io, steps
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field
 from mlctl.kinds.registry import ALL
@@ -52,6 +52,11 @@ def differ(one: Data, other: Data, field: Field, scope: Scope) -> bool:
     if one is None or other is None:
         return not says_nothing(other if one is None else one, field)
     return bool(canonical(one, field, scope) != canonical(other, field, scope))
+
+
+def inner_fields(field: Field, value: Data) -> Iterator[Field]:
+    """The places within a value of the field that name other resources."""
+    return steps.inner_fields(field, value) if field.codec == "steps" else iter(())
 
 
 def says_nothing(value: Data, field: Field) -> bool:
@@ -204,7 +209,10 @@ _PREFIX = "azureml:"
 
 
 def _azureml_id_encode(value: Data, field: Field, scope: Scope) -> Data:
-    """As a reference, its ARM id behind `azureml:`."""
+    """As a reference, its ARM id behind `azureml:`; what is curated keeps its label."""
+    given = Reference.parse(str(value), field.refers_to or "")
+    if given is not None and is_curated(given):
+        return value
     named = _reference_encode(value, field, scope)
     return f"{_PREFIX}{named}" if str(named).startswith("/") else named
 
@@ -326,11 +334,14 @@ CODECS: dict[str, Codec] = {
     "azureml_id": Codec(_azureml_id_encode, _azureml_id_decode, _reference_canonical),
     "scalar": Codec(_same, component_io.decode_scalar, component_io.canonical_scalar),
     "size": Codec(component_io.encode_size, _same, component_io.encode_size),
-    "list_text": Codec(component_io.encode_list, component_io.decode_list, component_io.encode_list),
+    "list_text": Codec(
+        component_io.encode_list, component_io.decode_list, component_io.encode_list
+    ),
     "texts": Codec(_same, _same, component_io.canonical_texts),
     "ports": Codec(
         component_io.encode_ports, component_io.decode_ports, component_io.canonical_ports
     ),
+    "steps": Codec(steps.encode, steps.decode, steps.canonical),
     "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _paths_canonical),
     "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _paths_canonical),
 }

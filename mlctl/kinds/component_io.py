@@ -49,12 +49,15 @@ def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
     return json.dumps(told, sort_keys=True)
 
 
-def encode_size(value: Data, _field: Field, _scope: Scope) -> Data:
-    """The size of a mini-batch in files or bytes, as text: `10kb` is `10240`."""
+def size(value: Data) -> Data:
+    """The size of a mini-batch in files or bytes: `10kb` is 10240."""
     found = _SIZE.fullmatch(str(value))
-    if found is None:
-        return value
-    return str(int(found[1]) * _UNITS.get(str(found[2]).lower(), 1))
+    return int(found[1]) * _UNITS.get(str(found[2]).lower(), 1) if found else value
+
+
+def encode_size(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The size of a mini-batch as text."""
+    return str(size(value))
 
 
 def encode_list(value: Data, _field: Field, _scope: Scope) -> Data:
@@ -79,10 +82,7 @@ def canonical_texts(value: Data, _field: Field, _scope: Scope) -> Data:
 def _each(value: Data, spelt: Callable[[Mapping[str, Data]], Data]) -> Data:
     if not isinstance(value, Mapping):
         return value
-    return {
-        name: spelt(one) if isinstance(one, Mapping) else one
-        for name, one in value.items()
-    }
+    return {name: spelt(one) if isinstance(one, Mapping) else one for name, one in value.items()}
 
 
 def _encoded(port: Mapping[str, Data]) -> Data:

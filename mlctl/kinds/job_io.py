@@ -35,17 +35,17 @@ def encode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
 
 def decode_inputs(value: Data, _field: Field, scope: Scope) -> Data:
     """What a job reads, as YAML has it; a value stays the text that it is on the wire."""
-    return _each(value, partial(_decoded, sort="jobInputType", scope=scope))
+    return _each(value, partial(decode, sort="jobInputType", scope=scope))
 
 
 def encode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
     """What a job writes, as the wire has it."""
-    return _each(value, partial(_encoded, sort="jobOutputType", scope=scope))
+    return _each(value, partial(encode, sort="jobOutputType", scope=scope))
 
 
 def decode_outputs(value: Data, _field: Field, scope: Scope) -> Data:
     """What a job writes, as YAML has it."""
-    return _each(value, partial(_decoded, sort="jobOutputType", scope=scope))
+    return _each(value, partial(decode, sort="jobOutputType", scope=scope))
 
 
 def with_paths(value: Data, scope: Scope) -> Data:
@@ -65,12 +65,22 @@ def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
 
 def _encoded_input(value: Data, scope: Scope) -> Data:
     if isinstance(value, dict) and "value" not in value:
-        return _encoded(value, "jobInputType", scope)
+        return encode(value, "jobInputType", scope)
     literal = value["value"] if isinstance(value, dict) else value
     return {"jobInputType": "literal", "value": str(literal)}
 
 
-def _encoded(value: Data, sort: str, scope: Scope) -> Data:
+def mode(word: Data) -> Data:
+    """A mode as the wire has it."""
+    return _MODES.get(str(word).lower(), word)
+
+
+def word(wire: Data) -> Data:
+    """A mode of the wire as YAML has it."""
+    return _WORDS.get(str(wire), wire)
+
+
+def encode(value: Data, sort: str, scope: Scope) -> dict[str, Data]:
     """One mapping; the datastore of local files is the uploader's to know, and not sent."""
     given = value if isinstance(value, dict) else {}
     body: dict[str, Data] = {sort: str(given.get("type", "uri_folder")).lower()}
@@ -82,11 +92,12 @@ def _encoded(value: Data, sort: str, scope: Scope) -> Data:
     if given.get("version") is not None:
         body["assetVersion"] = str(given["version"])
     if given.get("mode") is not None:
-        body["mode"] = _MODES.get(str(given["mode"]).lower(), given["mode"])
+        body["mode"] = mode(given["mode"])
     return body
 
 
-def _decoded(value: Data, sort: str, scope: Scope) -> Data:
+def decode(value: Data, sort: str, scope: Scope) -> Data:
+    """One mapping of the wire, or the value that it stands for."""
     if not isinstance(value, dict):
         return value
     if value.get(sort) == "literal":
@@ -97,7 +108,7 @@ def _decoded(value: Data, sort: str, scope: Scope) -> Data:
     if "path" in found:
         found["path"] = _short(str(found["path"]), scope)
     if value.get("mode") is not None:
-        found["mode"] = _WORDS.get(value["mode"], value["mode"])
+        found["mode"] = word(value["mode"])
     return found
 
 

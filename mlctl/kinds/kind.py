@@ -29,6 +29,10 @@ def _never(_data: Mapping[str, Data]) -> bool:
     return False
 
 
+def _as_it_is(body: Mapping[str, Data], **_how: bool) -> dict[str, Data]:
+    return dict(body)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Kind:
     """The facts of a kind. Those of single fields (required, default, mutability) are its schema's.
@@ -74,9 +78,12 @@ class Kind:
     Content and plans:
 
     - `content`: what local files that it names become. `content_by_url`: they are named by https.
+    - `named_by_path`: whether documents name files of it; such a file of a folder belongs to them.
+    - `names_inline`: whether an asset that is written inline in one can have a name of its own.
+    - `completed`: what the SDK adds to a new body that follows from the rest of it.
     - `anonymous_name`: what one is called that nobody has named; "" where content alone names it.
     - `curated`: what the names of those begin with that the service brings along; "" where none do.
-    - `default_version`: the version by which the service means the newest; None where there is none.
+    - `default_version`: the version that means the newest; None where there is none.
     - `lost`: what goes with a resource that is destroyed or replaced, as a sentence.
 
     The command line:
@@ -129,6 +136,9 @@ class Kind:
 
     content: UploadTarget = UploadTarget.ASSET
     content_by_url: bool = False
+    named_by_path: bool = False
+    names_inline: bool = True
+    completed: Callable[..., dict[str, Data]] = _as_it_is
     anonymous_name: str = ""
     curated: str = ""
     default_version: str | None = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mlctl import pointer
 from mlctl.diagnostics import Label
+from mlctl.kinds import codec
 from mlctl.kinds.address import Address, Reference, own_address
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind
@@ -39,7 +40,13 @@ class Resource:
     @property
     def anonymous(self) -> bool:
         """Whether it is written inline and nobody has given it a name."""
-        return self.owner is not None and self.get("name") is None
+        return self.owner is not None and self.given_name is None
+
+    @property
+    def given_name(self) -> str | None:
+        """The name that the document gives it; where it does not count there is none."""
+        unnamed = self.owner is not None and self.address.name == self.kind.anonymous_name
+        return None if unnamed else self.text("name")
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
         """The place of a value (or its key); the spelling through an alias is found too."""
@@ -73,15 +80,22 @@ class Resource:
     def references(self) -> list[tuple[Field, Reference]]:
         """The fields that name other resources, and what they name."""
         found = []
-        for field in self.form.referring:
-            value = (
-                self.values[field.at] if field.at in self.values else self.get(*map(str, field.at))
-            )
+        for field, value in self._referring():
             if field.refers_to and isinstance(value, str) and value not in _NOT_CLUSTERS:
                 named = Reference.parse(value, field.refers_to)
                 if named is not None:
                     found.append((field, named))
         return found
+
+    def _referring(self) -> Iterator[tuple[Field, Data]]:
+        """The fields that may name other resources, those within steps too, with their values."""
+        for field in self.form.referring:
+            held = field.at in self.values
+            yield field, self.values[field.at] if held else self.get(*map(str, field.at))
+        for field in self.form.fields:
+            value = self.values.get(field.at)
+            for inner in codec.inner_fields(field, value):
+                yield inner, pointer.get(value, inner.at[len(field.at) :])
 
 
 def build(document: Document, kind: Kind) -> Resource | None:

@@ -11,7 +11,6 @@ class UploadTarget(Enum):
 
     CODE = "code"
     ASSET = "asset"
-    COMPONENT = "component"
 
 
 @dataclass(frozen=True, slots=True)

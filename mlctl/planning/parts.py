@@ -32,8 +32,10 @@ def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
     if change.live is not None and change.action is not Action.REPLACE:
         return Part(encode_fields(values, form, scope), without)
     body = encode(values, form, scope)
-    if resource.anonymous and change.live is None:
-        pointer.put(body, ("properties", "isAnonymous"), value=True)
+    if change.live is None:
+        body = resource.kind.completed(body, anonymous=resource.anonymous)
+        if resource.anonymous:
+            pointer.put(body, ("properties", "isAnonymous"), value=True)
     if any(one.at == ("type",) for one in change.fields):  # the properties of another type
         without += (_PROPERTIES,) if change.live is not None else ()
     had = said(change.live.body, form, scope) if change.live is not None else {}

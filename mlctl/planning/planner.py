@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import copy
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from graphlib import TopologicalSorter
 
+from mlctl import pointer
+from mlctl.assets import names
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Edge, Graph
 from mlctl.diagnostics import Diagnostic
@@ -165,11 +168,11 @@ class _Planner:
 
     def _decide(self, resource: Resource) -> Change:
         values, notes = self._resolved(resource)
-        live = self._same_content(resource) or self._live_state.live.get(resource.address)
+        live = self._same_content(resource, values) or self._live_state.live.get(resource.address)
         wanted = complete(values, resource.form)
         if live is None:
             new = resource.kind.versioned and resource.address.version is None
-            address = resource.address.at("1") if new else resource.address
+            address = resource.address.at("1") if new else self._renamed(resource, values)
             return _created(address, resource, wanted, notes)
         if moving(live.body) and live.address.up not in self._replaced:
             # Until it ends, the body shows nulls and defaults for what was not sent (recorded:
@@ -213,7 +216,7 @@ class _Planner:
             if found is None:
                 self.rejections.append(references.missing(resource, edge))
             elif edge.reference is not None and ALL[found.kind].versioned:
-                values[edge.at] = f"azureml:{found.name}:{found.version}"
+                _put(values, edge.at, f"azureml:{found.name}:{found.version}")
                 if edge.reference.floating:
                     notes[edge.at] = f"@{edge.reference.label or LATEST}"
         return values, notes
@@ -236,28 +239,57 @@ class _Planner:
             return target
         return next((one.address for one in decided if one.address == target), None)
 
-    def _same_content(self, resource: Resource) -> Live | None:
-        """For an inline asset: the live one that its owner uses, if the content is the same.
+    def _same_content(self, resource: Resource, values: Mapping[Pointer, Data]) -> Live | None:
+        """For an inline asset: a live one that its owner uses, if the content is the same.
 
         Where the file gives a name, that one must have it; where it gives a version too, the live
         asset is found by its address instead.
         """
-        owner = self._live_state.live.get(resource.owner) if resource.owner else None
-        said = (one for one in resource.form.fields if one.compared and one.at in resource.values)
-        if owner is None or not any(said):
+        said = (one for one in resource.form.fields if one.compared and one.at in values)
+        if resource.owner is None or not any(said):
             return None
-        name = resource.text("name") or ""
+        name = resource.given_name or ""
         if name and resource.get("version") is not None:
             return None
-        wanted = complete(resource.values, resource.form)
-        for used in named_by(owner, self._live_state.scope):
-            live = self._live_state.live.get(used)
-            alike = not name or used.name.casefold() == name.casefold()
-            if live is not None and used.kind == resource.address.kind and alike:
+        wanted = complete(values, resource.form)
+        for live in self._in_use(resource):
+            alike = not name or live.address.name.casefold() == name.casefold()
+            if live.address.kind == resource.address.kind and alike:
                 had = decode(live.body, resource.form, self._live_state.scope, own=False)
                 if not differences(resource.form.fields, wanted, had, self._live_state.scope):
                     return live
         return None
+
+    def _renamed(self, resource: Resource, values: Mapping[Pointer, Data]) -> Address:
+        """The address that follows from the content, in which references are resolved now."""
+        if not (resource.anonymous and resource.kind.named_by_path):
+            return resource.address
+        unnamed = replace(resource, values=values, address=Address(resource.kind.name, ""))
+        return names.named(unnamed, self._live_state.scope).address
+
+    def _in_use(self, resource: Resource) -> Iterator[Live]:
+        """The live assets that what an asset is a part of uses, by itself or by one another."""
+        top: Resource | None = resource
+        while top is not None and top.owner is not None:
+            owner, top = top.owner, self._graph.resources.get(top.owner)
+        live = self._live_state.live
+        new, seen = [owner] if owner in live else [], {owner}
+        while new:
+            for used in named_by(live[new.pop()], self._live_state.scope):
+                if used in live and used not in seen:
+                    seen.add(used)
+                    new.append(used)
+                    yield live[used]
+
+
+def _put(values: dict[Pointer, Data], at: Pointer, value: Data) -> None:
+    """Set a field, or a place within the value of one."""
+    holder = next((at[:end] for end in range(len(at), 0, -1) if at[:end] in values), at)
+    if holder == at:
+        values[at] = value
+        return
+    values[holder] = copy.deepcopy(values[holder])
+    pointer.put(values[holder], at[len(holder) :], value)
 
 
 def _created(

@@ -11,7 +11,6 @@ from mlctl.backends.ports.backend import (
     Backend,
     Live,
     SupportsCode,
-    SupportsComponents,
     SupportsNames,
     SupportsUsage,
     Usage,
@@ -59,11 +58,8 @@ def refresh(graph: Graph, backend: Backend, *, destroying: bool = False) -> Live
     """
     wanted = set(graph.resources) | {edge.target for edge in graph.edges}
     found = backend.read(wanted)
-    more = _assets_in_use(graph, found, backend.scope) - wanted
-    if more:
-        found |= backend.read(more)
+    found |= _assets_in_use(graph, found, backend)
     found |= _code(graph, found, backend)
-    found |= _components(graph, found, backend)
     gone = {address: live for address, live in found.items() if state(live.body) == "deleting"}
     live = {address: one for address, one in found.items() if address not in gone}
     deleting = destroying or _replaces(graph, live, backend.scope)
@@ -89,9 +85,14 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
     """The addresses in this workspace that a live body refers to."""
     found = []
     for one in form_of_body(kind_of(live.address), live.body, scope).fields:
-        if one.refers_to:
-            said = codec.decode(pointer.get(live.body, one.wire), one, scope)
-            named = Reference.parse(str(said), one.refers_to)
+        said = codec.decode(pointer.get(live.body, one.wire), one, scope)
+        told = [(one, said)] if one.refers_to else []
+        told += [
+            (inner, pointer.get(said, inner.at[len(one.at) :]))
+            for inner in codec.inner_fields(one, said)
+        ]
+        for at, text in told:
+            named = Reference.parse(str(text), at.refers_to or "")
             if named and named.address and named.within(scope).scope is None:
                 found.append(named.address)
     return found
@@ -110,10 +111,22 @@ def find_users(backend: Backend) -> dict[Address, list[Address]]:
     return dict(found)
 
 
-def _assets_in_use(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> set[Address]:
-    """The assets that the live owners of inline assets use: the content may be there already."""
+def _assets_in_use(
+    graph: Graph, live: Mapping[Address, Live], backend: Backend
+) -> dict[Address, Live]:
+    """The assets that live owners of inline assets use: the content may be there already.
+
+    Those of a pipeline have components of their own.
+    """
     owners = {one.owner for one in graph.resources.values() if one.owner is not None}
-    return {used for owner in owners if owner in live for used in named_by(live[owner], scope)}
+    found: dict[Address, Live] = {}
+    new = [live[owner] for owner in owners if owner in live]
+    while new:
+        used = {one for owner in new for one in named_by(owner, backend.scope)}
+        read = backend.read(used - live.keys() - found.keys())
+        found |= read
+        new = list(read.values())
+    return found
 
 
 def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[Address, Live]:
@@ -128,33 +141,6 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
                 known[address] = there
     found = backend.read(known.values()) if known else {}
     return {address: found[there] for address, there in known.items() if there in found}
-
-
-def _components(
-    graph: Graph, live: Mapping[Address, Live], backend: Backend
-) -> dict[Address, Live]:
-    """Components that were made of the same file under another name, and that a deployment uses.
-
-    The lookup is slow, so it is made only where the live deployment uses another component.
-    """
-    if not isinstance(backend, SupportsComponents):
-        return {}
-    found: dict[Address, Live] = {}
-    for address, resource in graph.resources.items():
-        owner = live.get(resource.owner) if resource.owner else None
-        if (
-            owner is None
-            or resource.kind.content is not UploadTarget.COMPONENT
-            or not resource.uploads
-        ):
-            continue
-        used = named_by(owner, backend.scope)
-        alike = {one for one in used if kind_of(one) is resource.kind and one in live}
-        if alike - {address}:
-            there = backend.find_component(resource.uploads[0].path)
-            if there in alike - {address}:
-                found[address] = live[there]
-    return found
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:

@@ -134,6 +134,8 @@ class _Builder:
         self._users = _users(self._deleted.values(), plan.scope)
         self._versions: dict[Address, list[Address]] = defaultdict(list)
         for change in sorted(plan.pending, key=lambda one: version_key(one.address.version)):
+            if change.resource is not None and change.resource.anonymous:
+                continue  # their order says nothing
             self._versions[change.address.at(None)].append(change.address)
 
     def add(self, change: Change) -> None:
@@ -199,10 +201,9 @@ class _Builder:
 
     def _earlier(self, change: Change) -> list[Address]:
         """New versions of the same asset to be made before: `@latest` is the last one made."""
-        if change.address.version is None:
-            return []
         versions = self._versions.get(change.address.at(None), [])
-        return versions[: versions.index(change.address)]
+        known = change.address in versions
+        return versions[: versions.index(change.address)] if known else []
 
     def _put_endpoint(self, change: Change) -> None:
         """Write an endpoint with a default that exists then, and again with the wanted one.

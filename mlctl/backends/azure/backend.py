@@ -227,10 +227,6 @@ class AzureBackend:
         """A code asset with this content hash, whoever uploaded it."""
         return self._uploader.find_code(sha256)
 
-    def find_component(self, path: str) -> Address | None:
-        """The component that azure-ai-ml registered for a file's present content."""
-        return self._uploader.find_component(path)
-
     @answers_decoded()
     def upload(
         self, address: Address, body: Mapping[str, Data], upload: Upload

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_OID, uuid5
 
@@ -20,13 +20,10 @@ from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.files import open_regular
-from mlctl.kinds.address import Address, Reference, Scope, kind_of
+from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-
-if TYPE_CHECKING:
-    from mlctl.backends.azure.components import PipelineComponents
 
 _STORE = "workspaceblobstore"  # every workspace has it; `assets.local_files` names it too
 _HASH_VERSION = "202208"
@@ -54,12 +51,6 @@ class Uploader:
             return Address("code", parts[-3], None, parts[-1])
         return None
 
-    def find_component(self, path: str) -> Address | None:
-        """The component that the SDK registered for a file with this content."""
-        found = self._components().find(path)
-        named = Reference.parse(f"azureml:{found}", "component") if found else None
-        return named.address if named else None
-
     def upload(self, address: Address, body: Body, upload: Upload) -> Body:
         """Upload; the body that names what was uploaded.
 
@@ -72,8 +63,6 @@ class Uploader:
                 named: Data = self._code(address, upload)
             case UploadTarget.ASSET:
                 named = self._asset(address, upload)
-            case UploadTarget.COMPONENT:
-                named = self._component(upload)
         properties = dict(body["properties"])
         made = {**body, "properties": properties}
         pointer.put(made, upload.wire, named)
@@ -133,15 +122,6 @@ class Uploader:
                 list(pool.map(lambda one: _upload_file(container, *one), found))
             named = {"name": address.name, "version": address.version or "1"}
             marked.set_blob_metadata({**named, **_COMPLETED})
-
-    def _component(self, upload: Upload) -> Data:
-        """The definition of the component that the SDK registers for a file and its steps."""
-        return self._arm.get(self._components().make(upload.path))["properties"]["componentSpec"]
-
-    def _components(self) -> PipelineComponents:
-        from mlctl.backends.azure.components import PipelineComponents  # the SDK is slow to import
-
-        return PipelineComponents(self._arm, self._scope, self._cloud)
 
 
 def _check_unchanged(upload: Upload) -> None:

@@ -230,14 +230,6 @@ class SupportsCode(Protocol):
 
 
 @runtime_checkable
-class SupportsComponents(Protocol):
-    """Finds the components that azure-ai-ml registered for a local file."""
-
-    def find_component(self, path: str) -> Address | None:
-        """The component registered for the file's present content; nothing is written."""
-
-
-@runtime_checkable
 class SupportsUpload(Protocol):
     """Must have local files uploaded before a body can name them."""
 

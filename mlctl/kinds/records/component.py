@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl import schema
-from mlctl.kinds.field import Form, read_forms
+from mlctl.kinds import component_hash
+from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.kind import Kind
-from mlctl.kinds.upload import UploadTarget
 from mlctl.pointer import Data
 
 _SCHEMA = "component"
@@ -33,7 +33,10 @@ COMPONENT = Kind(
     documents=("component", *(f"{form}Component" for form in _FORMS)),
     versioned=True,
     inferred=_inferred,
-    content=UploadTarget.COMPONENT,
+    named_by_path=True,
+    names_inline=False,
+    anonymous_name=ANONYMOUS,
+    completed=component_hash.completed,
     default_version="azureml_default",  # azure-ai-ml 1.35.2, DEFAULT_COMPONENT_VERSION
     columns={
         "Name": ("name",),
@@ -49,25 +52,4 @@ COMPONENT = Kind(
         "create --skip-validation": "what az would refuse is refused before anything is sent",
         "prepare-for-sign": _SIGNING,
     },
-)
-
-# A definition as a whole, as a file of it becomes one.
-WHOLE: Form = next(
-    read_forms(
-        {
-            "title": "Component",
-            "properties": {
-                "spec": {  # not compared: the service knows it in another form; the version says it
-                    "x-ms-mutability": ["create"],
-                    "x-mlctl-wire": "/properties/componentSpec",
-                    "x-mlctl-codec": "json",
-                },
-                "source_job": {
-                    "x-ms-mutability": ["create", "read"],
-                    "x-mlctl-wire": "/properties/componentSpec/sourceJobId",
-                },
-            },
-            "x-mlctl-wire-constants": {"/properties/isAnonymous": True},
-        }
-    )
 )

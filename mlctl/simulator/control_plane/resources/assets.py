@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from mlctl.kinds import datastore_uri
 from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.pointer import Data
 from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane.resources import body as part
@@ -70,7 +71,7 @@ def _fill_in(address: Address, properties: dict[str, Data]) -> None:
         properties.setdefault(name, value)
     for name in ("isAnonymous", "isArchived"):
         properties[name] = bool(properties.get(name, False))
-    if address.name == component_spec.ANONYMOUS:
+    if address.name == ANONYMOUS:
         properties["isAnonymous"] = True
     for name in ("tags", "properties"):
         if name in properties or address.kind not in _WITHOUT_MAPS:

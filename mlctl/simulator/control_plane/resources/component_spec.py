@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 
 from mlctl.kinds.address import Address
+from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.state.context import RequestContext
 
 KEY = "componentSpec"  # where it is, of the properties of a component
-ANONYMOUS = "azureml_anonymous"  # the name of all components that nobody has named
+
 _DROPPED = ("_source",)
 _SHORT = re.compile(r"azureml:([^/:@]+):([^/:]+)")
 _OF_VERSION = ("name", "version", "display_name", "description", "tags")  # a PUT may change these

@@ -1,0 +1,108 @@
+"""The components that the steps of a pipeline run, where a step says itself what it runs.
+
+Origin: azure-ai-ml 1.35.2, `ComponentTranslatableMixin` and the `_to_component` of each job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from mlctl.pointer import Data
+
+Values: TypeAlias = Mapping[str, Data]
+
+_IO = ("inputs", "outputs", "description", "tags")
+# The key that tells that a step says what it runs, by its type, and what goes to the component.
+_INLINE = {
+    "command": ("command", "code", "environment", "resources", "distribution"),
+    "spark": (
+        *("entry", "code", "environment", "py_files", "jars", "files", "archives", "conf", "args"),
+    ),
+    "parallel": (
+        *("task", "input_data", "mini_batch_size", "partition_keys", "logging_level"),
+        *("max_concurrency_per_instance", "error_threshold", "mini_batch_error_threshold"),
+        *("retry_settings", "resources"),
+    ),
+}
+# What stays in the step too, of what the component has.
+_KEPT = {
+    "command": ("resources", "distribution"),
+    "spark": ("entry", "py_files", "jars", "files", "archives", "conf", "args"),
+    "parallel": _INLINE["parallel"],
+}
+_BINDING = re.compile(r"\$\{\{\s*parent\.(inputs|outputs|jobs)\.(.*?)\s*\}\}")
+_OF_STEP = re.compile(r"([^.]+)\.(inputs|outputs)\.(.+)")
+_FOLDER = {"type": "uri_folder"}
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+def component_key(step: Values) -> str:
+    """The key under which a step names its component: a sweep has a trial."""
+    return "trial" if str(step.get("type", "")).casefold() == "sweep" else "component"
+
+
+def inline_component(name: str, pipeline: Values, files: Mapping[str, Values]) -> Values | None:
+    """The document of the component that a step says itself; None where it names one.
+
+    `files` are the documents of the components that steps name by their paths, by step.
+    """
+    step = pipeline["jobs"][name]
+    kind = str(step.get("type", "command")).casefold()
+    keys = _INLINE.get(kind, ())
+    if not keys or keys[0] not in step:
+        return None
+    document = {key: step[key] for key in (*keys, *_IO) if step.get(key) is not None}
+    document |= {"type": kind} if kind != "command" else {}
+    for ports in ("inputs", "outputs"):
+        if isinstance(step.get(ports), Mapping):
+            document[ports] = {
+                key: _port(value, pipeline, files, first=True) for key, value in step[ports].items()
+            }
+    return document
+
+
+def run(step: Values, kind: str, component: Values) -> dict[str, Data]:
+    """A step without what its component says; of a parallel one it repeats all."""
+    says = {*_INLINE.get(kind, ()), "description", "tags"} - {*_KEPT.get(kind, ())}
+    kept = {key: held for key, held in step.items() if key not in says}
+    if kind != "parallel":
+        return kept
+    repeated = {key: component[key] for key in _KEPT[kind] if component.get(key) is not None}
+    task = component.get("task")
+    return {**repeated, **kept} | ({"task": task} if task is not None else {})
+
+
+def _port(
+    value: Data, pipeline: Values, files: Mapping[str, Values], *, first: bool = False
+) -> dict[str, Data]:
+    """The port of a component that takes a value of a step, or gives it."""
+    bound = _BINDING.fullmatch(value) if isinstance(value, str) else None
+    if bound is not None:
+        return _bound(bound[1], bound[2], pipeline, files)
+    if value is None:
+        return dict(_FOLDER)
+    if isinstance(value, Mapping):
+        port = {"type": value.get("type", "uri_folder"), "mode": value.get("mode")}
+        return {key: held for key, held in port.items() if held is not None}
+    port = {"type": _TYPES.get(type(value), "string")}
+    return {**port, "default": value} if first else port
+
+
+def _bound(where: str, name: str, pipeline: Values, files: Mapping[str, Values]) -> dict[str, Data]:
+    if where != "jobs":
+        held = (pipeline.get(where) or {}).get(name, _FOLDER)
+        return _port(held, pipeline, files)
+    found = _OF_STEP.fullmatch(name)
+    step = pipeline["jobs"].get(found[1]) if found else None
+    if found is None or not isinstance(step, Mapping):
+        return dict(_FOLDER)
+    declared = files.get(found[1])
+    if declared is not None:
+        port = (declared.get(found[2]) or {}).get(found[3]) or _FOLDER
+    elif str(step.get("type")).casefold() == "automl":
+        port = {"type": "mltable"}
+    else:
+        port = _port((step.get(found[2]) or {}).get(found[3]), pipeline, files)
+    return {"type": port.get("type", "uri_folder")}

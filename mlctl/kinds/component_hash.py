@@ -1,0 +1,52 @@
+"""The names that follow from the definition of a component, as azure-ai-ml 1.35.2 computes them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from uuid import UUID
+
+from mlctl.pointer import Data
+
+ANONYMOUS = "azureml_anonymous"  # the name of all components that nobody has named
+
+
+def completed(body: Mapping[str, Data], *, anonymous: bool) -> dict[str, Data]:
+    """A new body with what the SDK adds to it: a hash of the definition, where it has a name."""
+    properties = dict(body["properties"])
+    spec = properties["componentSpec"] = _with_defaults(properties["componentSpec"])
+    if not anonymous and not _is_graph(spec):
+        kept = {**(properties.get("properties") or {}), "client_component_hash": ""}
+        kept["client_component_hash"] = _hash(spec, "version", "_source")
+        properties["properties"] = kept
+    return {**body, "properties": properties}
+
+
+def anonymous_version(body: Mapping[str, Data]) -> str:
+    """The version of a component that nobody has named: a hash of its definition.
+
+    Origin: `Component._get_anonymous_hash` and `PipelineComponent._get_anonymous_hash`.
+    """
+    return _hash(body["properties"]["componentSpec"], "name", "id", "version", "_source")
+
+
+def _with_defaults(spec: Mapping[str, Data]) -> dict[str, Data]:
+    """The definition with the one default that the SDK writes out."""
+    distribution = spec.get("distribution")
+    if not isinstance(distribution, Mapping) or distribution.get("type") != "tensorflow":
+        return dict(spec)
+    return {**spec, "distribution": {"parameter_server_count": 0, **distribution}}
+
+
+def _is_graph(spec: Mapping[str, Data]) -> bool:
+    return "jobs" in spec
+
+
+def _hash(spec: Mapping[str, Data], *omitted: str) -> str:
+    """Origin: azure-ai-ml 1.35.2, `hash_dict`."""
+    kept = {key: held for key, held in spec.items() if key not in omitted}
+    if isinstance(kept.get("partition_keys"), str):
+        kept["partition_keys"] = json.loads(kept["partition_keys"])
+    text = json.dumps(kept, sort_keys=True)
+    return str(UUID(hashlib.sha256(text.encode()).hexdigest()[:32]))

@@ -1,0 +1,253 @@
+"""The steps of a pipeline component in their two spellings, as azure-ai-ml 1.35.2 sends them.
+
+A step of YAML names its component (`component`, or `trial` of a sweep); a node of the wire has its
+id, and everything else in the keys of YAML but for inputs, outputs and a few words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from mlctl import pointer
+from mlctl.durations import format_iso, parse_iso
+from mlctl.kinds import component_io, job_io
+from mlctl.kinds.address import Reference, Scope
+from mlctl.kinds.component_hash import ANONYMOUS
+from mlctl.kinds.field import Field
+from mlctl.pointer import Data, Pointer
+
+SOURCE = "_source"  # where a component comes from; no word of YAML
+FILE, INLINE = "YAML.COMPONENT", "YAML.JOB"
+_EXPRESSION = re.compile(r"\s*\$\{\{.*\}\}\s*")
+_COMPONENT = {"component": ("componentId",), "trial": ("trial", "componentId")}
+_DISTRIBUTIONS = {"pytorch": "PyTorch", "mpi": "Mpi", "tensorflow": "TensorFlow", "ray": "Ray"}
+_POLICIES = {
+    "bandit": "Bandit",
+    "median_stopping": "MedianStopping",
+    "truncation_selection": "TruncationSelection",
+}
+_TASK = {"code": "code", "environment": "environment"}  # of a parallel step: keys and kinds
+_OWN = ("name", SOURCE, *_COMPONENT, "compute", "inputs", "outputs")
+
+
+def inner_fields(field: Field, value: Data) -> Iterator[Field]:
+    """The places in steps that name other assets, as fields."""
+    named = {(key,): "component" for key in _COMPONENT} | {
+        ("task", key): kind for key, kind in _TASK.items()
+    }
+    for name, step in value.items() if isinstance(value, Mapping) else ():
+        for at, kind in named.items():
+            if isinstance(pointer.get(step, at), str):
+                yield replace(field, at=(*field.at, name, *at), wire=(), refers_to=kind)
+
+
+def encode(value: Data, _field: Field, scope: Scope) -> Data:
+    """The nodes that steps become."""
+    return _each(value, lambda name, step: _node(name, step, scope))
+
+
+def decode(value: Data, _field: Field, scope: Scope) -> Data:
+    """The steps that nodes came of."""
+    return _each(value, lambda _name, node: _step(node, scope))
+
+
+def canonical(value: Data, field: Field, scope: Scope) -> Data:
+    """Values as texts, ids in one letter case, without what says nothing."""
+    told = _plain(encode(decode(encode(value, field, scope), field, scope), field, scope))
+    return json.dumps(told, sort_keys=True)
+
+
+def _each(value: Data, spelt: Callable[[str, Mapping[str, Data]], Data]) -> Data:
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: spelt(name, one) if isinstance(one, Mapping) else one for name, one in value.items()
+    }
+
+
+def _node(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+    kind = str(step.get("type", "command")).casefold()
+    node: dict[str, Data] = {key: held for key, held in step.items() if key not in _OWN}
+    node |= {"name": name, "type": kind}
+    if step.get("compute"):
+        node["computeId"] = _id(step["compute"], "compute", scope)
+    for key, wire in _COMPONENT.items():
+        if isinstance(step.get(key), str):
+            pointer.put(node, wire, _id(step[key], "component", scope))
+            node[SOURCE] = step.get(SOURCE) or _source(step[key])
+    if isinstance(step.get("task"), Mapping):
+        node["task"] = _node_task(step["task"], scope)
+    if kind == "parallel" and step.get("mini_batch_size") is not None:
+        node["mini_batch_size"] = component_io.size(step["mini_batch_size"])
+    if isinstance(step.get("partition_keys"), list):
+        node["partition_keys"] = json.dumps(step["partition_keys"])
+    for key, spelt in _NODE.items():
+        if isinstance(node.get(key), Mapping):
+            node[key] = spelt(node[key], kind)
+    inputs = {key: _input(one, scope) for key, one in (step.get("inputs") or {}).items()}
+    outputs = {
+        key: _output(one, scope)
+        for key, one in (step.get("outputs") or {}).items()
+        if one is not None
+    }
+    node |= {"inputs": inputs} if inputs else {}
+    node |= {"outputs": outputs} if outputs else {}
+    return {key: held for key, held in node.items() if held not in (None, {}, [])}
+
+
+def _step(node: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+    wires = ("componentId", "computeId", "trial")
+    step = {key: held for key, held in node.items() if key not in (*_OWN, *wires)}
+    for key, wire in _COMPONENT.items():
+        named = pointer.get(node, wire)
+        if isinstance(named, str):
+            step[key] = _name(named, "component", scope)
+    if isinstance(node.get("computeId"), str):
+        step["compute"] = _name(node["computeId"], "compute", scope)
+    for key, spelt in _STEP.items():
+        if isinstance(step.get(key), Mapping):
+            step[key] = spelt(step[key])
+    for key in ("inputs", "outputs"):
+        if isinstance(node.get(key), Mapping):
+            step[key] = {name: _value(one, scope) for name, one in node[key].items()}
+    return step
+
+
+def _id(value: Data, kind: str, scope: Scope) -> Data:
+    named = Reference.parse(str(value), kind)
+    if named is None or named.address is None or _EXPRESSION.fullmatch(str(value)):
+        return value
+    label = f"/labels/{named.label}" if named.label else ""
+    return f"{named.address.id(named.scope or scope)}{label}"
+
+
+def _name(value: str, kind: str, scope: Scope) -> str:
+    named = Reference.parse(f"azureml:{value}" if value.startswith("/") else value, kind)
+    if named is None or named.address is None:
+        return value
+    if named.within(scope).scope is not None:
+        return named.text
+    version = f":{named.address.version}" if named.address.version else ""
+    return f"azureml:{named.address.name}{version}"
+
+
+def _source(named: str) -> str:
+    if named.startswith("azureml://"):
+        return "REMOTE.REGISTRY"
+    return FILE if named.startswith(f"azureml:{ANONYMOUS}:") else "REMOTE.WORKSPACE.COMPONENT"
+
+
+def _input(value: Data, scope: Scope) -> Data:
+    path = value.get("path") if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping) and "value" not in value and not _binds(path):
+        return {_SNAKE.get(k, k): v for k, v in job_io.encode(value, "jobInputType", scope).items()}
+    said = path if _binds(path) else value["value"] if isinstance(value, Mapping) else value
+    sent: dict[str, Data] = {"value": str(said), "job_input_type": "literal"}
+    if isinstance(value, Mapping) and value.get("mode"):
+        sent["mode"] = job_io.mode(value["mode"])
+    return sent
+
+
+def _output(value: Data, scope: Scope) -> Data:
+    if not isinstance(value, Mapping):
+        return {"value": value, "type": "literal"}
+    if _binds(value.get("path")):
+        bound = {"value": value["path"], "type": "literal"}
+        return {**bound, "mode": job_io.mode(value["mode"])} if value.get("mode") else bound
+    return {_SNAKE.get(k, k): v for k, v in job_io.encode(value, "jobOutputType", scope).items()}
+
+
+def _value(wire: Data, scope: Scope) -> Data:
+    if not isinstance(wire, Mapping):
+        return wire
+    told = {_CAMEL.get(key, key): held for key, held in wire.items()}
+    sort = "jobInputType" if "jobInputType" in told else "jobOutputType"
+    if told.get(sort, told.get("type")) != "literal":
+        return job_io.decode(told, sort, scope)
+    if not told.get("mode"):
+        return told.get("value")
+    return {"path": told.get("value"), "mode": job_io.word(told["mode"])}
+
+
+def _binds(value: Data) -> bool:
+    return isinstance(value, str) and "${{" in value
+
+
+_SNAKE = {
+    "jobInputType": "job_input_type",
+    "jobOutputType": "job_output_type",
+    "assetName": "asset_name",
+    "assetVersion": "assetVersion",
+    "pathOnCompute": "path_on_compute",
+}
+_CAMEL = {snake: camel for camel, snake in _SNAKE.items()}
+
+
+def _node_task(value: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+    named = {key: _id(value[key], kind, scope) for key, kind in _TASK.items() if key in value}
+    ids = {key: f"azureml:{one}" if str(one).startswith("/") else one for key, one in named.items()}
+    return {**value, **ids}
+
+
+def _node_distribution(value: Data, _kind: str) -> Data:
+    rest = {key: held for key, held in value.items() if key != "type"}
+    kind = str(value.get("type")).casefold()
+    return {**rest, "distribution_type": _DISTRIBUTIONS.get(kind, kind)}
+
+
+def _node_limits(value: Data, kind: str) -> Data:
+    if kind == "sweep":
+        return value
+    timeout = value.get("timeout")
+    spelt = {"timeout": format_iso(timeout)} if isinstance(timeout, int | float) else {}
+    return {**value, **spelt, "job_limits_type": "Command"}
+
+
+def _node_policy(value: Data, _kind: str) -> Data:
+    rest = {key: held for key, held in value.items() if key != "type"}
+    kind = str(value.get("type")).casefold()
+    return {"delay_evaluation": 0, **rest, "policy_type": _POLICIES.get(kind, kind)}
+
+
+def _step_distribution(value: Data) -> Data:
+    rest = {key: held for key, held in value.items() if key != "distribution_type"}
+    return {"type": str(value.get("distribution_type")).casefold(), **rest}
+
+
+def _step_limits(value: Data) -> Data:
+    rest = {key: held for key, held in value.items() if key != "job_limits_type"}
+    if isinstance(rest.get("timeout"), str) and rest["timeout"].startswith("P"):
+        rest["timeout"] = int(parse_iso(rest["timeout"]))
+    return rest
+
+
+def _step_policy(value: Data) -> Data:
+    rest = {key: held for key, held in value.items() if key != "policy_type"}
+    words = {wire: word for word, wire in _POLICIES.items()}
+    return {"type": words.get(str(value.get("policy_type")), value.get("policy_type")), **rest}
+
+
+_NODE: Mapping[str, Callable[[Data, str], Data]] = {
+    "distribution": _node_distribution,
+    "limits": _node_limits,
+    "early_termination": _node_policy,
+}
+_STEP: Mapping[str, Callable[[Data], Data]] = {
+    "distribution": _step_distribution,
+    "limits": _step_limits,
+    "early_termination": _step_policy,
+}
+
+
+def _plain(value: Data, at: Pointer = ()) -> Data:
+    if isinstance(value, Mapping):
+        inner = {key: _plain(held, (*at, key)) for key, held in value.items() if key != SOURCE}
+        return {key: held for key, held in inner.items() if held not in ("", None, {}, [])}
+    if isinstance(value, list):
+        return [_plain(one, at) for one in value]
+    ids = at and at[-1] in ("componentId", "computeId")
+    text = str(value)
+    return text.casefold() if ids or isinstance(value, bool) or text in ("True", "False") else text
