@@ -8,6 +8,7 @@ asset.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import re
 import uuid
@@ -58,10 +59,14 @@ _CODE_NAMES = uuid.UUID("6d6c6374-6c00-4000-8000-636f64650000")
 
 @dataclass(frozen=True, slots=True)
 class _Resolver:
-    """Resolves the local files of one resource after the other; what cannot be read is reported."""
+    """Resolves the local files of one resource after the other; what cannot be read is reported.
+
+    `files` are the components of the files that were met: two steps may run the same.
+    """
 
     scope: Scope
     report: Report
+    files: dict[Path | None, Resource] = dataclasses.field(default_factory=dict)
 
     def resolve(self, resource: Resource, within: tuple[Path, ...] = ()) -> Iterator[Resource]:
         """The assets of a resource, then the resource itself without local paths.
@@ -104,12 +109,16 @@ class _Resolver:
         """The asset and all that it needs; the asset under its name."""
         self.report.extend(private_findings(resource, field, asset.uploads))
         of_file = asset.kind is COMPONENT and not asset.root
-        here = (*within, files.real(Path(asset.document.source.name))) if of_file else within
-        *inner, whole = self.resolve(asset, here)
+        file = files.real(Path(asset.document.source.name)) if of_file else None
+        if file in self.files:
+            return self.files[file]
+        *inner, whole = self.resolve(asset, (*within, file) if file else within)
         named = names.named(whole, self.scope)
         for one in inner:
             yield replace(one, owner=named.address) if one.owner == asset.address else one
         yield named
+        if file is not None:
+            self.files[file] = named
         return named
 
     def _asset(
