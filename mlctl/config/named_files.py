@@ -7,14 +7,16 @@ its place in them, like in any document.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from mlctl import files, masking, source
+from mlctl import files, masking, schema, source
 from mlctl.assets.local_files import is_local
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import with_inline_assets
 from mlctl.config.rules.plain_secrets import plain_secret
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.pointer import Data
 from mlctl.schema.placeholders import placeholder
@@ -43,6 +45,8 @@ def check(graph: Graph, report: Report) -> None:
             component = field.refers_to == COMPONENT.name
             if isinstance(value, str) and (component or field.codec == "conda"):
                 _check_file(resource.document.folder, value, seen, report, component=component)
+        for step in _steps(resource.document.data):
+            _check_file(resource.document.folder, step, seen, report, component=True)
 
 
 def _check_file(
@@ -64,17 +68,25 @@ def _check_file(
         report.add(_second(second, documents[0]))
     for first in documents[:1]:
         report.extend(plain_secret(first, at) for at in masking.places(first.data))
-    for step in _steps(documents[0].data) if component and documents else ():
-        _check_file(path.parent, step, seen, report, component=True)
+    if component and documents:
+        report.extend(schema.check(_with_a_name(documents[0]), COMPONENT.schema))
+        for step in _steps(documents[0].data):
+            _check_file(path.parent, step, seen, report, component=True)
+
+
+def _with_a_name(document: Document) -> Document:
+    """The document with a name that is right: that of a named file does not count."""
+    return replace(document, data={**document.data, "name": ANONYMOUS})
 
 
 def _steps(component: Data) -> Iterator[str]:
-    """The components that the steps of a pipeline component name."""
+    """The components that the steps of a pipeline name."""
     jobs = component.get("jobs")
     for step in jobs.values() if isinstance(jobs, dict) else ():
-        named = step.get("component") if isinstance(step, dict) else None
-        if isinstance(named, str):
-            yield named
+        for key in ("component", "trial"):
+            named = step.get(key) if isinstance(step, dict) else None
+            if isinstance(named, str):
+                yield named
 
 
 def _second(document: Document, first: Document) -> Diagnostic:

@@ -19,6 +19,7 @@ CONDA = {
     "dependencies": ["python=3.11", {"pip": ["a>=1"]}],
 }
 SCORE = {"code": "./src", "scoring_script": "score.py"}
+PIPE = "type: pipeline\njobs: {one: {"
 
 
 def local(*resources: Resource) -> list[Resource]:
@@ -143,20 +144,27 @@ def test_registered_code_stays_a_reference() -> None:
 
 def test_the_content_of_a_pipelines_steps_counts(tmp_path: Path) -> None:
     code(tmp_path)
-    (tmp_path / "inner.yml").write_text("code: ./src\n")
-    (tmp_path / "pipe.yml").write_text("jobs: {one: {component: ./inner.yml}}\n")
+    (tmp_path / "inner.yml").write_text("command: run\nenvironment: azureml:e:1\ncode: ./src\n")
+    (tmp_path / "pipe.yml").write_text(f"{PIPE}component: ./inner.yml}}}}\n")
     pipeline = in_folder(tmp_path, type="pipeline", component="./pipe.yml")
-    before = local(pipeline)[0].address
+    before = [one.address for one in local(pipeline)]
     code(tmp_path, "changed")
-    assert local(pipeline)[0].address != before
+    after = [one.address for one in local(pipeline)]
+    assert [one.kind for one in before] == ["code", "component", "component", "batch-deployment"]
+    assert all(one != other for one, other in zip(before[:3], after[:3], strict=True))
 
 
-@pytest.mark.parametrize("text", ["jobs: 1\n", "jobs: [1]\n", "jobs: {a: 1}\n", "1\n", ""])
-def test_a_component_that_is_no_component_is_content_all_the_same(
-    tmp_path: Path, text: str
-) -> None:
-    (tmp_path / "pipe.yml").write_text(text)
+@pytest.mark.parametrize("text", ["jobs: 1\n", "jobs: [1]\n", "jobs: {a: 1}\n"])
+def test_steps_that_are_none_are_left_to_the_schema(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pipe.yml").write_text(f"type: pipeline\n{text}")
     assert len(local(in_folder(tmp_path, type="pipeline", component="./pipe.yml"))) == 2
+
+
+@pytest.mark.parametrize("text", ["1\n", ""])
+def test_a_file_that_holds_no_component_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pipe.yml").write_text(text)
+    pipeline = in_folder(tmp_path, type="pipeline", component="./pipe.yml")
+    assert "it holds no component" in unreadable(pipeline)
 
 
 def unreadable(resource: Resource, code: str = "MLC401") -> str:
@@ -170,7 +178,7 @@ def unreadable(resource: Resource, code: str = "MLC401") -> str:
 def test_a_job_that_has_run_becomes_a_component(tmp_path: Path) -> None:
     one, owner = local(in_folder(tmp_path, type="pipeline", job_definition="azureml:a-job"))
     other, _ = local(in_folder(tmp_path, type="pipeline", job_definition="azureml:b-job"))
-    assert (one.kind.name, one.values["source_job",]) == ("component", "a-job")
+    assert (one.kind.name, one.values["source_job_id",]) == ("component", "a-job")
     assert owner.values["component",] == f"azureml:azureml_anonymous:{one.address.version}"
     assert other.address != one.address
 
@@ -191,7 +199,7 @@ def test_a_missing_path_is_told_where_it_is_named(tmp_path: Path) -> None:
 
 
 def test_a_component_of_itself_is_told(tmp_path: Path) -> None:
-    (tmp_path / "pipe.yml").write_text("jobs: {one: {component: ./pipe.yml}}\n")
+    (tmp_path / "pipe.yml").write_text(f"{PIPE}component: ./pipe.yml}}}}\n")
     pipeline = in_folder(tmp_path, type="pipeline", component="./pipe.yml")
     assert "a component of itself" in unreadable(pipeline)
 

@@ -70,6 +70,7 @@ def test_a_secret_in_a_named_file_is_found_in_it(tmp_path: Path) -> None:
     (tmp_path / "conda.yml").write_text(GOOD + pip + "variables:\n  MY_TOKEN: abcdef012345\n")
     assert found(tmp_path, ENVIRONMENT) == ["MLC319 conda.yml:5:9", "MLC319 conda.yml:7:3"]
     step = "jobs:\n  one:\n    environment_variables: {MY_TOKEN: abcdef012345}\n"
+    step += "    component: azureml:c:1\n"
     (tmp_path / "a.yml").write_text(f"type: pipeline\n{step}")
     assert found(tmp_path, DEPLOYMENT) == ["MLC319 a.yml:4:29"]
 
@@ -88,8 +89,10 @@ def test_a_conda_file_that_is_right_is_not_spoken_of(tmp_path: Path) -> None:
 def test_components_that_components_name_are_read_too(tmp_path: Path) -> None:
     step = "type: pipeline\njobs:\n  next:\n    component: ./{}.yml\n"
     (tmp_path / "a.yml").write_text(step.format("b"))
-    (tmp_path / "b.yml").write_text("type: command\ntype: pipeline\n")
+    (tmp_path / "b.yml").write_text("command: run\ncommand: again\nenvironment: azureml:e:1\n")
     assert found(tmp_path, DEPLOYMENT) == ["MLC002 b.yml:2:1"]
+    (tmp_path / "b.yml").write_text("command: run\nenvironment: azureml:e:1\ncod: ./src\n")
+    assert found(tmp_path, DEPLOYMENT) == ["MLC101 b.yml:3:1"]
 
 
 def test_components_in_a_circle_end_and_are_named(tmp_path: Path) -> None:
@@ -97,12 +100,12 @@ def test_components_in_a_circle_end_and_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(step.format("b"))
     (tmp_path / "b.yml").write_text(step.format("a"))
     assert found(tmp_path, DEPLOYMENT) == []
-    assert found(tmp_path, DEPLOYMENT, planning=True) == ["MLC401 main.yml:5:12"]
+    assert found(tmp_path, DEPLOYMENT, planning=True) == ["MLC401 b.yml:4:16"]
 
 
 def test_components_that_name_each_other_many_times_are_read_once_each(tmp_path: Path) -> None:
     for level in range(30):
         steps = "".join(f"  s{n}:\n    component: ./{level + 1}.yml\n" for n in range(10))
         (tmp_path / f"{level or 'a'}.yml").write_text(f"type: pipeline\njobs:\n{steps}")
-    (tmp_path / "30.yml").write_text("type: command\n")
+    (tmp_path / "30.yml").write_text("command: run\nenvironment: azureml:e:1\n")
     assert found(tmp_path, DEPLOYMENT, planning=True) == []

@@ -13,7 +13,6 @@ from mlctl.kinds import KINDS, kind_of_schema
 from mlctl.kinds.field import Form, Mutability
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.records.code import CODE
-from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.values import (
     Values,
     complete,
@@ -506,8 +505,8 @@ def test_a_document_that_could_be_anything_is_no_guess(data: dict[str, Data]) ->
     assert infer(data) is None
 
 
-def test_code_and_components_are_kinds_without_documents() -> None:
-    assert (CODE.documents, COMPONENT.documents) == ((), ())
+def test_code_is_a_kind_without_documents() -> None:
+    assert CODE.documents == ()
     assert not differences(CODE.forms[0].fields, {("hash",): "a"}, {("hash",): "a"}, SCOPE)
 
 
