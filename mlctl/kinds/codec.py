@@ -224,6 +224,16 @@ def _azureml_id_decode(value: Data, field: Field, scope: Scope) -> Data:
     return _reference_decode(value.removeprefix(_PREFIX) if arm else value, field, scope)
 
 
+def _azureml_id_canonical(value: Data, field: Field, scope: Scope) -> Data:
+    """What is curated is one of a registry (recorded: component-put-create)."""
+    named = Reference.parse(str(value), field.refers_to or "")
+    if named is None or named.address is None or not is_curated(named):
+        return str(_reference_canonical(value, field, scope)).casefold()
+    at = f"labels/{named.label}" if named.label else f"versions/{named.address.version}"
+    asset = f"{ALL[named.address.kind].collection}/{named.address.name}/{at}"
+    return f"azureml://registries/azureml/{asset}".casefold()
+
+
 def _subnet_encode(value: Data, _field: Field, scope: Scope) -> Data:
     subnet, vnet = value.get("subnet"), value.get("vnet_name")
     if not subnet:
@@ -331,7 +341,7 @@ CODECS: dict[str, Codec] = {
     "json": Codec(_same, _same, _json_canonical),
     "system_data": Codec(_same, _system_data_decode, _json_canonical),
     "arm_id": Codec(_same, _arm_id_decode, _folded),
-    "azureml_id": Codec(_azureml_id_encode, _azureml_id_decode, _reference_canonical),
+    "azureml_id": Codec(_azureml_id_encode, _azureml_id_decode, _azureml_id_canonical),
     "scalar": Codec(_same, component_io.decode_scalar, component_io.canonical_scalar),
     "size": Codec(component_io.encode_size, _same, component_io.encode_size),
     "list_text": Codec(

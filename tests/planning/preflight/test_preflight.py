@@ -55,10 +55,9 @@ def test_a_missing_environment_is_missing_in_every_spelling(reference: str) -> N
 
 
 def test_a_missing_reference_is_told_with_a_command_that_there_is() -> None:
-    pipeline = {"name": "b", "endpoint_name": "heart-batch", "type": "pipeline"}
-    words = declared("batch-deployment", {**pipeline, "component": "azureml:words:1"})
-    (component,) = planned(cloud(), endpoint(), words).plan.rejections
-    assert (component.rule.code, "create -f" in str(component.hint)) == ("MLC402", False)
+    code = {"code": "azureml:c0de:1", "scoring_script": "score.py"}
+    (missing,) = planned(cloud(), *HEART[:3], deployment(code_configuration=code)).plan.rejections
+    assert (missing.rule.code, "create -f" in str(missing.hint)) == ("MLC402", False)
     (cluster,) = planned(cloud(), *HEART[1:]).plan.rejections
     assert "mlctl compute create -f FILE" in str(cluster.hint)
 

@@ -22,10 +22,9 @@ def spec(given: Data, where: str = WHERE) -> Data:
 
 
 def test_values_are_texts_and_name_and_version_those_of_the_address() -> None:
-    told = spec(
-        {"name": "x", "version": "9", "n": 1, "f": 0.5, "b": [True, {"c": False}], "_source": "Y"}
-    )
-    values = {"n": "1", "f": "0.5", "b": ["True", {"c": "False"}]}
+    sent = {"n": 1, "f": 0.5, "b": [True, {"c": False}], "type": "pipeline"}
+    told = spec({"name": "x", "version": "9", **sent, "_source": "Y"})
+    values = {"n": "1", "f": "0.5", "b": ["True", {"c": "False"}], "type": "pipeline"}
     assert told == {"name": "c", "version": "2", **values}
 
 
