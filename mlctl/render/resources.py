@@ -36,7 +36,7 @@ def resource(live: Live, scope: Scope, form: Form | None = None) -> dict[str, Da
         names["endpoint_name",] = address.parent
     if address.version is not None:
         names["version",] = address.version
-    return pointer.nest({**names, **decode(live.body, shape, scope)})
+    return pointer.nest({**names, **decode(live.body, shape, scope), **names})
 
 
 def printed(live: Live, scope: Scope) -> dict[str, Data]:

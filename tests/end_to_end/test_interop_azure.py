@@ -284,6 +284,4 @@ def test_a_pipeline_of_a_job_is_made_once_by_either_of_us_and_again_of_another_j
             make_it(here, file)
         assert changes(here, file) == []
         file.write_text(text.format("two"))
-        found = [one.split("/")[0] for one in changes(here, file)]
-    made = [*["CREATE code"], *["CREATE component"] * 3, "UPDATE batch-deployment"]
-    assert sorted(found) == sorted(made)
+        assert sorted(one.split()[0] for one in changes(here, file)) == ["CREATE", "UPDATE"]
