@@ -9,13 +9,14 @@ EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts test test-az fix docs coverage bench fuzz demo clean
+.PHONY: help audit setup check lint types contracts test test-az test-rehearsal fix docs coverage bench fuzz demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
 	@echo "make check     format, lint, types, import contracts and tests: all that a change must pass"
 	@echo "make test      the tests alone"
 	@echo "make test-az   the unmodified az of PyPI on the emulator; installs it in $(VENV)/az, which takes minutes"
+	@echo "make test-rehearsal  the table of all rehearsal samples, and many random rehearsals; takes minutes"
 	@echo "make fix       format, and repair what the linter can repair"
 	@echo "make docs      write the pages that are made from the program"
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
@@ -67,6 +68,11 @@ AZ ?= $(VENV)/az/bin/az
 test-az: $(READY) $(AZ)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,emulator]'
 	MLCTL_TEST_AZ=1 MLCTL_AZ=$(abspath $(AZ)) $(BIN)/python -m pytest -rs tests/end_to_end/test_az.py
+
+# RUNS=1000 makes as many random rehearsals of the first sample.
+RUNS ?= 100
+test-rehearsal: $(READY)
+	MLCTL_TEST_REHEARSAL=$(RUNS) $(BIN)/python -m pytest -rs tests/rehearsal/test_rehearse.py
 
 $(VENV)/az/bin/az: | $(READY)
 	$(BIN)/python -m venv $(VENV)/az

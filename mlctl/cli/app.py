@@ -20,6 +20,7 @@ VERBS: Mapping[str, str] = {
     **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),
     "job": "mlctl.cli.az.job_commands",
     "workspace": "mlctl.cli.az.workspaces",
+    "rehearse": "mlctl.cli.rehearse",
     "convert": "mlctl.cli.convert",
     "explain": "mlctl.cli.explain",
     "doctor": "mlctl.cli.doctor",

@@ -10,11 +10,11 @@ from mlctl.diagnostics import Rule
 _HEAD = """\
 # Rules
 
-<!-- Generated from the rules and from tests/cases/rules; `pytest --update-cases` writes it. -->
+<!-- Made of the rules, tests/cases/rules and samples/rehearsal: `pytest --update-cases`. -->
 
-Each finding of `mlctl validate`, `plan` and `apply` names its rule by a code. Codes are permanent:
-one that is retired is never given to another rule. `mlctl explain CODE` prints what is written
-here.
+Each finding of `mlctl validate`, `plan`, `apply` and `rehearse` names its rule by a code. Codes are
+permanent: one that is retired is never given to another rule. `mlctl explain CODE` prints what is
+written here.
 
 An **error** stops the command before anything is written. A **warning** is shown and passes; with
 `--strict` it is an error.
@@ -36,15 +36,18 @@ _RANGES = (
     ("MLC3", "Meaning"),
     ("MLC4", "Plan"),
     ("MLC5", "Apply"),
+    ("MLC6", "Rehearsal"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RuleExample:
-    """A document that a rule finds something in, and what is printed then."""
+    """A text that a rule finds something in, and what is printed then; empty: what it prints
+    takes a rehearsal."""
 
     document: str
-    printed: str
+    printed: str = ""
+    language: str = "yaml"
 
 
 def page(rules: Iterable[Rule], examples: Mapping[str, RuleExample]) -> str:
@@ -76,7 +79,8 @@ def _section(rule: Rule, example: RuleExample | None) -> str:
         f"**What to do.** {rule.fix}",
     ]
     if example:
-        parts.append(f"```yaml\n{example.document.rstrip()}\n```")
+        parts.append(f"```{example.language}\n{example.document.rstrip()}\n```")
+    if example and example.printed:
         parts.append(f"```text\n{example.printed.rstrip()}\n```")
     if rule.origin:
         parts.append(f"*Source: {rule.origin}.*")

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mlctl.cli.rule_registry import ALL_RULES
 from mlctl.render.rules_page import RuleExample, page
-from tests.builders.paths import CASES, ROOT
+from tests.builders.paths import CASES, ROOT, SAMPLES
 
 PAGE = ROOT / "docs" / "rules.md"
 
 
 def examples() -> dict[str, RuleExample]:
     """The bad cases, by code."""
-    return {
+    return scripts() | {
         folder.name.partition("-")[0]: RuleExample(
             (folder / "bad.yml").read_text(encoding="utf-8"),
             (folder / "expected.txt").read_text(encoding="utf-8"),
         )
         for folder in sorted((CASES / "rules").iterdir())
+    }
+
+
+def scripts() -> dict[str, RuleExample]:
+    """The samples whose line with a defect names its code."""
+    return {
+        code: RuleExample(text, language="python")
+        for file in sorted((SAMPLES / "rehearsal").rglob("*.py"))
+        for text in [file.read_text(encoding="utf-8")]
+        for code in re.findall(r"# (MLC6\d\d)", text)
     }
 
 

@@ -1,0 +1,1 @@
+"""The user's own code on simulated nodes that are lost: real processes, virtual time."""

@@ -1,0 +1,98 @@
+"""A batch deployment of the user's YAML as what is rehearsed."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from mlctl import files
+from mlctl.config.loader import LoadedConfig, Loader
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Address
+from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
+from mlctl.kinds.resource import Resource
+from mlctl.rehearsal.deployment import Deployment, RehearsalError
+
+_SETTINGS = ("settings",)
+_RETRY = (*_SETTINGS, "retry_settings")
+
+
+def from_documents(path: str, address: str | None, today: date) -> Deployment:
+    """The deployment that a file or folder declares; the one at `address` where there are several.
+
+    Raises:
+        RehearsalError: there is none, or several, or it has no script, or cannot be read.
+    """
+    report = Report()
+    loaded = Loader(report, today, scripts=False).load([path])
+    if report.failed:
+        first = next(one for one in report if report.severity(one) is one.rule.severity)
+        raise RehearsalError(f"`{path}` is not valid: {first.message}; see `mlctl validate {path}`")
+    found = [one for one in loaded.resources if one.kind is BATCH_DEPLOYMENT]
+    names = ", ".join(str(one.address) for one in found)
+    if address is not None:
+        found = [one for one in found if address in (str(one.address), one.address.name)]
+    if not found:
+        has = f"; it has {names}" if names else ""
+        raise RehearsalError(f"`{path}` has no batch deployment {address or ''}".rstrip() + has)
+    if len(found) > 1:
+        raise RehearsalError(
+            f"`{path}` has several batch deployments: --deployment says which ({names})"
+        )
+    return _deployment(found[0], loaded)
+
+
+def _deployment(resource: Resource, loaded: LoadedConfig) -> Deployment:
+    folder = resource.document.folder
+    script = resource.get("code_configuration", "scoring_script")
+    if not isinstance(script, str):
+        runs = "it runs a pipeline" if resource.get("component") else "its model has a driver"
+        raise RehearsalError(f"{resource.address} has no scoring script: {runs}")
+    code = files.real(folder / str(resource.get("code_configuration", "code") or "."))
+    if not files.is_file(code / script):
+        raise RehearsalError(f"{resource.address}: there is no script `{script}` in `{code}`")
+    names = resource.get("environment_variables")
+    return Deployment(
+        code / script,
+        code,
+        _model(resource, loaded),
+        {str(key): str(value) for key, value in names.items()} if isinstance(names, dict) else {},
+        int(_value(resource, ("resources", "instance_count"), 1)),
+        int(_value(resource, (*_SETTINGS, "max_concurrency_per_instance"), 1)),
+        int(_value(resource, (*_SETTINGS, "mini_batch_size"), 10)),
+        int(_value(resource, (*_RETRY, "max_retries"), 3)),
+        float(_value(resource, (*_RETRY, "timeout"), 30)),
+        int(_value(resource, (*_SETTINGS, "error_threshold"), -1)),
+        str(_value(resource, (*_SETTINGS, "output_action"), "append_row")),
+        str(_value(resource, (*_SETTINGS, "output_file_name"), "predictions.csv")),
+    )
+
+
+def _value(resource: Resource, at: tuple[str, ...], default: Any) -> Any:
+    found = resource.effective(*at)
+    return default if found is None else found
+
+
+def _model(resource: Resource, loaded: LoadedConfig) -> Path | None:
+    """The local files of the model that a deployment names, or declares itself."""
+    inline = resource.get("model", "path") if isinstance(resource.get("model"), dict) else None
+    if isinstance(inline, str):
+        return _local(resource.document.folder / inline)
+    for edge in loaded.graph.edges_of(resource.address):
+        if edge.at == ("model",) and edge.target is not None:
+            for address in _declared(loaded, edge.target):
+                model = loaded.graph.resources[address]
+                path = model.text("path")
+                if path is not None:
+                    return _local(model.document.folder / path)
+    return None
+
+
+def _declared(loaded: LoadedConfig, target: Address) -> list[Address]:
+    return loaded.graph.declared(target)
+
+
+def _local(path: Path) -> Path | None:
+    real = files.real(path)
+    return real if files.is_file(real) or files.is_folder(real) else None

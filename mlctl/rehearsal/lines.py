@@ -1,0 +1,171 @@
+"""Likely lines of a script, from its syntax tree: where a run has shown none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl.rehearsal.outcome import Place
+
+_MUTATING = {"append", "add", "update", "extend", "insert", "setdefault", "pop", "remove", "clear"}
+_CHANCE = {"random", "uuid", "secrets", "datetime", "date"}
+_CHANCE_CALLS = {
+    *("time", "time_ns", "now", "utcnow", "today", "uuid1", "uuid4", "getpid", "perf_counter"),
+    *("monotonic", "urandom", "random", "randint", "choice", "shuffle", "gauss", "uniform", "rand"),
+    *("randn", "normal", "hash", "set", "sample", "token_hex", "gettempdir"),
+}
+_WHOLE = {"len", "enumerate", "sum", "min", "max", "sorted", "mean", "std", "index", "concat"}
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script's tree; None where it cannot be parsed."""
+
+    name: str
+    tree: ast.Module | None
+
+    @classmethod
+    def read(cls, path: Path, name: str) -> Script:
+        """Parse a script; what cannot be parsed has no lines."""
+        try:
+            return cls(name, ast.parse(path.read_bytes()))
+        except (OSError, ValueError, SyntaxError, RecursionError):
+            return cls(name, None)
+
+    def run(self) -> Place:
+        """The line of `def run`; the first line where there is none."""
+        return self._at(self._function("run")) or Place(self.name, 1)
+
+    def init(self) -> Place:
+        """The line of `def init`; the first line where there is none."""
+        return self._at(self._function("init")) or Place(self.name, 1)
+
+    def state(self) -> Place:
+        """Where `run`, or what it may call, changes something that outlives it."""
+        kept = set(self._module_names())
+        for function in self._functions(without="init"):
+            shared = {
+                name
+                for one in ast.walk(function)
+                if isinstance(one, ast.Global)
+                for name in one.names
+            }
+            for one in ast.walk(function):
+                if isinstance(one, (ast.Assign, ast.AugAssign)) and _targets(one) & shared:
+                    return Place(self.name, one.lineno)
+                if _mutated(one) & (kept | shared | self._globals()):
+                    return Place(self.name, getattr(one, "lineno", 1))
+        return self.run()
+
+    def chance(self) -> Place:
+        """Where the clock, a random number, a process id or a hash is asked."""
+
+        def asks(one: ast.AST) -> bool:
+            if isinstance(one, (ast.Set, ast.SetComp)):
+                return True
+            if not isinstance(one, ast.Call):
+                return False
+            name = _name(one.func)
+            return name in _CHANCE_CALLS or name.partition(".")[0] in _CHANCE
+
+        return self._first(asks) or self.run()
+
+    def composition(self) -> Place:
+        """Where the mini-batch as a whole is looked at: its length, positions, a mean."""
+
+        def asks(one: ast.AST) -> bool:
+            return isinstance(one, ast.Call) and _name(one.func) in _WHOLE
+
+        return self._first(asks, _once) or self.run()
+
+    def growth(self) -> Place:
+        """Where something that outlives a mini-batch grows."""
+        return self.state()
+
+    def _first(
+        self,
+        asks: Callable[[ast.AST], bool],
+        walk: Callable[[ast.AST], Iterator[ast.AST]] = ast.walk,
+    ) -> Place | None:
+        for function in self._functions(without="init"):
+            lines = [getattr(one, "lineno", 0) for one in walk(function) if asks(one)]
+            if lines:
+                return Place(self.name, min(lines))
+        return None
+
+    def _functions(self, without: str) -> Iterator[ast.FunctionDef]:
+        """`run` first, then the others in their order."""
+        found = [
+            one
+            for one in ast.walk(self.tree or ast.Module([], []))
+            if isinstance(one, ast.FunctionDef)
+        ]
+        yield from sorted((one for one in found if one.name != without), key=_is_helper)
+
+    def _function(self, name: str) -> ast.FunctionDef | None:
+        return next((one for one in self._functions(without="") if one.name == name), None)
+
+    def _module_names(self) -> Iterator[str]:
+        for one in self.tree.body if self.tree else ():
+            if isinstance(one, (ast.Assign, ast.AnnAssign)):
+                yield from _targets(one)
+
+    def _globals(self) -> set[str]:
+        """The names that some function declares global."""
+        return {
+            name
+            for one in ast.walk(self.tree or ast.Module([], []))
+            if isinstance(one, ast.Global)
+            for name in one.names
+        }
+
+    def _at(self, node: ast.FunctionDef | None) -> Place | None:
+        return Place(self.name, node.lineno) if node is not None else None
+
+
+def _once(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below one, without what is done for each element of a loop."""
+    yield node
+    comprehensions = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    if isinstance(node, comprehensions):
+        return
+    below = [node.iter] if isinstance(node, (ast.For, ast.AsyncFor)) else ast.iter_child_nodes(node)
+    for one in below:
+        yield from _once(one)
+
+
+def _is_helper(function: ast.FunctionDef) -> bool:
+    return function.name != "run"
+
+
+def _targets(one: ast.AST) -> set[str]:
+    targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
+    return {each.id for each in targets if isinstance(each, ast.Name)}
+
+
+def _mutated(one: ast.AST) -> set[str]:
+    """The names whose value a statement or call changes in place."""
+    if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+        base = one.func.value
+        if one.func.attr in _MUTATING and isinstance(base, ast.Name):
+            return {base.id}
+    if isinstance(one, (ast.Assign, ast.AugAssign)):
+        targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+        return {
+            each.value.id
+            for each in targets
+            if isinstance(each, (ast.Subscript, ast.Attribute)) and isinstance(each.value, ast.Name)
+        }
+    return set()
+
+
+def _name(function: ast.expr) -> str:
+    """The last name of what is called: `now` of `datetime.now()`."""
+    if isinstance(function, ast.Attribute):
+        base = function.value
+        if isinstance(base, ast.Name) and base.id in _CHANCE:
+            return f"{base.id}.{function.attr}"
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""

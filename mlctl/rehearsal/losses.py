@@ -1,0 +1,149 @@
+"""Which node is lost when, and in which moment of a worker's life; pure, from a seed.
+
+Times are virtual seconds. A mini-batch takes as long as the event engine's default says; where in
+the user's code that is, is a fraction of the lines that it executes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from heapq import heapify, heappop, heappush
+from math import nextafter
+
+from mlctl.simulator.engine.processes import (
+    ALL,
+    LifetimeProcess,
+    LossScript,
+    Poisson,
+    PreemptionProcess,
+    Shock,
+    exponential,
+    later,
+    lifetime,
+)
+from mlctl.simulator.engine.rng import uniform
+
+INIT_S = 10.0  # how long `init` takes
+MINI_BATCH_S = 60.0  # how long a mini-batch takes
+REPLACEMENT_S = 240.0  # until a lost node is there again: 3 minutes of allocation, 1 to prepare
+_MOST = 1000  # losses by weather in one run
+
+
+class Moment(StrEnum):
+    """Where in its life a worker is when its node is lost."""
+
+    BOUNDARY = "between two mini-batches"
+    RUN = "inside run"
+    REPORT = "between the end of run and its report"
+    INIT = "inside init"
+    WRITE = "while a file is written"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Node `node` is lost at the virtual second `at`; `number` counts from 1.
+
+    `moment` is that of the worker that has `mini_batch`; others on the node are inside `run`.
+    """
+
+    number: int
+    at: float
+    node: int
+    moment: Moment
+    fraction: float
+    mini_batch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place for one mini-batch at a time."""
+
+    node: int
+    number: int
+
+
+def slots(nodes: int, each: int) -> list[Slot]:
+    """All slots, one of each node first."""
+    return [Slot(node, number) for number in range(each) for node in range(nodes)]
+
+
+def plan(count: int, places: Sequence[Slot], total: int, seed: int, *, writes: bool) -> list[Loss]:
+    """`count` losses, of one moment after the other, for a run of `total` mini-batches.
+
+    Without `writes` no loss is in the middle of a file. Kill K is the same however many there are.
+    """
+    moments = [one for one in Moment if writes or one is not Moment.WRITE]
+    found = []
+    for number in range(1, count + 1):
+        key = f"rehearsal/{seed}/kill/{number}"
+        moment = moments[(number - 1) % len(moments)]
+        fraction = uniform(f"{key}/fraction")
+        if moment is Moment.INIT:
+            node = places[int(uniform(f"{key}/node") * len(places))].node
+            found.append(Loss(number, INIT_S * fraction, node, moment, fraction))
+            continue
+        victim = int(uniform(f"{key}/mini-batch") * total)
+        start, place = _calm(places, victim)
+        end = start + MINI_BATCH_S
+        at = {
+            Moment.BOUNDARY: end,
+            Moment.REPORT: nextafter(end, 0),
+        }.get(moment, start + fraction * MINI_BATCH_S)
+        found.append(Loss(number, at, place.node, moment, fraction, victim))
+    return found
+
+
+def _calm(places: Sequence[Slot], victim: int) -> tuple[float, Slot]:
+    """When and where a mini-batch runs as long as nothing is lost."""
+    turn, place = divmod(victim, len(places))
+    return INIT_S + turn * MINI_BATCH_S, places[place]
+
+
+def by_weather(processes: Iterable[PreemptionProcess], nodes: int, seed: int) -> list[Loss]:
+    """The losses of nodes that are replaced each time, in their order: independent ones, shocks,
+    and those of a script."""
+    found: list[tuple[float, int]] = []
+    for number, process in enumerate(processes):
+        key = f"rehearsal/{seed}/process/{number}"
+        if isinstance(process, LossScript):
+            found += [
+                (at, one)
+                for at, node in process.losses
+                for one in (range(nodes) if node == ALL else [int(node)])
+                if one < nodes
+            ]
+        elif isinstance(process, Shock):
+            found += _shocks(process, nodes, key)
+        elif isinstance(process, LifetimeProcess):
+            found += _lifetimes(process, nodes, key)
+    return [
+        Loss(number, at, node, Moment.RUN, uniform(f"rehearsal/{seed}/loss/{number}"))
+        for number, (at, node) in enumerate(sorted(found)[:_MOST], 1)
+    ]
+
+
+def _shocks(process: Shock, nodes: int, key: str) -> Iterator[tuple[float, int]]:
+    at = 0.0
+    for number in range(_MOST):
+        wait = exponential(process.rate, uniform(f"{key}/{number}"))
+        at = later(process.by_hour, 0.0, at, wait)
+        for node in range(nodes):
+            if uniform(f"{key}/{number}/{node}") < process.fraction:
+                yield at, node
+
+
+def _lifetimes(process: LifetimeProcess, nodes: int, key: str) -> Iterator[tuple[float, int]]:
+    by_hour = process.by_hour if isinstance(process, Poisson) else None
+
+    def lost(node: int, life: int, since: float) -> float:
+        lives = lifetime(process, uniform(f"{key}/{node}/{life}"))
+        return later(by_hour, 0.0, since, lives)
+
+    heap = [(lost(node, 0, 0.0), node, 0) for node in range(nodes)]
+    heapify(heap)
+    for _ in range(_MOST):
+        at, node, life = heappop(heap)
+        yield at, node
+        heappush(heap, (lost(node, life + 1, at + REPLACEMENT_S), node, life + 1))

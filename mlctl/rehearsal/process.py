@@ -1,0 +1,202 @@
+"""Processes of a rehearsal: started in a folder and a group of their own, ended for sure."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+MARK = "MLCTL_REHEARSAL"  # the variable by which every process of a rehearsal is known
+_WORKER = Path(__file__).with_name("worker.py")
+_CHUNK = 1 << 16
+_GRACE = 5.0  # seconds between a mini-batch's own timeout and ours
+
+
+class Gone(Exception):
+    """The process has ended without a word; `signal` is what ended it, if one did."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"exit code {code}")
+        self.code = code
+        self.signal = -code if code < 0 else None
+
+
+class TooLate(Exception):
+    """Nothing was told in the time that there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """How processes are started: by which Python, alone in a network or not, bounds, mark.
+
+    `memory` are bytes of data, 0: no bound. `ends` is the moment (monotonic seconds) at which the
+    whole rehearsal has to be over.
+    """
+
+    python: str
+    alone: bool
+    memory: int
+    mark: str
+    ends: float
+
+    @property
+    def over(self) -> bool:
+        """Whether the time for the rehearsal is over."""
+        return time.monotonic() >= self.ends
+
+
+@cache
+def without_network() -> tuple[str, ...]:
+    """The words before a command that give it a network of its own; empty where none can be had."""
+    program = shutil.which("unshare")
+    for flags in (("--net",), ("--user", "--map-root-user", "--net")) if program else ():
+        words = (str(program), *flags)
+        with suppress(OSError):
+            tried = subprocess.run([*words, "true"], capture_output=True, check=False)  # noqa: S603
+            if tried.returncode == 0:
+                return words
+    return ()
+
+
+@dataclass
+class Process:
+    """A worker; its pipes are closed when it has ended."""
+
+    popen: subprocess.Popen[bytes]
+    control: int
+    report: int
+    interpreter: Interpreter
+    _buffer: bytearray = field(default_factory=bytearray)
+
+    @classmethod
+    def start(
+        cls,
+        interpreter: Interpreter,
+        script: Path,
+        folder: Path,
+        variables: Mapping[str, str],
+        log: str,
+    ) -> Process:
+        """Start a worker for a script in the folder of a node, which has `code` and `logs`.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        their_control, control = os.pipe()
+        report, their_report = os.pipe()
+        words = [*(without_network() if interpreter.alone else ()), interpreter.python, "-B"]
+        words += [str(_WORKER), str(their_control), str(their_report), str(script)]
+        words += [str(folder / "code"), str(interpreter.memory), str(int(interpreter.alone))]
+        words += [str(os.getpid())]
+        try:
+            with (folder / "logs" / f"{log}.txt").open("ab") as told:
+                popen = subprocess.Popen(  # noqa: S603 - the user's own code is the point
+                    words,
+                    cwd=folder / "code",
+                    env={**variables, MARK: interpreter.mark},
+                    stdin=subprocess.DEVNULL,
+                    stdout=told,
+                    stderr=told,
+                    pass_fds=(their_control, their_report),
+                    start_new_session=True,
+                )
+        except BaseException:
+            os.close(control)
+            os.close(report)
+            raise
+        finally:
+            os.close(their_control)
+            os.close(their_report)
+        return cls(popen, control, report, interpreter)
+
+    def order(self, **what: Any) -> None:
+        """Tell the worker what to do; one that is gone shows when it is listened to."""
+        data = (json.dumps(what) + "\n").encode()
+        with suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(self.control, data) :]
+
+    def hear(self, patience: float | None = None) -> dict[str, Any]:
+        """The next message, waiting for at most `patience` seconds and the rehearsal's own end.
+
+        Raises:
+            Gone: the process has ended.
+            TooLate: it says nothing in time.
+        """
+        ends = self.interpreter.ends
+        if patience is not None:
+            ends = min(ends, time.monotonic() + patience + _GRACE)
+        while b"\n" not in self._buffer:
+            left = ends - time.monotonic()
+            if left <= 0 or not select.select([self.report], [], [], left)[0]:
+                raise TooLate
+            chunk = os.read(self.report, _CHUNK)
+            if not chunk:
+                raise Gone(self.popen.wait())
+            self._buffer += chunk
+        line, _, rest = bytes(self._buffer).partition(b"\n")
+        self._buffer[:] = rest
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def end(self) -> None:
+        """Kill the process and its group, and wait until it is gone."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
+        self.popen.wait()
+        for one in (self.control, self.report):
+            with suppress(OSError):
+                os.close(one)
+        self.control = self.report = -1
+
+
+def sweep(mark: str) -> int:
+    """Kill what is left of a rehearsal, even where it left its group; how many there were."""
+    found = left(mark)
+    for one in found:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(one, signal.SIGKILL)
+    return len(found)
+
+
+def left(mark: str) -> list[int]:
+    """The processes of a rehearsal that run, except those that have ended and wait to be buried."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for one in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted in (one / "environ").read_bytes().split(b"\0"):
+                found.append(int(one.name))
+    return found
+
+
+def checked(python: str | None) -> str:
+    """The interpreter to be used: a program's name or path; this one's where none is given.
+
+    Raises:
+        OSError: there is no such program, or it does not run, or is too old.
+    """
+    if python is None:
+        return sys.executable
+    found = shutil.which(python)
+    if found is None:
+        raise FileNotFoundError(f"there is no program `{python}`")
+    ask = "import sys; print('new' if sys.version_info >= (3, 8) else 'old')"
+    try:
+        done = subprocess.run([found, "-c", ask], capture_output=True, check=False, timeout=60)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        raise OSError(f"`{python}` does not answer") from None
+    if done.stdout.strip() != b"new":
+        raise OSError(f"`{python}` is no Python 3.8 or newer")
+    return found

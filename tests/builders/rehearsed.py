@@ -1,0 +1,76 @@
+"""Rehearsals of scripts, in a folder of the test's."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mlctl.rehearsal.deployment import Deployment, Inputs
+from mlctl.rehearsal.process import Interpreter, without_network
+from mlctl.rehearsal.rehearse import Plan, Rehearsal, Stage, rehearse
+from tests.builders.paths import SAMPLES
+
+FOLDER = SAMPLES / "rehearsal"
+INPUT = FOLDER / "input"
+_LONG = 300.0  # seconds; a rehearsal takes a few
+
+
+def interpreter(*, alone: bool = True) -> Interpreter:
+    """This Python, without a network where that can be had."""
+    ends = time.monotonic() + _LONG
+    network = alone and bool(without_network())
+    return Interpreter(sys.executable, network, 0, uuid.uuid4().hex, ends)
+
+
+def stage(folder: Path, **more: Any) -> Stage:
+    """Where a rehearsal runs."""
+    return Stage(interpreter(**more), folder, dict(os.environ))
+
+
+def deployment(script: Path, **settings: Any) -> Deployment:
+    """A script on two nodes, two files to a mini-batch."""
+    return replace(Deployment(script, script.parent, mini_batch_size=2), **settings)
+
+
+def written(folder: Path, text: str, **settings: Any) -> Deployment:
+    """A script of these lines in a folder of its own."""
+    script = folder / "code" / "score.py"
+    script.parent.mkdir()
+    script.write_text(text)
+    return deployment(script, **settings)
+
+
+def numbers(folder: Path, count: int) -> Inputs:
+    """Files `0.txt`, `1.txt`, ... with their numbers."""
+    (folder / "numbers").mkdir()
+    for number in range(count):
+        (folder / "numbers" / f"{number}.txt").write_text(f"{number}\n")
+    return Inputs.find(folder / "numbers")
+
+
+def planted(script: Path) -> list[tuple[str, int]]:
+    """The codes that the lines of a sample name, with their lines."""
+    return [
+        (code, number)
+        for number, line in enumerate(script.read_text().splitlines(), 1)
+        for code in re.findall(r"# (MLC6\d\d)", line)
+    ]
+
+
+def shown(done: Rehearsal) -> list[tuple[str, int]]:
+    """The codes and lines of what was found."""
+    return [(one.rule.code, one.place.line if one.place else 0) for one in done.evidence]
+
+
+def of_sample(name: str, folder: Path, plan: Plan = Plan()) -> Rehearsal:
+    """The rehearsal of a scoring sample; of one that keeps memory, a mini-batch for each file."""
+    script = FOLDER / "scoring" / f"{name}.py"
+    size = 1 if name.startswith("remembers") else 2
+    told = deployment(script, mini_batch_size=size)
+    return rehearse(told, Inputs.find(INPUT), plan, stage(folder))

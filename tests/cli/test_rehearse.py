@@ -1,0 +1,176 @@
+"""`mlctl rehearse`: what it prints, how it ends, what it leaves."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mlctl.rehearsal.process import MARK
+from tests.builders import shell
+from tests.builders.paths import SAMPLES
+from tests.builders.rehearsed import FOLDER, INPUT
+from tests.builders.shell import Run
+
+APPENDS = FOLDER / "scoring" / "appends.py"
+
+
+@pytest.fixture
+def mlctl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    return shell.inside(tmp_path, monkeypatch, capsys)
+
+
+def test_a_finding_names_its_line_and_how_to_see_it_again(mlctl: Run) -> None:
+    done = mlctl("rehearse", APPENDS, "--input", INPUT, "--kill", "3")
+    assert done.code == 1
+    assert "appends.py:14:5" in done.out
+    assert f"again: mlctl rehearse {APPENDS} --seed 0 --input {INPUT} --kill 3" in done.out
+    assert done.out.splitlines()[-1] == "Verdict: does not survive: MLC603"
+
+
+def test_json_and_junit_say_the_same(mlctl: Run, tmp_path: Path) -> None:
+    kill = ("--kill", "3", "--nodes", "2")
+    data = mlctl("rehearse", APPENDS, "--input", INPUT, *kill, "-o", "json").json
+    assert [one["code"] for one in data["diagnostics"]] == ["MLC603"]
+    assert data["runs"][0]["kills"][0]["moment"] == "between the end of run and its report"
+    suite = ElementTree.fromstring(
+        mlctl("rehearse", APPENDS, "--input", INPUT, *kill, "-o", "junit").out
+    )
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+
+
+def test_a_deployment_says_how_its_script_is_run(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "weights.txt").write_text("7")
+    (tmp_path / "src" / "score.py").write_text(
+        "import os\n"
+        "def init():\n    global weight\n"
+        "    weight = open(os.path.join(os.environ['AZUREML_MODEL_DIR'], 'm/weights.txt')).read()\n"
+        "def run(mini_batch):\n"
+        "    words = weight + ' ' + os.environ['WORD'] + ' '\n"
+        "    return [words + os.path.basename(one) for one in mini_batch]\n"
+    )
+    schema = "$schema: https://azuremlschemas.azureedge.net/latest"
+    (tmp_path / "d.yml").write_text(
+        f"{schema}/modelBatchDeployment.schema.json\nname: deep\nendpoint_name: e-there\n"
+        "type: model\nmodel:\n  path: m\n"
+        "code_configuration: {code: src, scoring_script: score.py}\n"
+        "environment: {image: ubuntu}\nenvironment_variables: {WORD: hello}\n"
+        "compute: azureml:c\nresources: {instance_count: 3}\n"
+        "settings:\n  mini_batch_size: 1\n  output_file_name: all.csv\n"
+    )
+    done = mlctl("rehearse", "d.yml", "--input", INPUT, "--kills", "0", "--keep", "kept")
+    assert done.code == 0, done.err
+    assert "8 inputs in 8 mini-batches on 3 nodes x 1 worker" in done.out
+    rows = (tmp_path / "kept" / "runs" / "calm" / "output" / "all.csv").read_text().splitlines()
+    assert rows[0] == "7 hello text-0.txt"
+
+
+def test_weather_takes_nodes_away_in_one_run(mlctl: Run) -> None:
+    losses = Path("losses.txt")
+    losses.write_text("# second, node\n40 1\n100 2\n")
+    script = APPENDS.with_name("appends_cured.py")
+    done = mlctl("rehearse", script, "--input", INPUT, "--script", losses)
+    assert done.code == 0
+    assert "Kills:   2 nodes lost: 2 inside run" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("nothing.py", "--input", INPUT), "there is no script `nothing.py`"),
+        ((APPENDS,), "a scoring script needs inputs"),
+        ((APPENDS, "--input", "nowhere"), "there is no input `nowhere`"),
+        ((APPENDS, "--input", "empty"), "the input `empty` has no files"),
+        ((APPENDS, "--input", INPUT, "--python", "nopython"), "there is no program `nopython`"),
+        ((APPENDS, "--input", INPUT, "--python", "true"), "is no Python 3.8 or newer"),
+        ((APPENDS, "--input", INPUT, "--timeout", "0"), "'0' is not a valid value"),
+        ((APPENDS, "--input", INPUT, "--weather", "hail"), "`hail` is no weather"),
+        ((APPENDS, "--input", INPUT, "--keep", "empty"), "cannot make the folder `empty`"),
+        (("bad.py", "--input", INPUT), "bad.py:2: the script cannot be used: SyntaxError"),
+        (("wants.py", "--input", INPUT), "wants.py:1: No module named 'nothere'; --python"),
+        ((SAMPLES / "low-priority-batch", "--input", INPUT), "has no scoring script"),
+        ((SAMPLES / "clusters", "--input", INPUT), "has no batch deployment"),
+    ],
+)
+def test_what_cannot_be_rehearsed_is_one_sentence(
+    words: tuple[str, ...], says: str, mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad.py").write_text("x = 1\ndef run(:\n")
+    (tmp_path / "wants.py").write_text("import nothere\n")
+    done = mlctl("rehearse", *words)
+    assert done.code == 1
+    assert says in done.err
+    assert done.out == ""
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+HANGS = """\
+import os
+def run(mini_batch):
+    told = os.open(os.environ["TOLD"], os.O_WRONLY)
+    os.write(told, b"x")
+    os.close(told)
+    os.read(os.open(os.environ["NEVER"], os.O_RDWR), 1)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_no_process_is_left_when_a_rehearsal_is_stopped(number: int, tmp_path: Path) -> None:
+    (tmp_path / "hangs.py").write_text(HANGS)
+    for name in ("told", "never"):
+        os.mkfifo(tmp_path / name)
+    process = shell.start(
+        *(tmp_path, "rehearse", "hangs.py", "--input", INPUT, "--network"),
+        env={
+            "TOLD": str(tmp_path / "told"),
+            "NEVER": str(tmp_path / "never"),
+            "TMPDIR": str(tmp_path),
+        },
+    )
+    with (tmp_path / "told").open("rb") as told:
+        assert told.read(1) == b"x"
+    children = [pid for pid in _marked() if str(tmp_path) in pid[1]]
+    assert children
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    for pid, _ in children:
+        _wait(pid)
+    assert [one for one in _marked() if str(tmp_path) in one[1]] == []
+    if number != signal.SIGKILL:
+        assert process.returncode == 1
+        assert list(tmp_path.glob("mlctl-rehearsal-*")) == []
+
+
+def _marked() -> list[tuple[int, str]]:
+    """The processes of rehearsals, with their environment."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (one / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if f"{MARK}=" in text:
+            found.append((int(one.name), text))
+    return found
+
+
+def _wait(pid: int) -> None:
+    """Wait until a process is gone, which is not a child of this one."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([descriptor], [], [], 60)[0]
+    os.close(descriptor)

@@ -1,0 +1,57 @@
+"""No process is left, whatever it did to get away."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mlctl.rehearsal.deployment import lay_out
+from mlctl.rehearsal.process import Process, left, sweep
+from tests.builders import rehearsed
+
+RUNS_AWAY = """\
+import os, subprocess, sys
+def run(mini_batch):
+    ready, told = os.pipe()
+    text = "import os, sys; os.write(int(sys.argv[1]), b'x'); sys.stdin.read()"
+    hold, stay = os.pipe()
+    os.set_inheritable(stay, True)
+    subprocess.Popen(
+        [sys.executable, "-c", text, str(told)], stdin=hold, pass_fds=(told, stay),
+        start_new_session=True,
+    )
+    os.read(ready, 1)
+    return mini_batch
+"""
+
+
+def worker(folder: Path, text: str) -> Process:
+    """A worker that has imported a script of these lines."""
+    deployment = rehearsed.written(folder, text)
+    lay_out(folder / "node", deployment)
+    script = folder / "node" / "code" / "score.py"
+    process = Process.start(
+        rehearsed.interpreter(), script, folder / "node", dict(os.environ), "worker"
+    )
+    process.order(init=True)
+    assert "up" in process.hear()
+    assert process.hear()["done"] == "init"
+    return process
+
+
+def test_a_worker_is_gone_when_it_is_ended(tmp_path: Path) -> None:
+    process = worker(tmp_path, "def run(mini_batch):\n    return mini_batch\n")
+    mark = process.interpreter.mark
+    assert left(mark) == [process.popen.pid]
+    process.end()
+    assert left(mark) == []
+
+
+def test_a_child_that_left_its_group_is_found_and_ended(tmp_path: Path) -> None:
+    process = worker(tmp_path, RUNS_AWAY)
+    mark = process.interpreter.mark
+    process.order(run=["a"])
+    assert process.hear()["rows"] == ["a"]
+    process.end()
+    assert len(left(mark)) == 1
+    assert sweep(mark) == 1

@@ -1,0 +1,78 @@
+"""Rehearsals of the samples: each defect at its line, and nothing on the cured twins.
+
+The table of all samples takes minutes: `make test-rehearsal` prints it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mlctl.rehearsal.process import left
+from mlctl.rehearsal.rehearse import Plan, rehearse
+from tests.builders import rehearsed
+
+SCRIPTS = sorted(
+    one.stem
+    for one in (rehearsed.FOLDER / "scoring").glob("*.py")
+    if not one.stem.endswith("_cured")
+)
+# The kill that shows the defect; None: the calm runs do.
+QUICK = {"appends": 3, "skips_existing": 5, "counts_up": None, "says_nothing": None}
+
+
+@pytest.mark.parametrize(("name", "kill"), QUICK.items())
+def test_a_defect_is_found_at_its_line_and_its_cure_is_found_good(
+    name: str, kill: int | None, tmp_path: Path
+) -> None:
+    plan = Plan(kills=0, only=kill)
+    script = rehearsed.FOLDER / "scoring" / f"{name}.py"
+    assert rehearsed.shown(rehearsed.of_sample(name, tmp_path / "a", plan)) == rehearsed.planted(
+        script
+    )
+    assert rehearsed.shown(rehearsed.of_sample(f"{name}_cured", tmp_path / "b", plan)) == []
+
+
+def test_a_rehearsal_leaves_no_process_and_damages_no_input(tmp_path: Path) -> None:
+    text = (
+        "import os\ndef run(mini_batch):\n    for one in mini_batch:\n        os.remove(one)\n"
+        "    return mini_batch\n"
+    )
+    deployment = rehearsed.written(tmp_path, text)
+    inputs = rehearsed.numbers(tmp_path, 4)
+    stage = rehearsed.stage(tmp_path / "stage")
+    done = rehearse(deployment, inputs, Plan(kills=1), stage)
+    assert rehearsed.shown(done) == [("MLC618", 4)]
+    assert left(stage.interpreter.mark) == []
+    assert len(list((tmp_path / "numbers").iterdir())) == 4
+    assert list((tmp_path / "stage" / "runs").iterdir()) == []
+
+
+def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
+    plan = Plan(kills=0, only=8, seed=3)
+    runs = [rehearsed.of_sample("appends", tmp_path / str(one), plan) for one in range(2)]
+    assert runs[0].evidence == runs[1].evidence
+    assert runs[0].runs[0].kills == runs[1].runs[0].kills
+
+
+@pytest.mark.skipif(not os.environ.get("MLCTL_TEST_REHEARSAL"), reason="make test-rehearsal")
+def test_all_defects_are_found_at_their_lines_and_the_cured_twins_are_good(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, wrong = [], []
+    for name in SCRIPTS:
+        planted = rehearsed.planted(rehearsed.FOLDER / "scoring" / f"{name}.py")
+        bad = rehearsed.shown(rehearsed.of_sample(name, tmp_path / name))
+        cured = rehearsed.shown(rehearsed.of_sample(f"{name}_cured", tmp_path / f"{name}_cured"))
+        rows.append(f"{name:16} {_text(planted):12} {_text(bad):24} {_text(cured)}")
+        if bad != planted or cured:
+            wrong.append(name)
+    with capsys.disabled():
+        print("\n" + "\n".join([f"{'script':16} {'planted':12} {'found':24} cured", *rows]))
+    assert wrong == []
+
+
+def _text(found: list[tuple[str, int]]) -> str:
+    return ", ".join(f"{code}:{line}" for code, line in found) or "-"
