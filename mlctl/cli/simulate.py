@@ -49,6 +49,7 @@ class ForecastFormat(StrEnum):
     HUMAN = "human"
     JSON = "json"
     CSV = "csv"
+    HTML = "html"
 
 
 class TierChoice(StrEnum):
@@ -237,6 +238,10 @@ def _print(session: Session, data: dict[str, Any], output: ForecastFormat) -> No
             session.out_data(render.as_json(data))
         case ForecastFormat.CSV:
             session.out_data(render.csv(data))
+        case ForecastFormat.HTML:
+            from mlctl.render import forecast_page
+
+            session.out_data(forecast_page.html(data))
         case ForecastFormat.HUMAN:
             color = session.color(sys.stdout)
             session.out(render.human(data, width=session.width, color=color))

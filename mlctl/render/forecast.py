@@ -21,6 +21,8 @@ _SIGNS = {
     "lost": "x",
 }
 _UNKNOWN = "-"
+LEGEND = "p5, p50, p95: of first runs that completed; cost and its p95: of first runs; USD"
+Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 _HOUR, _MINUTE, _CENT = 3600, 60, 0.01
 
 
@@ -44,7 +46,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
     """The forecast for a terminal: the sentence, the rows, a histogram, timelines, assumptions."""
     width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
     parts = [
-        _subject(data["scenario"]),
+        subject(data["scenario"]),
         _table(data, styler),
         sentence(data),
         *_histogram(data, width),
@@ -124,7 +126,8 @@ def _percent(value: float) -> str:
 _TWO_DIGITS, _NEARLY_ALL, _ALL = 10, 99, 99.95
 
 
-def _subject(scenario: Mapping[str, Any]) -> str:
+def subject(scenario: Mapping[str, Any]) -> str:
+    """What is forecast, in a line: the deployment, the cluster, the work and the nodes."""
     of = scenario
     work = f"{of['files']} files in {of['mini_batches']} mini-batches"
     where = f"{of['nodes']} nodes of {clean(of['size'])}, {of['concurrency']} at once on each"
@@ -140,7 +143,7 @@ _COLUMNS: tuple[tuple[str, Any], ...] = (
     ("P(late)", lambda row: chance(row["late"])),
     ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
     ("cost", lambda row: _plain_usd(row["cost"]["mean"]["value"])),
-    ("p95 ", lambda row: _plain_usd(row["cost"]["p95"]["value"])),
+    ("p95", lambda row: _plain_usd(row["cost"]["p95"]["value"])),
     ("until done", lambda row: _plain_usd(row["until_done"]["cost"]["value"])),
     ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
 )
@@ -164,16 +167,24 @@ def _plain_usd(amount: float) -> str:
     return usd(amount).removesuffix(" USD")
 
 
+def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid]:
+    """The rows as two tables of cells: of time, chance and cost; of nodes and work."""
+    first = [one for one in _COLUMNS if one[0] != "P(late)" or data["deadline_s"] is not None]
+    return _cells(first, data["rows"]), _cells(_MORE, data["rows"])
+
+
+def _cells(columns: Sequence[tuple[str, Any]], rows: Sequence[Any]) -> Grid:
+    heads = tuple(head.strip() for head, _ in columns)
+    return heads, tuple(tuple(cell(row) for _, cell in columns) for row in rows)
+
+
 def _table(data: Mapping[str, Any], styler: Styler) -> str:
-    columns = [one for one in _COLUMNS if one[0] != "P(late)" or data["deadline_s"] is not None]
-    first = _grid(columns, data["rows"], styler)
-    legend = "p5, p50, p95: of first runs that completed; cost and its p95: of first runs; USD"
-    return "\n".join([*first, legend, "", *_grid(_MORE, data["rows"], styler)])
+    first, more = grids(data)
+    return "\n".join([*_grid(first, styler), LEGEND, "", *_grid(more, styler)])
 
 
-def _grid(columns: Sequence[tuple[str, Any]], rows: Sequence[Any], styler: Styler) -> list[str]:
-    cells = [[cell(row) for _, cell in columns] for row in rows]
-    heads = [head for head, _ in columns]
+def _grid(table: Grid, styler: Styler) -> list[str]:
+    heads, cells = table
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     lines = []
     for line in (heads, *cells):
@@ -233,13 +244,14 @@ def _assumptions(data: Mapping[str, Any], width: int) -> str:
     lines = ["assumptions (S: stated by Microsoft or hi-ml, D: documented, A: assumed)"]
     for one in data["assumptions"]:
         value = one["value"]
-        told = "" if isinstance(value, dict) else f" {_scalar(value)}"
+        told = "" if isinstance(value, dict) else f" {scalar(value)}"
         line = f"  {one['source']} {clean(one['name'])}{told}: {clean(one['why'])}"
         lines.append(line if len(line) <= width else line[: width - 3] + "...")
     return "\n".join(lines)
 
 
-def _scalar(value: object) -> str:
+def scalar(value: object) -> str:
+    """A value of an assumption in words."""
     match value:
         case bool():
             return "yes" if value else "no"

@@ -223,3 +223,12 @@ def test_a_trace_of_zeros_is_refused(mlctl: Run, sample: Path) -> None:
     Path("times.json").write_text("[0, 0]")
     told = refused(mlctl, sample, "--files", "10", "--trace", "times.json")
     assert "the trace of service times has nothing but zeros" in told
+
+
+def test_a_forecast_is_a_page_of_its_own(mlctl: Run, sample: Path) -> None:
+    done = mlctl("simulate", sample, *work(2, 8, 600), "--runs", "20", "-o", "html")
+    assert done.code == 0, done.err
+    assert done.out.startswith("<!doctype html>")
+    for words in ("P(cancelled)", "Completion of the first run: stress", "Assumptions"):
+        assert words in done.out
+    assert done.out.count('<div class="lanes">') == 2
