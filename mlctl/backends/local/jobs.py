@@ -16,7 +16,6 @@ from mlctl.simulator.control_plane import metrics as measured
 from mlctl.simulator.control_plane import nodes as cluster_nodes
 from mlctl.simulator.control_plane.jobs import (
     artifacts,
-    batch_jobs,
     creation,
     job_events,
     pool_jobs,
@@ -94,7 +93,7 @@ class LocalJobs:
             ServiceError: refused.
         """
         return self._job(
-            batch_jobs.invoke(
+            creation.invoke(
                 self.handle, Invocation(endpoint, deployment, body, workload, workload_name)
             )
         )

@@ -15,7 +15,6 @@ from mlctl.kinds.address import PROVIDER, Address
 from mlctl.pointer import get
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane.jobs import (
-    batch_jobs,
     creation,
     job_events,
     records,
@@ -52,7 +51,7 @@ def invoke(call: Call) -> Response:
         raise NotFound("DeploymentNotFound", text, target=wanted)
     asked = bodies.read(call.request.body).get("properties") or {}
     said = {**asked, "name": asked.get("jobName") or asked.get("name")}
-    made = batch_jobs.invoke(call.handle, Invocation(endpoint.address.name, wanted, said))
+    made = creation.invoke(call.handle, Invocation(endpoint.address.name, wanted, said))
     deployment = Address("batch-deployment", str(made.row.deployment), made.row.endpoint)
     at = f"{call.request.base}{_FRONT}{deployment.id(call.scope)}?api-version={_LISTS}"
     headers = {_DEPLOYMENT: deployment.name, "location": at, "x-ms-response-type": "standard"}

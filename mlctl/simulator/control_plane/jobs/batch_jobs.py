@@ -17,13 +17,11 @@ from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.resources import body as part
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 from mlctl.simulator.engine.commands import SubmitBatch
 from mlctl.simulator.engine.model import BatchSpec, BatchWork
 from mlctl.simulator.engine.state import Cluster
 from mlctl.workload import DEFAULT_NAME, Workload
 
-_NEVER = 1e9  # seconds; stands for no time-out
 _DEFAULT_COMPUTE = ("deploymentConfiguration", "settings", "default_compute")
 _KEPT = ("inputData", "outputData", "outputDataset", "outputFileName", "description")
 
@@ -43,31 +41,39 @@ class Invocation:
     workload_name: str = DEFAULT_NAME
 
 
-def invoke(workspace: WorkspaceHandle, wanted: Invocation) -> JobRecord:
-    """Submit a batch job.
+def invoke(
+    transaction: replay.EngineTransaction,
+    state: WorkspaceState,
+    deployment: StoredResource,
+    wanted: Invocation,
+) -> JobRecord:
+    """Submit a job of a deployment of a model.
 
     Raises:
         ServiceError: a resource that it names does not exist (404), or the request is not valid.
     """
-    with replay.transaction(workspace.store) as transaction:
-        state = ensure_workspace(transaction.db, workspace)
-        deployment = _deployment(transaction, state, wanted)
-        cluster = records.require_resource(transaction.db, state, _compute(deployment, state))
-        ensure_in_engine(transaction, state, cluster)
-        name = str(wanted.body.get("name") or records.new_name(transaction.db, state, "batchjob"))
-        spec = BatchSpec(
-            command_log.engine_name(state.id, name),
-            command_log.engine_name(state.id, cluster.address.name),
-            **_engine_fields(
-                deployment.body["properties"], wanted.body, _workload_of(transaction, wanted)
-            ),
-        )
-        asked = (deployment.address.parent, deployment.address.name, state.now)
-        note = _note(wanted, cluster, state, name) | _notice(
-            spec, transaction.world.clusters[spec.cluster]
-        )
-        row = JobRow(name, "Batch", *asked, note)
-        return records.submit(transaction, state, row, SubmitBatch(spec))
+    cluster = records.require_resource(transaction.db, state, compute_of(deployment, state))
+    ensure_in_engine(transaction, state, cluster)
+    name = name_of(transaction, state, wanted)
+    given = wanted.workload.over(workloads.get(transaction.db, wanted.workload_name))
+    spec = BatchSpec(
+        command_log.engine_name(state.id, name),
+        command_log.engine_name(state.id, cluster.address.name),
+        **_engine_fields(deployment.body["properties"], wanted.body, given),
+    )
+    asked = (deployment.address.parent, deployment.address.name, state.now)
+    note = noted(wanted, cluster.address, state, name) | _notice(
+        spec, transaction.world.clusters[spec.cluster]
+    )
+    row = JobRow(name, "Batch", *asked, note)
+    return records.submit(transaction, state, row, SubmitBatch(spec))
+
+
+def name_of(
+    transaction: replay.EngineTransaction, state: WorkspaceState, wanted: Invocation
+) -> str:
+    """The name of an invocation's job: one is made up where none is given."""
+    return str(wanted.body.get("name") or records.new_name(transaction.db, state, "batchjob"))
 
 
 def ensure_in_engine(
@@ -84,9 +90,14 @@ def ensure_in_engine(
         replay.carry_out(transaction, wanted)
 
 
-def _deployment(
+def deployment_of(
     transaction: replay.EngineTransaction, state: WorkspaceState, wanted: Invocation
 ) -> StoredResource:
+    """The deployment that an invocation is of: the one that it names, or the default one.
+
+    Raises:
+        ServiceError: there is none (404, 400), or it cannot take jobs (409).
+    """
     endpoint = records.require_resource(
         transaction.db, state, Address("batch-endpoint", wanted.endpoint)
     )
@@ -105,8 +116,12 @@ def _deployment(
     return found
 
 
-def _compute(deployment: StoredResource, state: WorkspaceState) -> Address:
-    """The cluster that a deployment's jobs run on."""
+def compute_of(deployment: StoredResource, state: WorkspaceState) -> Address:
+    """The cluster that a deployment's jobs run on.
+
+    Raises:
+        ServiceError: it names none of this workspace.
+    """
     properties = deployment.body["properties"]
     text = properties.get("compute") or pointer.get(properties, _DEFAULT_COMPUTE)
     named = Reference.parse(reference_text(str(text)), "compute") if text else None
@@ -122,21 +137,11 @@ def reference_text(text: str) -> str:
     return f"azureml:{text}" if text.startswith("/") else text
 
 
-def _workload_of(transaction: replay.EngineTransaction, wanted: Invocation) -> Workload:
-    workloads.check(wanted.workload)
-    return wanted.workload.over(workloads.get(transaction.db, wanted.workload_name))
-
-
 def _engine_fields(
     deployment: Mapping[str, Data], job: Mapping[str, Data], given: Workload
 ) -> dict[str, Any]:
     """The fields of the engine's specification: the job's values, or else the deployment's."""
-    files = given.files or 0
-    work: dict[str, Any] = {"files": files, "workload": batch_work(given)}
-    configured = part.section(deployment, "deploymentConfiguration")
-    if configured.get("deploymentConfigurationType") == "PipelineComponent":
-        # No mini-batches, retries or time-out of its own: the whole input at once, on one node.
-        return {**work, "mini_batch_size": max(files, 1), "timeout_s": _NEVER}
+    work: dict[str, Any] = {"files": given.files or 0, "workload": batch_work(given)}
     retry = part.section(deployment, "retrySettings") | part.section(job, "retrySettings")
     nodes = part.section(deployment, "resources") | part.section(job, "compute")
     settings = {**deployment, **job, **retry, "instanceCount": nodes.get("instanceCount", 1)}
@@ -180,15 +185,15 @@ def _notice(spec: BatchSpec, there: Cluster) -> dict[str, Data]:
     return {"notice": f"instance_count is {spec.instance_count}, but {has}"}
 
 
-def _note(
-    wanted: Invocation, cluster: StoredResource, state: WorkspaceState, name: str
+def noted(
+    wanted: Invocation, cluster: Address, state: WorkspaceState, name: str
 ) -> dict[str, Data]:
     """The properties of the job's body that are not of the engine."""
     free = part.section(wanted.body, "properties")
     return {
         "displayName": name,
         "experimentName": free.get("experimentName") or wanted.endpoint,
-        "computeId": cluster.address.id(state.scope),
+        "computeId": cluster.id(state.scope),
         **{key: wanted.body[key] for key in _KEPT if key in wanted.body},
         "properties": {key: str(value) for key, value in free.items() if key != "experimentName"},
         "tags": wanted.body.get("tags") or {},

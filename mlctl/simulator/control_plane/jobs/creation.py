@@ -6,10 +6,19 @@ from collections.abc import Mapping
 
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
-from mlctl.simulator.control_plane.jobs import pipelines, sweeps, training_jobs
-from mlctl.simulator.control_plane.jobs.records import JobRecord
+from mlctl.simulator.control_plane import replay
+from mlctl.simulator.control_plane.jobs import (
+    batch_jobs,
+    pipelines,
+    sweeps,
+    training_jobs,
+    workloads,
+)
+from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
+from mlctl.simulator.control_plane.jobs.records import JobRecord, JobRow
 from mlctl.simulator.control_plane.jobs.requests import JobRequest
-from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle, ensure_workspace
 
 _CREATE = {
     "Command": training_jobs.create,
@@ -29,6 +38,42 @@ def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
         text = f"The simulated cloud runs {_listed(_CREATE)} jobs, not `{kind}`."
         raise Permanent("UnsupportedJobType", text, target="jobType")
     return _CREATE[kind](workspace, asked)
+
+
+def invoke(workspace: WorkspaceHandle, wanted: Invocation) -> JobRecord:
+    """Submit a job of a batch endpoint: of a model, or of a pipeline component.
+
+    Raises:
+        ServiceError: a resource that it names does not exist (404), or the request is not valid.
+    """
+    workloads.check(wanted.workload)
+    with replay.transaction(workspace.store) as transaction:
+        state = ensure_workspace(transaction.db, workspace)
+        deployment = batch_jobs.deployment_of(transaction, state, wanted)
+        configured = part.section(deployment.body["properties"], "deploymentConfiguration")
+        if configured.get("deploymentConfigurationType") != "PipelineComponent":
+            return batch_jobs.invoke(transaction, state, deployment, wanted)
+        name = batch_jobs.name_of(transaction, state, wanted)
+        cluster = batch_jobs.compute_of(deployment, state)
+        note = batch_jobs.noted(wanted, cluster, state, name)
+        tags = {"azureml.jobtype": "azureml.pipelinejob", **note["tags"]}
+        asked = (deployment.address.parent, deployment.address.name, state.now)
+        row = JobRow(name, "Pipeline", *asked, {**note, "tags": tags})
+        return pipelines.submit(transaction, state, row, _of_deployment(configured, row, wanted))
+
+
+def _of_deployment(configured: Mapping[str, Data], row: JobRow, wanted: Invocation) -> JobRequest:
+    """The pipeline job that an invocation is, with the settings of its deployment."""
+    settings = part.section(configured, "settings")
+    properties = {
+        "componentId": part.section(configured, "componentId").get("assetId"),
+        "computeId": row.note["computeId"],
+        "settings": settings,
+        "inputs": part.section(wanted.body, "inputData"),
+        "outputs": part.section(wanted.body, "outputData"),
+        "experimentName": row.note["experimentName"],
+    }
+    return JobRequest(row.name, properties, wanted.workload, wanted.workload_name)
 
 
 def _listed(words: Mapping[str, Data]) -> str:

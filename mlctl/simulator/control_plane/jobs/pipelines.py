@@ -6,10 +6,12 @@ What is planned is one command to the engine: which step begins when is up to it
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from uuid import NAMESPACE_URL, uuid5
 
 from mlctl.pointer import Data
+from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs import bindings, nodes, records, reuse, sweeps, workloads
 from mlctl.simulator.control_plane.jobs.nodes import Node
@@ -52,23 +54,43 @@ def submit(
     """
     properties = asked.properties
     component = nodes.spec_of(transaction.db, state, properties.get("componentId"))
-    whole = {**component, **{key: held for key, held in properties.items() if held}}
     settings = part.section(properties, "settings")
-    plan = _Plan(transaction, state, asked, row.name, reuse.allowed(state, settings))
+    compute = properties.get("computeId") or settings.get("default_compute")
     inputs = bindings.input_texts(
         part.section(properties, "inputs"), part.section(component, "inputs")
     )
-    compute = properties.get("computeId") or settings.get("default_compute")
-    if component and component.get("type") != "pipeline":  # a component of one step, run as it is
-        only = {"componentId": properties["componentId"], "type": component.get("type")}
-        whole = {"jobs": {str(component.get("name") or "step"): only}}
     within = Within(row.name, "", inputs, str(compute or ""), _goes_on(settings))
-    group = plan.group(row.name, whole, within)
-    note = {key: held for key, held in properties.items() if key != "status"}
-    note.setdefault("displayName", row.name)
-    note["properties"] = {**_told(settings, compute), **part.section(properties, "properties")}
-    done = replace(row, note={**note, **row.note})
-    return records.submit(transaction, state, done, SubmitGroup(group), plan.rows)
+    plan = _Plan(transaction, state, asked, row.name, reuse.allowed(state, settings))
+    group = plan.group(row.name, _steps(transaction, state, properties, component), within)
+    outputs = part.section(component, "outputs") | part.section(properties, "outputs")
+    own = {key: held for key, held in properties.items() if key != "status"}
+    note = {**own, **row.note}
+    note |= {"outputs": outputs, "displayName": note.get("displayName") or row.name}
+    note["properties"] = {**_told(settings, compute), **part.section(note, "properties")}
+    return records.submit(
+        transaction, state, replace(row, note=note), SubmitGroup(group), plan.rows
+    )
+
+
+def _steps(
+    transaction: replay.EngineTransaction,
+    state: WorkspaceState,
+    properties: Mapping[str, Data],
+    component: Mapping[str, Data],
+) -> dict[str, Data]:
+    """The steps of a pipeline job: its own, those of its component, or of the job of that.
+
+    A component whose steps nobody knows (of a registry, a command) is a step by itself.
+    """
+    found = part.section(properties, "jobs") or part.section(component, "jobs")
+    source = str(component.get("sourceJobId") or "").rpartition("/")[2]
+    if not found and source:
+        with suppress(NotFound):
+            found = part.section(records.job_row(transaction.db, state, source).note, "jobs")
+    named = properties.get("componentId")
+    if found or not named:
+        return found
+    return {str(component.get("name") or "step"): {"type": "command", "componentId": named}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +115,8 @@ class _Plan:
     reuses: bool
     rows: list[JobRow] = field(default_factory=list)
 
-    def group(self, name: str, whole: Mapping[str, Data], within: Within) -> GroupSpec:
+    def group(self, name: str, steps: Mapping[str, Data], within: Within) -> GroupSpec:
         """The steps of a pipeline, and of those within it."""
-        steps = part.section(whole, "jobs")
         if not steps:
             raise bad("A pipeline job needs at least one step.", "InvalidPipeline")
         keys: dict[str, str] = {}  # by which steps before are the same as others
@@ -118,7 +139,7 @@ class _Plan:
             self.rows.append(row)
             compute = node.compute or within.compute
             inner = Within(name, path, inputs, compute, within.goes_on)
-            return MemberSpec(self.group(name, node.component, inner), after)
+            return MemberSpec(self.group(name, node.component["jobs"], inner), after)
         run = nodes.Run(self.transaction, self.state, self._engine_name(name), within.compute)
         stored = workloads.of_part(self.transaction.db, step, self.asked.workload_name)
         given = self.asked.workload.over(stored)

@@ -12,7 +12,8 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import disruptions, replay
-from mlctl.simulator.control_plane.jobs import creation, job_events, records
+from mlctl.simulator.control_plane.jobs import artifacts, creation, job_events, records
+from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.requests import JobRequest
 from mlctl.workload import Workload
@@ -227,3 +228,35 @@ def test_a_replayed_pipeline_has_the_same_history(local: LocalBackend) -> None:
     local.handle.store.engine_cache = None
     assert [each.line() for each in replay.events(local.handle.store, detail=True)] == whole
     assert whole[: len(events)] == events
+
+
+def test_a_deployment_of_a_pipeline_component_runs_its_steps(local: LocalBackend) -> None:
+    spec = {"type": "pipeline", "name": "inner", "version": "1"}
+    spec["outputs"] = {"scores": {"type": "uri_folder"}}
+    spec["jobs"] = {"prep": step(computeId="${{parent.inputs.where}}"), "score": step("prep")}
+    component = Address("component", "inner", version="1")
+    local.put(component, {"properties": {"componentSpec": spec}})
+    at = {"assetId": component.id(local.handle.scope), "referenceType": "Id"}
+    configured = {
+        "deploymentConfigurationType": "PipelineComponent",
+        "componentId": at,
+        "settings": {"default_compute": CPU.name},
+    }
+    endpoint = Address("batch-endpoint", "scoring-abc")
+    local.put(endpoint, {"location": "eastus", "properties": {"authMode": "AADToken"}})
+    finish_operations(local)
+    deployment = Address("batch-deployment", "blue", endpoint.name)
+    local.put(
+        deployment, {"location": "eastus", "properties": {"deploymentConfiguration": configured}}
+    )
+    finish_operations(local)
+    body = {"inputData": {"where": {"value": "serverless", "jobInputType": "literal"}}}
+    made = creation.invoke(local.handle, Invocation(endpoint.name, "blue", body))
+    assert (made.row.kind, made.row.endpoint) == ("Pipeline", endpoint.name)
+    assert ended(local, made).view.makespan_s == (START + STEP) + (START + STEP)
+    assert list(steps(local, made)) == ["prep", "score"]
+    assert [each.row.name for each in records.list_jobs(local.handle, endpoint.name)] == [
+        made.row.name
+    ]
+    files = [path.as_posix() for path, _ in artifacts.files_of(ended(local, made))]
+    assert "named-outputs/scores/output.txt" in files
