@@ -231,7 +231,7 @@ def test_a_replayed_pipeline_has_the_same_history(local: LocalBackend) -> None:
 
 
 def test_a_deployment_of_a_pipeline_component_runs_its_steps(local: LocalBackend) -> None:
-    spec = {"type": "pipeline", "name": "inner", "version": "1"}
+    spec: dict[str, Data] = {"type": "pipeline", "name": "inner", "version": "1"}
     spec["outputs"] = {"scores": {"type": "uri_folder"}}
     spec["jobs"] = {"prep": step(computeId="${{parent.inputs.where}}"), "score": step("prep")}
     component = Address("component", "inner", version="1")
