@@ -26,11 +26,14 @@ LIST: Columns = {
     "MakespanS": ("makespan_s",),
     "Cost": ("cost",),
 }
+_DOCUMENTS = ("Command", "Pipeline", "Sweep")
 _TYPES = {
+    "Base": "base",
     "Batch": "batch",
     "Command": "command",
     "Pipeline": "pipeline",
     "Pool": "batch_pool",
+    "Sweep": "sweep",
 }
 _WIRE = {
     "displayName": "display_name",
@@ -40,6 +43,7 @@ _WIRE = {
     "endpointName": "endpoint_name",
     "deploymentName": "deployment_name",
     "poolName": "pool_name",
+    "parentJobName": "parent_job_name",
     "startTime": "start_time",
     "endTime": "end_time",
     "tags": "tags",
@@ -52,11 +56,14 @@ def resource(job: Job, scope: Scope) -> dict[str, Data]:
     body = job.body
     held = body["properties"]
     system = body.get("systemData", {})
-    said = _command(body, scope) if held["jobType"] == "Command" else _scoring(held)
+    part = "parentJobName" in held
+    own = held["jobType"] in _DOCUMENTS and "endpointName" not in held
+    said = _document(body, scope) if own and not part else _scoring(held)
+    kind = "Base" if part else held["jobType"]  # what azure-ai-ml calls a part of another job
     return {
         "id": body["id"],
         "name": job.name,
-        "type": _TYPES.get(held["jobType"], held["jobType"]),
+        "type": _TYPES.get(kind, kind),
         **{name: held[wire] for wire, name in _WIRE.items() if wire in held},
         **said,
         "creation_context": {
@@ -80,6 +87,8 @@ def done(run: Mapping[str, Data]) -> str:
         counts = run["mini_batches"]
         failed = f", {counts['failed']} failed" if counts["failed"] else ""
         return f"{counts['completed'] + counts['failed']}/{counts['total']} mini-batches{failed}"
+    if "jobs" in run:
+        return f"{run['jobs']['completed']}/{run['jobs']['total']} jobs"
     if "steps" in run:
         return f"{run['steps']['done']}/{run['steps']['total']} steps"
     return ""
@@ -104,9 +113,9 @@ def clock(seconds: float) -> str:
     return f"{days}d {text}" if days else text
 
 
-def _command(body: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
-    """What the YAML file of a command job said."""
-    form = JOB.forms[-1]
+def _document(body: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+    """What the YAML file of a job said."""
+    form = JOB.form_of({"type": _TYPES[body["properties"]["jobType"]]})
     said = pointer.nest(decode(body, form, scope))
     return {key: value for key, value in said.items() if key not in ("name", "type", "status")}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.backends.ports.jobs import Job, Jobs, SupportsJobs
+from mlctl.backends.ports.jobs import Job, Jobs, JobView, SupportsJobs
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.bodies import CPU, stage
@@ -60,3 +60,30 @@ def test_jobs_of_what_is_not_there_are_not_found(backend: Backend) -> None:
         jobs.list("heart-batch", "green")
     with pytest.raises(NotFound):
         invoke(jobs, "green")
+
+
+def test_a_pipeline_is_created_cancelled_and_archived_with_its_steps(backend: Backend) -> None:
+    jobs = staged(backend)
+    taken = {"value": "${{parent.jobs.prep.outputs.data}}", "job_input_type": "literal"}
+    steps = {
+        "prep": {"type": "command", "outputs": {"data": {}}},
+        "train": {"type": "command", "inputs": {"data": taken}},
+    }
+    settings = {"default_compute": CPU.id(backend.scope)}
+    body = {"properties": {"jobType": "Pipeline", "jobs": steps, "settings": settings}}
+    assert jobs.create("taxi", body, Workload(), DEFAULT_NAME).name == "taxi"
+    prep, train = jobs.children("taxi")
+    for name, step in (("prep", prep), ("train", train)):
+        told = step.body["properties"]
+        assert (told["displayName"], told["parentJobName"]) == (name, "taxi")
+        assert told["properties"]["azureml.pipelinerunid"] == "taxi"
+    assert [each.name for each in jobs.list()] == ["taxi"]
+    jobs.cancel("taxi")
+    assert {each.status for each in jobs.children("taxi")} == {"Canceled"}
+    jobs.set_archived("taxi", archived=True)
+    assert jobs.list() == []
+    assert [each.name for each in jobs.list(view=JobView.ARCHIVED)] == ["taxi"]
+    jobs.set_archived("taxi", archived=False)
+    assert [each.name for each in jobs.list(view=JobView.ALL)] == ["taxi"]
+    with pytest.raises(NotFound):
+        jobs.children("none")

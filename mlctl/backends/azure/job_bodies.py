@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from mlctl.backends.azure import errors
 from mlctl.backends.ports.jobs import Job
+from mlctl.kinds.address import Scope
 from mlctl.pointer import Data, get
 
 _DEPLOYMENT = "azureml.deploymentname"  # a tag
@@ -37,6 +38,40 @@ def job_of(data: Data) -> Job:
     if isinstance(queue, dict) and queue.get("jobTier") == _NO_TIER:
         properties["queueSettings"] = {key: queue[key] for key in queue if key != "jobTier"} or None
     return Job(str(data["name"]), {"id": "", **data, "properties": properties})
+
+
+def run_of(data: Data, scope: Scope) -> Job:
+    """A step or a trial from a run of the run history, which alone tells of it.
+
+    Raises:
+        Transient: it has no id.
+    """
+    if not isinstance(data, dict) or not data.get("runId"):
+        raise errors.malformed_response("the run has no id")
+    name = str(data["runId"])
+    told = {wire: data[key] for key, wire in _OF_A_RUN.items() if data.get(key) is not None}
+    properties = {"jobType": "Base", "status": "Unknown", **told}
+    by = data.get("createdBy") or {}
+    system = {
+        "createdAt": data.get("createdUtc"),
+        "createdBy": by.get("userName"),
+        "lastModifiedAt": data.get("lastModifiedUtc"),
+    }
+    at = f"{scope.id}/jobs/{name}"
+    return Job(name, {"id": at, "name": name, "properties": properties, "systemData": system})
+
+
+_OF_A_RUN = {
+    "status": "status",
+    "displayName": "displayName",
+    "description": "description",
+    "parentRunId": "parentJobName",
+    "startTimeUtc": "startTime",
+    "endTimeUtc": "endTime",
+    "properties": "properties",
+    "tags": "tags",
+    "target": "computeId",
+}
 
 
 def _of_endpoint(data: Mapping[str, Data], given: Mapping[str, Data]) -> dict[str, Data]:

@@ -18,15 +18,16 @@ from mlctl.backends.azure import errors, links, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
-from mlctl.backends.azure.job_bodies import job_of
+from mlctl.backends.azure.job_bodies import job_of, run_of
 from mlctl.backends.azure.reads import resource_path, workspace_path
-from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, MetricPoint
+from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
 from mlctl.service_errors import CONFLICT, NotFound, Permanent
 from mlctl.workload import Workload
 
 _FRONT = "/mferp/managementfrontend"
+_HISTORY = "/history/v1.0"
 _LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it
 _SCORES = "score"  # the output of a job of an endpoint
 _LOOK = 10.0  # seconds between two looks at a job
@@ -107,7 +108,11 @@ class AzureJobs:
 
     @answers_decoded()
     def list(
-        self, endpoint: str | None = None, deployment: str | None = None
+        self,
+        endpoint: str | None = None,
+        deployment: str | None = None,
+        *,
+        view: JobView = JobView.ACTIVE,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
 
@@ -115,7 +120,8 @@ class AzureJobs:
             NotFound: there is no such endpoint or deployment.
         """
         if endpoint is None:
-            return _newest(self.arm.pages(workspace_path(self.scope) + "/jobs"))
+            at = workspace_path(self.scope) + "/jobs"
+            return _newest(self.arm.pages(at, listViewType=view.value))
         parent = Address("batch-endpoint", endpoint)
         if deployment is not None:
             parent = Address("batch-deployment", deployment, endpoint)
@@ -124,6 +130,32 @@ class AzureJobs:
         base = self._base()
         url = f"{base.rstrip('/')}{_FRONT}{at}/jobs"
         return _newest(self._plane(base).pages(url, _LISTS))
+
+    @answers_decoded()
+    def children(self, name: str) -> builtins.list[Job]:
+        """The steps of a pipeline or the trials of a sweep, as the run history has them.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+        base = self._base()
+        url = f"{base.rstrip('/')}{self._run(name)}/children"
+        found = [run_of(one, self.scope) for one in self._plane(base).pages(url, "")]
+        return sorted(found, key=_created)
+
+    @answers_decoded()
+    def set_archived(self, name: str, *, archived: bool) -> None:
+        """Archive a job, or restore it: a flag of its run, as azure-ai-ml 1.35.2 sets it.
+
+        Raises:
+            NotFound: there is none of that name.
+            ServiceError: refused.
+        """
+        job, base = self.show(name), self._base()
+        experiment = path_of("experiments", str(job.body["properties"].get("experimentName")))
+        url = f"{base.rstrip('/')}{_HISTORY}{workspace_path(self.scope)}{experiment}"
+        url += path_of("runs", name)
+        self._plane(base).send("PATCH", url, "", body={"hidden": archived})
 
     @answers_decoded()
     def cancel(self, name: str) -> Job:
@@ -214,6 +246,9 @@ class AzureJobs:
 
     def _at(self, name: str) -> str:
         return workspace_path(self.scope) + path_of("jobs", name)
+
+    def _run(self, name: str) -> str:
+        return f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"
 
     def _base(self) -> str:
         """The URL of the workspace's data plane, which the workspace's discovery URL tells."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from mlctl.backends.ports.backend import ComputeNode
-from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, MetricPoint
+from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
 from mlctl.backends.ports.metrics import MetricInterval, Series
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
@@ -135,23 +135,29 @@ class LocalJobs:
         """
         return [self._job(each) for each in records.children(self.handle, name)]
 
-    def set_archived(self, name: str, *, archived: bool) -> Job:
+    def set_archived(self, name: str, *, archived: bool) -> None:
         """Archive a job, or restore it.
 
         Raises:
             NotFound: there is none of that name.
+            ServiceError: it is a step or a trial.
         """
-        return self._job(records.set_archived(self.handle, name, archived=archived))
+        records.set_archived(self.handle, name, archived=archived)
 
     def list(
-        self, endpoint: str | None = None, deployment: str | None = None
+        self,
+        endpoint: str | None = None,
+        deployment: str | None = None,
+        *,
+        view: JobView = JobView.ACTIVE,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
 
         Raises:
             NotFound: there is no such endpoint or deployment.
         """
-        return [self._job(each) for each in records.list_jobs(self.handle, endpoint, deployment)]
+        found = [self._job(each) for each in records.list_jobs(self.handle, endpoint, deployment)]
+        return [each for each in found if view.holds(each)]
 
     def cancel(self, name: str) -> Job:
         """Cancel a job.

@@ -5,11 +5,25 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path, PurePosixPath
 from typing import Protocol, runtime_checkable
 
 from mlctl.pointer import Data
 from mlctl.workload import Workload
+
+
+class JobView(Enum):
+    """Which jobs a list has, in ARM's words for `listViewType`."""
+
+    ACTIVE = "ActiveOnly"
+    ARCHIVED = "ArchivedOnly"
+    ALL = "All"
+
+    def holds(self, job: Job) -> bool:
+        """Whether a job is listed."""
+        archived = bool(job.body["properties"].get("isArchived"))
+        return self is JobView.ALL or archived is (self is JobView.ARCHIVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +105,10 @@ class Jobs(Protocol):
     def create(
         self, name: str | None, body: Mapping[str, Data], workload: Workload, workload_name: str
     ) -> Job:
-        """Submit a command job: `body` is ARM's; a name is made up where there is none.
+        """Submit a command, pipeline or sweep job: `body` is ARM's.
+
+        A name is made up where there is none. A step of a pipeline has the workload of its own name
+        where one is stored.
 
         Raises:
             NotFound: there is no such cluster, environment or workload.
@@ -106,12 +123,33 @@ class Jobs(Protocol):
         """
 
     def list(
-        self, endpoint: str | None = None, deployment: str | None = None
+        self,
+        endpoint: str | None = None,
+        deployment: str | None = None,
+        *,
+        view: JobView = JobView.ACTIVE,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
 
+        Steps of pipelines and trials of sweeps are not among them: see `children`.
+
         Raises:
             NotFound: there is no such endpoint or deployment.
+        """
+
+    def children(self, name: str) -> builtins.list[Job]:
+        """The steps of a pipeline or the trials of a sweep, each after those that it needs.
+
+        Raises:
+            NotFound: there is no such job.
+        """
+
+    def set_archived(self, name: str, *, archived: bool) -> None:
+        """Archive a job, or restore it.
+
+        Raises:
+            NotFound: there is none of that name.
+            ServiceError: it is a step or a trial, or refused.
         """
 
     def cancel(self, name: str) -> Job:

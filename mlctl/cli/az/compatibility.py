@@ -14,8 +14,7 @@ from mlctl.kinds import KINDS
 _REGISTRY = (
     "registries are outside of the workspace; name their assets by `azureml://registries/...`"
 )
-_STAY = "jobs stay in lists"
-_JOBS = ("cancel", "download", "stream")
+_JOBS = ("cancel", "download", "stream", "archive", "restore")
 _POLICY = "it means nothing here"
 _POLICY_FLAGS = ("--acquire-policy-token", "--change-reference")
 _NO_DATA = "what happens is shown; there is no data to print"
@@ -24,9 +23,6 @@ ABSENT_FLAGS = {
     "--registry-name": _REGISTRY,
     "--user-object-id": _INSTANCES,
     "--user-tenant-id": _INSTANCES,
-    "job list --archived-only": _STAY,
-    "job list --include-archived": _STAY,
-    "job list --parent-job-name": "no job has others beneath it here",
     **{f"job {verb} {flag}": _POLICY for verb in _JOBS for flag in _POLICY_FLAGS},
     **{f"job {verb} {flag}": _NO_DATA for verb in _JOBS[1:] for flag in ("--output", "--query")},
     "job create --skip-validation": "what az would refuse is refused before anything is sent",
@@ -51,8 +47,6 @@ ABSENT_COMMANDS = {
     "model package": "a preview for online endpoints",
     "model share": _REGISTRY,
     "environment share": _REGISTRY,
-    "job archive": _STAY,
-    "job restore": _STAY,
     "job connect-ssh": _SERVICES,
     "job show-services": _SERVICES,
     "job update": "a job that was submitted stays as it is",

@@ -17,6 +17,8 @@ def register(app: typer.Typer, verb: str) -> None:
     command(group, "download")(jobs.download)
     command(group, "metrics")(jobs.metrics)
     command(group, "cancel")(jobs.cancel)
+    command(group, "archive")(jobs.archive)
+    command(group, "restore")(jobs.restore)
     command(group, "create")(submit.create)
     command(group, "stream")(stream.stream)
     app.add_typer(group, name=verb)

@@ -16,6 +16,7 @@ from mlctl.backends.ports.jobs import (
     Job,
     JobProgress,
     Jobs,
+    JobView,
     SupportsDownloads,
     SupportsJobs,
     SupportsOutputs,
@@ -96,12 +97,30 @@ def list_(
         int, typer.Option("--max-results", "-r", min=1, metavar="N", help="List no more than N.")
     ] = 50,
     all_results: Annotated[bool, typer.Option("--all-results", help="List all of them.")] = False,
+    parent: Annotated[
+        str | None,
+        typer.Option(
+            "--parent-job-name",
+            "-p",
+            metavar="NAME",
+            help="List the steps of a pipeline or the trials of a sweep.",
+        ),
+    ] = None,
+    archived_only: Annotated[
+        bool, typer.Option("--archived-only", help="List archived jobs only.")
+    ] = False,
+    include_archived: Annotated[
+        bool, typer.Option("--include-archived", help="List archived jobs, too.")
+    ] = False,
     output: Output = None,
     query: Query = None,
 ) -> Exit:
-    """List the jobs of the workspace, the newest first."""
+    """List the jobs of the workspace, the newest first, or those that one job is made of."""
+    view = (
+        JobView.ARCHIVED if archived_only else JobView.ALL if include_archived else JobView.ACTIVE
+    )
     with opened(session) as jobs:
-        found = jobs.list()
+        found = jobs.list(view=view) if parent is None else jobs.children(parent)
         print_jobs(session, found if all_results else found[:max_results], output, query)
     return Exit.OK
 
@@ -187,6 +206,20 @@ def cancel(session: Session, name: Name, output: Output = None, query: Query = N
     """Cancel a job. One that has ended cannot be cancelled."""
     with opened(session) as jobs:
         print_job(session, jobs.cancel(name), output, query)
+    return Exit.OK
+
+
+def archive(session: Session, name: Name) -> Exit:
+    """Archive a job: lists have it no more, unless they are asked to."""
+    with opened(session) as jobs:
+        jobs.set_archived(name, archived=True)
+    return Exit.OK
+
+
+def restore(session: Session, name: Name) -> Exit:
+    """Restore a job that was archived."""
+    with opened(session) as jobs:
+        jobs.set_archived(name, archived=False)
     return Exit.OK
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mlctl.simulator.engine import autoscaling, groups, training, usage
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.jobs import (
+    AnyJob,
     BatchJob,
     ClusterJob,
     GroupJob,
@@ -87,7 +88,8 @@ class TrainingProgress:
 class JobView:
     """A job as it is now. `cost` is None if the price is unknown.
 
-    A group is billed what its members are; `members` has their names and statuses.
+    A group is billed what its members are; `members` has their names and statuses. `parts` are the
+    job and all that it is made of, at every depth, each with its cluster.
     """
 
     name: str
@@ -105,6 +107,7 @@ class JobView:
     mini_batches: MiniBatchCounts | None
     training: TrainingProgress | None
     members: Mapping[str, JobStatus] | None = None
+    parts: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def makespan_s(self) -> float | None:
@@ -189,7 +192,8 @@ def job(world: World, name: str) -> JobView:
         preempted_nodes=sum(each.preempted_nodes for each in parts),
         preempted_cores=sum(each.preempted_nodes * each.cores for each in parts),
         lost_node_s=sum(each.lost_node_s for each in parts),
-        cluster=found.cluster_name if isinstance(found, ClusterJob) else None,
+        cluster=_cluster_of(found),
+        parts={each.name: _cluster_of(each) for each in (found, *parts)},
         members=_members(world, found) if isinstance(found, GroupJob) else None,
         mini_batches=_mini_batches(found) if isinstance(found, BatchJob) else None,
         training=_training(found, world.now) if isinstance(found, TrainingJob) else None,
@@ -213,6 +217,10 @@ def _cluster(world: World, name: str) -> Cluster:
     if name not in world.clusters:
         raise EngineError(f"there is no cluster `{name}`")
     return world.clusters[name]
+
+
+def _cluster_of(job: AnyJob) -> str | None:
+    return job.cluster_name if isinstance(job, ClusterJob) else None
 
 
 def _members(world: World, group: GroupJob) -> Mapping[str, JobStatus]:

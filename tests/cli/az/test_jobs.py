@@ -441,7 +441,7 @@ def test_a_pool_that_is_not_there_takes_no_jobs(mlctl: Run) -> None:
     assert mlctl("batch-pool", "submit", "-n", "nothing", "--duration", "1h").code == 3
 
 
-def test_a_pipeline_deployment_takes_its_input_as_a_whole(mlctl: Run) -> None:
+def test_a_pipeline_deployment_runs_the_steps_of_its_component(mlctl: Run) -> None:
     mlctl("apply", SAMPLES / "pipeline-batch", "--yes")
     line = (
         "batch-endpoint",
@@ -452,5 +452,21 @@ def test_a_pipeline_deployment_takes_its_input_as_a_whole(mlctl: Run) -> None:
         "texts=https://host/a",
     )
     job = mlctl(*line, "--files", "50", "--seconds-per-file", "2").json
-    assert (job["mini_batches"]["total"], job["compute"]) == (1, "pipeline-cluster")
+    assert (job["type"], job["compute"]) == ("pipeline", "pipeline-cluster")
     assert wait(mlctl, job["name"])["status"] == "Completed"
+    steps = mlctl("job", "list", "--parent-job-name", job["name"]).json
+    assert [each["status"] for each in steps] == ["Completed"] * job["jobs"]["total"]
+    assert {each["parent_job_name"] for each in steps} == {job["name"]}
+
+
+def test_an_archived_job_is_listed_only_where_that_is_asked_for(cloud: Run) -> None:
+    def listed(*flags: str) -> list[str]:
+        return [each["name"] for each in cloud("job", "list", *flags).json]
+
+    name = invoke(cloud)
+    assert cloud("job", "archive", "-n", name).code == 0
+    assert listed() == []
+    assert listed("--archived-only") == listed("--include-archived") == [name]
+    assert cloud("job", "restore", "-n", name).code == 0
+    assert (listed(), listed("--archived-only")) == ([name], [])
+    assert cloud("job", "archive", "-n", "none").code == 3

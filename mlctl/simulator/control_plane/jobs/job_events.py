@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mlctl.simulator.control_plane import command_log, replay
@@ -114,16 +114,38 @@ def _progress(
         cluster = found.view.cluster
         there = cluster is not None and cluster in now.clusters
         counts = views.counts(now, cluster) if there and cluster else None
-        near = (with_resource_names(event) for event in events if _concerns(event, found.view))
-        return JobProgress(now.now, found, counts, tuple(near))
+        near = [event for event in events if _concerns(event, found.view)]
+        names = _step_names(workspace, near, found.view)
+        told = (with_resource_names(_with_step(event, names)) for event in near)
+        return JobProgress(now.now, found, counts, tuple(told))
+
+
+def _step_names(
+    workspace: WorkspaceHandle, events: Iterable[LoggedEvent], view: JobView
+) -> dict[str, str]:
+    """What people call the steps of a job that events are about, by the engine's names."""
+    steps = {str(event.facts["job"]) for event in events if "job" in event.facts} - {view.name}
+    with workspace.store.read() as db:
+        state = rows.workspace_state(db, workspace.scope, workspace.location)
+        found = {
+            step: records.job_row(db, state, command_log.resource_name(step)) for step in steps
+        }
+    return {step: str(row.note.get("displayName") or row.name) for step, row in found.items()}
+
+
+def _with_step(event: LoggedEvent, names: Mapping[str, str]) -> LoggedEvent:
+    """An event of a step with the name of that."""
+    name = names.get(str(event.facts.get("job")))
+    facts = event.facts if name is None else {"part": name, **event.facts}
+    return LoggedEvent(event.at, event.event, facts)
 
 
 def _concerns(event: LoggedEvent, view: JobView) -> bool:
     """Whether an event is about the job, its cluster, or the capacity of regions."""
     facts = event.facts
     if "job" in facts:
-        return facts["job"] == view.name
-    return "region" in facts or ("cluster" in facts and facts["cluster"] == view.cluster)
+        return facts["job"] in view.parts
+    return "region" in facts or ("cluster" in facts and facts["cluster"] in view.parts.values())
 
 
 def _since(start: float, event: LoggedEvent) -> LoggedEvent:

@@ -139,8 +139,11 @@ def set_archived(workspace: WorkspaceHandle, name: str, *, archived: bool) -> Jo
     """Archive a job, or restore it.
 
     Raises:
-        ServiceError: there is none of that name (404).
+        ServiceError: there is none of that name (404), or it is a step or trial of another (400).
     """
+    parent = get_job(workspace, name).row.parent
+    if parent is not None:
+        raise bad(f"The job `{name}` is a part of `{parent}`: it is archived with that.")
     return change(workspace, name, {"isArchived": archived})
 
 

@@ -260,3 +260,15 @@ def test_a_deployment_of_a_pipeline_component_runs_its_steps(local: LocalBackend
     ]
     files = [path.as_posix() for path, _ in artifacts.files_of(ended(local, made))]
     assert "named-outputs/scores/output.txt" in files
+
+
+def test_the_events_of_a_pipeline_are_those_of_its_steps(local: LocalBackend) -> None:
+    made = create(local, {"prep": step(), "train": step("prep")})
+    told = [
+        (event.event, event.facts["part"])
+        for progress in job_events.follow(local.handle, made.row.name, 1e8, detail=True)
+        for event in progress.events
+        if "part" in event.facts and event.event in ("JOB_RUNNING", "JOB_ENDED")
+    ]
+    running, ended_ = "JOB_RUNNING", "JOB_ENDED"
+    assert told == [(each, name) for name in ("prep", "train") for each in (running, ended_)]
