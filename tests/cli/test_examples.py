@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +59,16 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         staged = [f"mlctl {kind.name} create -f {kind.sample[0]}" for kind in samples]
         for line in (*STAGE, *staged):
             assert mlctl(*shlex.split(line)[1:]) == 0, line
+    (folder / "metrics.json").write_text(json.dumps([*_metrics()]))
     return folder
+
+
+def _metrics() -> Iterator[dict[str, Any]]:
+    """What `mlctl compute metrics` says of ten minutes of a node that nobody takes."""
+    for name, value in (("Preempted Nodes", 0), ("Total Nodes", 1)):
+        values = dict.fromkeys(("average", "minimum", "maximum", "total"), value)
+        starts = [f"2026-06-18T08:{minute:02}:00+00:00" for minute in range(10)]
+        yield {"metric": name, "data": [{"time_stamp": start, **values} for start in starts]}
 
 
 def _inside(folder: Path, patch: pytest.MonkeyPatch) -> Callable[..., int]:

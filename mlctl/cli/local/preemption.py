@@ -12,6 +12,7 @@ import typer
 from mlctl import files
 from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.fit import preemption_fit
 from mlctl.cli.local.flag_text import parse_file, parse_numbers, read_text, time_of_day
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
@@ -43,6 +44,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands to those of `mlctl local`."""
     preemption = typer.Typer(help="What takes low-priority nodes away.")
     command(preemption, "set")(preemption_set)
+    command(preemption, "fit")(preemption_fit)
     app.add_typer(preemption, name="preemption")
     command(app, "preempt")(preempt)
     command(app, "lock")(lock)

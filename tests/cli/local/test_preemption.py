@@ -105,3 +105,29 @@ def test_what_is_no_weather_is_a_sentence(
     said = cloud(*line)
     assert said.code in (1, 2)
     assert says in said.err.replace("\n", " ")
+
+
+def test_what_took_the_nodes_is_found_again_in_the_metrics(mlctl: Run, tmp_path: Path) -> None:
+    """A day of twenty idle nodes, with two shocks an hour that take half of what is up."""
+    file = tmp_path / "c.yml"
+    file.write_text(
+        "name: spot\ntype: amlcompute\nsize: Standard_D2ds_v5\ntier: low_priority\n"
+        "min_instances: 20\nmax_instances: 20\n"
+    )
+    mlctl("local", "quota", "set", "--low-priority-cores", "200")
+    mlctl("local", "delays", "set", "--allocation", "60", "--preparation", "0")
+    mlctl(*SET, "--shock", "2,0.5", "--poisson", "0.05")
+    assert mlctl("apply", file, "--yes").code == 0
+    mlctl("local", "advance", "1d")
+    asked = ("--metric", "Preempted Nodes,Total Nodes", "--interval", "1m", "-o", "json")
+    metrics, weather = tmp_path / "metrics.json", tmp_path / "weather.json"
+    metrics.write_text(mlctl("compute", "metrics", "spot", *asked).out)
+    found = mlctl("local", "preemption", "fit", "--from", metrics, "-o", weather)
+    assert "Losses come together" in found.out
+    written = json.loads(weather.read_text())
+    for name, true in (("rate", 0.05), ("shocks", 2.0), ("fraction", 0.5)):
+        low, high = written["fit"]["intervals_95"][name]
+        assert low <= true <= high
+    assert mlctl(*SET, "--weather", weather).code == 0
+    (tmp_path / "bad.json").write_text("[]")
+    assert "no metric" in mlctl("local", "preemption", "fit", "--from", tmp_path / "bad.json").err

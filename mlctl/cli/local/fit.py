@@ -1,0 +1,97 @@
+"""`mlctl local preemption fit`: what took the nodes of a real cluster away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlctl import files
+from mlctl.cli.exits import Exit
+from mlctl.cli.local.flag_text import read_text
+from mlctl.cli.session import Session
+from mlctl.service_errors import Permanent
+
+if TYPE_CHECKING:  # the forecasts take longer to load than most commands
+    from mlctl.forecast.fit import Estimate, Fit
+
+
+def preemption_fit(
+    session: Session,
+    source: Annotated[
+        Path,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Preempted Nodes and Total Nodes by the minute: what Azure Monitor or"
+            " `mlctl compute metrics -o json` says.",
+        ),
+    ],
+    cores_per_node: Annotated[
+        int | None,
+        typer.Option(
+            "--cores-per-node", min=1, metavar="N", help="The metrics are those of cores."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write it as weather, for `set --weather FILE`."
+        ),
+    ] = None,
+) -> Exit:
+    """Fit what takes nodes away to the metrics of a cluster, by maximum likelihood.
+
+    Says the rate at which single nodes are lost, how often capacity drops and which share of the
+    nodes a drop takes, with 95 % intervals, and whether losses come together.
+    """
+    from mlctl.forecast import fit
+
+    try:
+        losses = fit.read(read_text(source), cores_per_node=cores_per_node)
+        found = fit.fit(losses)
+    except fit.FitError as error:
+        raise Permanent("InvalidMetrics", f"`{source}`: {error}") from None
+    for line in _lines(found):
+        session.out(line + "\n")
+    if out is not None:
+        weather = found.weather(source.stem, f"fitted to {source.name}").document()
+        text = json.dumps({**weather, "fit": _document(found)}, indent=2) + "\n"
+        try:
+            files.write(out, text.encode())
+        except OSError as error:
+            raise Permanent("CannotWrite", f"cannot write `{out}`: {error.strerror}") from None
+        session.note(f"wrote {out}")
+    return Exit.OK
+
+
+def _lines(found: Fit) -> Iterator[str]:
+    losses = found.losses
+    yield f"{losses.lost} nodes lost in {losses.node_hours:,.1f} node-hours"
+    yield f"rate      {_text(found.rate)} an hour, each node on its own"
+    if found.shocks is None or found.fraction is None:
+        yield "Losses come one by one: nothing says that they come together."
+        return
+    yield f"shocks    {_text(found.shocks)} an hour"
+    yield f"fraction  {_text(found.fraction)} of the nodes that are up fall to one"
+    yield (
+        f"Losses come together: without shocks these metrics are {found.gain:,.0f} log-units less"
+        f" likely{_chance(found.chance)}."
+    )
+
+
+def _chance(chance: float) -> str:
+    return " (p < 0.000001)" if chance < 1e-6 else f" (p = {chance:.2g})"  # noqa: PLR2004
+
+
+def _text(one: Estimate) -> str:
+    return f"{one.value:.4f}  (95 %: {one.low:.4f} to {one.high:.4f})"
+
+
+def _document(found: Fit) -> dict[str, object]:
+    parts = {"rate": found.rate, "shocks": found.shocks, "fraction": found.fraction}
+    intervals = {name: [one.low, one.high] for name, one in parts.items() if one is not None}
+    return {"intervals_95": intervals, "log_likelihood_gain": found.gain}
