@@ -14,11 +14,14 @@ from mlctl.assets.local_files import resolve_local_files
 from mlctl.config import graph, named_files, rules
 from mlctl.config.graph import Graph
 from mlctl.config.left_out import LeftOut, Why, named_paths
+from mlctl.config.named_files import NamedFiles
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
-from mlctl.kinds.address import Scope
+from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.infer import by_schema, infer
+from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.resource import Resource, build
+from mlctl.kinds.values import written
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, with_article
 from mlctl.source import UNREADABLE_RULES, Document, SourceFile
@@ -98,15 +101,32 @@ class Loader:
             one for one in (self._resource(*pair, named) for pair in documents) if one is not None
         ]
         built = graph.build(resources, self.scope)
+        read = NamedFiles(self.report, _components(resources))
         script = _script if self.scripts else lambda _path: None
-        context = rules.RuleContext(self.today, os.path.exists, self.planning, script)
+        context = rules.RuleContext(
+            self.today, os.path.exists, self.planning, script, read.component
+        )
         self.report.extend(rules.check(built, context))
-        named_files.check(built, self.report)
+        read.check(built)
+        self._check_components(read, context)
         if self.planning and self.scope is not None and not self.report.failed:
             built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
         paths = tuple(path for path in paths if path not in self.left_out.paths)
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
         return LoadedConfig(built, tuple(resources), self.report, paths, notes)
+
+    def _check_components(self, named: NamedFiles, context: rules.RuleContext) -> None:
+        """Check the components in files that documents name, and those that these name."""
+        while named.new:
+            for document in named.taken():
+                form = COMPONENT.form_of(document.data)
+                _hide_secrets(document, COMPONENT)
+                self.report.extend(schema.check(document, form.lenient))
+                whole = Address(COMPONENT.name, document.place)
+                values = written(document.data, form)
+                built = graph.build([Resource(whole, COMPONENT, form, document, values)])
+                self.report.extend(rules.check(built, context))
+                named.check(built)
 
     def _read(self, found: SourceFile) -> list[Document]:
         if found.path == "-":
@@ -205,6 +225,15 @@ class Loader:
                 hint,
             )
         )
+
+
+def _components(resources: Sequence[Resource]) -> dict[Path, Document]:
+    """The components among the resources, by their files."""
+    found: dict[Path, Document] = {}
+    for one in resources:
+        if one.kind is COMPONENT and one.document.source.name != "<stdin>":
+            found.setdefault(files.real(Path(one.document.source.name)), one.document)
+    return found
 
 
 def _has_kind(data: Mapping[str, Data]) -> bool:

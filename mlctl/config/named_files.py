@@ -7,16 +7,15 @@ its place in them, like in any document.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from mlctl import files, masking, schema, source
-from mlctl.assets.local_files import is_local
+from mlctl import files, masking, source
+from mlctl.assets.local_files import is_local, local_path
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import with_inline_assets
 from mlctl.config.rules.plain_secrets import plain_secret
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
-from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.pointer import Data
 from mlctl.schema.placeholders import placeholder
@@ -33,55 +32,79 @@ SECOND_DOCUMENT = Rule(
 )
 
 
-def check(graph: Graph, report: Report) -> None:
-    """Read each file that a document names and that becomes content; findings go to the report.
+@dataclass(slots=True)
+class NamedFiles:
+    """The files that documents name, each read once; findings about their text go to the report.
 
-    A file that is not there, or cannot be read, is for the rules of paths and for the plan.
+    `given` are the documents that the user named, or that stand in a folder that was: they are
+    checked for themselves. `new` are the components that were read besides.
     """
-    seen: set[Path] = set()
-    for resource in with_inline_assets(graph):
-        for field in resource.form.fields:
-            value = resource.values.get(field.at)
-            component = field.refers_to == COMPONENT.name
-            if isinstance(value, str) and (component or field.codec == "conda"):
-                _check_file(resource.document.folder, value, seen, report, component=component)
-        for step in _steps(resource.document.data):
-            _check_file(resource.document.folder, step, seen, report, component=True)
+
+    report: Report
+    given: dict[Path, Document]
+    new: list[Document] = field(default_factory=list)
+    _read: dict[Path, Document | None] = field(default_factory=dict)
+
+    def component(self, path: Path) -> Document | None:
+        """The component in a file; None where there is no file, or nothing in it to read."""
+        known = self._real(path)
+        if known is None or known in self.given:
+            return self.given[known] if known else None
+        if known not in self._read:
+            found = self._read[known] = self._document(path)
+            if found is not None:
+                self.new.append(found)
+                for step in _components(found.data):
+                    if is_local(step) and not placeholder(step):
+                        self.component(found.folder / local_path(step))
+        return self._read[known]
+
+    def check(self, graph: Graph) -> None:
+        """Read what the documents name and what becomes content."""
+        for resource in with_inline_assets(graph):
+            for one in resource.form.fields:
+                value = resource.values.get(one.at)
+                if not isinstance(value, str) or not is_local(value) or placeholder(value):
+                    continue
+                path = resource.document.folder / local_path(value)
+                if one.refers_to == COMPONENT.name:
+                    self.component(path)
+                elif one.codec == "conda":
+                    real = self._real(path)
+                    if real is not None and real not in self._read:
+                        self._read[real] = self._document(path)
+
+    def taken(self) -> list[Document]:
+        """The new components, which are new no longer."""
+        taken, self.new = self.new, []
+        return taken
+
+    @staticmethod
+    def _real(path: Path) -> Path | None:
+        """What all names of a file have in common; None where there is none."""
+        try:
+            return files.real(path)
+        except (OSError, ValueError):
+            return None
+
+    def _document(self, path: Path) -> Document | None:
+        """The one document of a file. One that cannot be read is for the rules of paths."""
+        try:
+            content = files.read(path, source.MAX_BYTES)
+        except (OSError, ValueError):
+            return None
+        documents = source.load(str(path), content, self.report)
+        for second in documents[1:2]:
+            self.report.add(_second(second, documents[0]))
+        for first in documents[:1]:
+            self.report.extend(plain_secret(first, at) for at in masking.places(first.data))
+            return first
+        return None
 
 
-def _check_file(
-    folder: Path, value: str, seen: set[Path], report: Report, *, component: bool
-) -> None:
-    if not is_local(value) or placeholder(value):
-        return
-    path = folder / value.removeprefix("file:")
-    try:
-        real = files.real(path)
-        if real in seen:
-            return
-        seen.add(real)
-        content = files.read(path, source.MAX_BYTES)
-    except (OSError, ValueError):
-        return
-    documents = source.load(str(path), content, report)
-    for second in documents[1:2]:
-        report.add(_second(second, documents[0]))
-    for first in documents[:1]:
-        report.extend(plain_secret(first, at) for at in masking.places(first.data))
-    if component and documents:
-        report.extend(schema.check(_with_a_name(documents[0]), COMPONENT.schema))
-        for step in _steps(documents[0].data):
-            _check_file(path.parent, step, seen, report, component=True)
-
-
-def _with_a_name(document: Document) -> Document:
-    """The document with a name that is right: that of a named file does not count."""
-    return replace(document, data={**document.data, "name": ANONYMOUS})
-
-
-def _steps(component: Data) -> Iterator[str]:
-    """The components that the steps of a pipeline name."""
-    jobs = component.get("jobs")
+def _components(pipeline: Data) -> Iterator[str]:
+    """The components that the steps of a pipeline component name."""
+    jobs = pipeline.get("jobs")
     for step in jobs.values() if isinstance(jobs, dict) else ():
         for key in ("component", "trial"):
             named = step.get(key) if isinstance(step, dict) else None

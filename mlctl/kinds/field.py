@@ -10,7 +10,7 @@ from functools import cached_property
 
 from mlctl import pointer
 from mlctl.pointer import Data, Pointer
-from mlctl.schema import Schema, forms, resolved
+from mlctl.schema import Schema, forms, mentions, resolved
 
 
 class Mutability(Enum):
@@ -66,6 +66,28 @@ class Form:
     aliases: tuple[Field, ...]
     mentions: tuple[Field, ...]
     constants: tuple[tuple[Pointer, Mapping[Pointer, Data]], ...]
+
+    @cached_property
+    def lenient(self) -> Schema:
+        """The schema of a document that another one names: the SDK reads neither name nor more."""
+        kept = {key: value for key, value in self.schema.items() if key != "additionalProperties"}
+        free: dict[str, Schema] = {
+            name: {} for name in _NAMES if name in self.schema.get("properties", {})
+        }
+        required = [name for name in self.schema.get("required", ()) if name not in _NAMES]
+        properties = {**self.schema.get("properties", {}), **free}
+        return {**kept, "properties": properties, "required": required}
+
+    @cached_property
+    def nested(self) -> tuple[Field, ...]:
+        """The fields with values that name resources or files below them, in maps: steps."""
+        return tuple(
+            one
+            for one in self.fields
+            if any(mentions(one.schema, what) for what in ("x-mlctl-refers-to", "x-mlctl-path"))
+            and one.refers_to is None
+            and not one.path
+        )
 
     @cached_property
     def secrets(self) -> tuple[Pointer, ...]:
@@ -126,6 +148,7 @@ def _form(name: str, whole: Schema, condition: Schema | None) -> Form:
 
 
 _ANNOTATED = {"x-mlctl-wire", "x-mlctl-alias", "x-mlctl-refers-to"}
+_NAMES = ("name", "version", "type")  # of a component in a file that a step names
 _WITHIN = ""  # the wire of what is sent as a part of the object that it stands in
 
 
@@ -135,12 +158,13 @@ def _walk(schema: Schema, at: Pointer) -> Iterator[Field | tuple[Pointer, Mappin
         yield at, {pointer.parse(to): value for to, value in constants.items()}
     for name, inner in schema.get("properties", {}).items():
         if _ANNOTATED & inner.keys():
-            yield _field(inner, (*at, name))
+            yield read_field(inner, (*at, name))
         if "x-mlctl-alias" not in inner and inner.get("x-mlctl-wire") != _WITHIN:
             yield from _walk(inner, (*at, name))
 
 
-def _field(schema: Schema, at: Pointer) -> Field:
+def read_field(schema: Schema, at: Pointer) -> Field:
+    """The field that a part of a schema describes."""
     may = schema.get("x-ms-mutability", ["create", "read", "update"])
     alias = schema.get("x-mlctl-alias")
     return Field(

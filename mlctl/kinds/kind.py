@@ -44,6 +44,7 @@ class Kind:
       the field that names the parent.
     - `versioned`: whether a resource is one of many versions under a name (an asset).
     - `runs`: whether a document of the kind describes a run, not a resource.
+    - `steps`: where a document has the steps of a pipeline; () where it never has any.
     - `not_run`: of which forms a run is checked and not submitted, and why.
     - `given`: the schema, where it is not a file.
     - `inferred`: whether a document without `$schema` is of the kind, by its content.
@@ -109,6 +110,7 @@ class Kind:
     parent_key: str = "endpoint_name"
     versioned: bool = False
     runs: bool = False
+    steps: Pointer = ()
     not_run: Mapping[str, str] = field(default_factory=dict)
     given: Schema | None = None
     inferred: Callable[[Mapping[str, Data]], bool] = _never

@@ -9,11 +9,12 @@ from mlctl import pointer
 from mlctl.diagnostics import Label
 from mlctl.kinds import codec
 from mlctl.kinds.address import Address, Reference, own_address
-from mlctl.kinds.field import Field, Form
+from mlctl.kinds.field import Field, Form, read_field
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import written
 from mlctl.pointer import Data, Pointer
+from mlctl.schema import Schema, places
 from mlctl.source import Document
 
 _NOT_CLUSTERS = ("local", "serverless")  # what a compute may be that is no resource
@@ -85,7 +86,25 @@ class Resource:
                 named = Reference.parse(value, field.refers_to)
                 if named is not None:
                     found.append((field, named))
-        return found
+        return [*found, *self._nested_references()]
+
+    def places(self, annotation: str) -> Iterator[tuple[Pointer, Schema]]:
+        """Where steps, maps and inline assets have values of which the schema says something."""
+        for field in self.form.nested:
+            value = self.values.get(field.at)
+            if isinstance(value, dict | list):
+                for at, level in places(field.schema, value, field.at):
+                    if annotation in level:
+                        yield at, level
+
+    def _nested_references(self) -> Iterator[tuple[Field, Reference]]:
+        for at, level in self.places("x-mlctl-refers-to"):
+            value = self.get(*map(str, at))
+            if isinstance(value, str) and value not in _NOT_CLUSTERS and "${{" not in value:
+                field = read_field(level, at)
+                named = Reference.parse(value, str(field.refers_to))
+                if named is not None:
+                    yield field, named
 
     def _referring(self) -> Iterator[tuple[Field, Data]]:
         """The fields that may name other resources, those within steps too, with their values."""

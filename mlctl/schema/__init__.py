@@ -2,6 +2,7 @@
 
 from mlctl.schema.check import check
 from mlctl.schema.files import load, names, texts
+from mlctl.schema.places import mentions, places
 from mlctl.schema.rules import SCHEMA_RULES
 from mlctl.schema.structure import Schema, dereferenced, forms, resolved
 
@@ -12,7 +13,9 @@ __all__ = [
     "dereferenced",
     "forms",
     "load",
+    "mentions",
     "names",
+    "places",
     "resolved",
     "texts",
 ]

@@ -11,6 +11,7 @@ from mlctl.config.graph import Graph
 from mlctl.config.rules import (
     access,
     clusters,
+    commands,
     deployments,
     documents,
     jobs,
@@ -21,6 +22,8 @@ from mlctl.config.rules import (
     pools,
     scripts,
     sizes,
+    step_values,
+    steps,
 )
 from mlctl.config.rules.base import RuleCheck, RuleContext
 from mlctl.diagnostics import Diagnostic, Rule
@@ -41,6 +44,9 @@ RULES: tuple[Rule, ...] = tuple(
             *documents.DOCUMENT_RULES,
             *pools.POOL_RULES,
             *jobs.JOB_RULES,
+            *commands.COMMAND_RULES,
+            *steps.STEP_RULES,
+            *step_values.STEP_VALUE_RULES,
             *scripts.SCRIPT_RULES,
         ),
         key=lambda rule: rule.code,
@@ -78,11 +84,19 @@ _CHECKS: tuple[RuleCheck, ...] = (
     documents.old_schema,
     pools.classic_service,
     jobs.spot_on_cluster,
-    jobs.unknown_binding,
+    commands.undeclared,
+    commands.broken_expressions,
     jobs.over_max,
     jobs.over_lifetime,
     jobs.late_checkpoints,
     jobs.type_ignored,
+    steps.unknown_bindings,
+    steps.cycles,
+    steps.missing_inputs,
+    steps.unknown_ports,
+    step_values.wrong_values,
+    steps.no_compute,
+    steps.unknown_fields,
 )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mlctl.config.graph import Graph
+from mlctl.config.pipelines import ReadDocument
 from mlctl.diagnostics import Diagnostic, Label, Rule
 from mlctl.kinds import KINDS, Address, Kind, Resource
 from mlctl.kinds.address import own_address
@@ -25,13 +26,15 @@ class RuleContext:
 
     `exists` says whether a path exists, and raises nothing. `planning` is true for `plan` and
     `apply`, which read the local files that a document names; `validate` does not. `script` gives
-    the text of a scoring script, None if it cannot be read or is not to be checked.
+    the text of a scoring script, None if it cannot be read or is not to be checked. `read` gives
+    the document of a component that another one names, None where there is none to read.
     """
 
     today: date
     exists: Callable[[Path], bool]
     planning: bool = False
     script: Callable[[Path], str | None] = lambda _path: None
+    read: ReadDocument = lambda _path: None
 
 
 RuleCheck: TypeAlias = Callable[[Graph, RuleContext], Iterator[Diagnostic]]

@@ -17,7 +17,6 @@ from mlctl.config.rules.base import (
 )
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import JOB, Resource, kind_of
-from mlctl.schema.text import listed, nearest
 
 _JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
 _SERVERLESS = "learn.microsoft.com/azure/machine-learning/how-to-use-serverless-compute"
@@ -34,16 +33,6 @@ SPOT_ON_CLUSTER = Rule(
     "Remove `compute` to run on serverless spot nodes; or remove `job_tier`, and name a cluster"
     " with `tier: low_priority`.",
     f"{_SERVERLESS}; Use low priority VMs for batch deployments",
-)
-UNKNOWN_BINDING = Rule(
-    "MLC342",
-    "undeclared-input-or-output",
-    Severity.ERROR,
-    "a command with the place of an input or output that the job does not have",
-    "`${{inputs.NAME}}` and `${{outputs.NAME}}` in a command stand for what the job declares under"
-    " that name. A job whose command names another one is refused, or fails when it starts.",
-    "Declare it under `inputs` or `outputs`, or correct the name.",
-    f'{_JOB}; azure-ai-ml 1.35.2: "Inputs to job does not contain ..."',
 )
 JOB_OVER_MAX = Rule(
     "MLC343",
@@ -89,7 +78,7 @@ TYPE_IGNORED = Rule(
     f"{_JOB}; {_SERVERLESS}",
 )
 JOB_RULES = (
-    *(SPOT_ON_CLUSTER, UNKNOWN_BINDING, JOB_OVER_MAX, OVER_LIFETIME),
+    *(SPOT_ON_CLUSTER, JOB_OVER_MAX, OVER_LIFETIME),
     *(LATE_CHECKPOINTS, TYPE_IGNORED),
 )
 
@@ -98,9 +87,6 @@ _NODES = ("resources", "instance_count")
 _TYPE = ("resources", "instance_type")
 _TIMEOUT = ("limits", "timeout")
 _DAY = 86_400
-# `[--x ${{inputs.x}}]`: an optional input; the whole of it is left out if it is not given.
-_BINDING = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
-_OPTIONAL = re.compile(r"\[[^\[\]]*\]")
 _CHECKPOINT = re.compile(r"checkpoint|ckpt", re.IGNORECASE)
 
 
@@ -116,25 +102,6 @@ def spot_on_cluster(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]
                 "remove `compute`, or remove `job_tier` and name a low-priority cluster",
                 job.label(("compute",), "so it is not serverless"),
             )
-
-
-def unknown_binding(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC342, once for each name."""
-    for job in declared(graph, JOB.name):
-        needed = _OPTIONAL.sub("", job.text("command") or "")
-        for side, name in dict.fromkeys(_BINDING.findall(needed)):
-            given = job.get(side) or {}
-            known = [str(one) for one in given] if isinstance(given, dict) else [name]
-            if name not in (*known, *(("default",) if side == "outputs" else ())):
-                near = nearest(name, known)
-                hint = f"did you mean `${{{{{side}.{near}}}}}`?" if near else None
-                yield finding(
-                    UNKNOWN_BINDING,
-                    job,
-                    job.label(("command",)),
-                    f"the command names `{side}.{name}`, which the job does not declare",
-                    hint or f"declare `{name}` under `{side}`" + _beside(known, side),
-                )
 
 
 def over_max(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
@@ -225,7 +192,3 @@ def _preemptible(graph: Graph, job: Resource) -> bool:
         return enum_value(job, *_TIER) == "spot"
     cluster = _cluster(graph, job)
     return cluster is not None and enum_value(cluster, "tier") == "low_priority"
-
-
-def _beside(known: list[str], side: str) -> str:
-    return f"; the {side} are {listed(known, 'and')}" if known else ""

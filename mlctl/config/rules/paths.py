@@ -51,14 +51,15 @@ _INSIDE: dict[Pointer, Pointer] = {
 def missing_paths(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC203, or MLC204 when planning. Files within a folder are checked only if that exists."""
     for resource in with_inline_assets(graph):
-        for at in (*_path_fields(resource.form), *_entries(resource)):
+        below = (at for at, _ in resource.places("x-mlctl-path"))
+        for at in dict.fromkeys((*_path_fields(resource.form), *below)):
             path = local(resource, at)
             if path is None:
                 continue
             if context.exists(path):
                 yield from _inside(resource, at, path, context)
             else:
-                yield _missing(resource, at, path, context)
+                yield _missing(resource, at, path, planning=context.planning)
 
 
 def local(resource: Resource, at: Pointer) -> Path | None:
@@ -77,42 +78,21 @@ def _inside(
         if where != folder or not name or path.suffix == ".py" or placeholder(name):
             continue
         if not context.exists(path / name):
-            yield _missing(resource, at, path / name, context, inside=path)
+            yield _missing(resource, at, path / name, planning=context.planning, inside=path)
 
 
 def _missing(
-    resource: Resource, at: Pointer, path: Path, context: RuleContext, inside: Path | None = None
+    resource: Resource, at: Pointer, path: Path, *, planning: bool, inside: Path | None = None
 ) -> Diagnostic:
     where = f"there is no `{path.name}` in `{inside}`" if inside else f"`{path}` does not exist"
     return finding(
-        MISSING_TO_PLAN if context.planning else MISSING_PATH,
+        MISSING_TO_PLAN if planning else MISSING_PATH,
         resource,
         resource.label(at),
         f"{dotted(at)}: {where}",
         "correct the path: it is relative to "
         + ("the folder that is named beside it" if inside else "the folder of this file"),
     )
-
-
-def _entries(resource: Resource) -> Iterator[Pointer]:
-    """The paths in maps of mappings: `inputs.NAME.path` of a job."""
-    for at, keys in _path_maps(resource.form):
-        held = resource.get(*map(str, at))
-        for name in held if isinstance(held, dict) else ():
-            yield from ((*at, name, key) for key in keys)
-
-
-@cache
-def _path_maps(form: Form) -> tuple[tuple[Pointer, tuple[str, ...]], ...]:
-    """Where the maps are, and which keys of their entries hold paths."""
-    found = []
-    for field in form.fields:
-        entry = field.schema.get("additionalProperties")
-        for branch in entry.get("anyOf", (entry,)) if isinstance(entry, dict) else ():
-            fields = branch.get("properties", {}).items()
-            keys = tuple(name for name, one in fields if one.get("x-mlctl-path"))
-            found += [(field.at, keys)] if keys else []
-    return tuple(found)
 
 
 @cache

@@ -32,6 +32,7 @@ COMPONENT = Kind(
     collection="components",
     documents=("component", *(f"{form}Component" for form in _FORMS)),
     versioned=True,
+    steps=("jobs",),
     inferred=_inferred,
     named_by_path=True,
     names_inline=False,

@@ -26,6 +26,7 @@ JOB = Kind(
     collection="jobs",
     documents=("commandJob", "pipelineJob", "sweepJob", "sparkJob", "autoMLJob"),
     runs=True,
+    steps=("jobs",),
     not_run={
         "pipelineJob": "steps are not run yet",
         "sweepJob": "trials are not run yet",

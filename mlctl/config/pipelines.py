@@ -1,0 +1,265 @@
+"""Pipelines as documents describe them: their steps, what these run, and what they hand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from mlctl import pointer
+from mlctl.assets.local_files import is_local, local_path
+from mlctl.config.graph import Graph
+from mlctl.diagnostics import Label, Span
+from mlctl.kinds import Resource
+from mlctl.kinds.address import Reference
+from mlctl.kinds.expressions import JOBS, OUTPUTS, PARENT, SIDES, Expression, find
+from mlctl.kinds.records.component import COMPONENT
+from mlctl.pointer import Data, Pointer
+from mlctl.source import Document
+
+ReadDocument: TypeAlias = Callable[[Path], Document | None]
+"""The document of a file that another one names; None where there is none to read."""
+
+VALUES = frozenset({"string", "number", "integer", "boolean"})
+_DATA = "uri_folder"  # what data is whose type is not said
+_RUNS = ("component", "trial")  # where a step names what it runs
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A mapping of a document: where it stands, and what it says."""
+
+    document: Document
+    at: Pointer
+    data: Mapping[str, Data]
+
+    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
+        """The place of a value in it, or of its key."""
+        return self.document.label((*self.at, *at), text, key=key)
+
+    def mapping(self, *at: str) -> Mapping[str, Data]:
+        """The mapping at a pointer; empty where there is none."""
+        found = pointer.get(self.data, at)
+        return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output that a component or a pipeline declares."""
+
+    name: str
+    owner: Part
+    side: str
+    said: Mapping[str, Data]
+
+    @property
+    def type(self) -> str:
+        """Its type in lower case; "" where nothing says it."""
+        return str(self.said.get("type", "")).casefold()
+
+    @property
+    def needed(self) -> bool:
+        """Whether a step has to give it a value."""
+        return self.said.get("optional") is not True and self.said.get("default") is None
+
+    def label(self, text: str = "") -> Label:
+        """Where it is declared."""
+        return self.owner.label((self.side, self.name), text, key=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a pipeline. `runs` is the component that it runs, None where none is known.
+
+    A step without a component is what it runs: then `written` is true, and `runs` is itself.
+    """
+
+    name: str
+    part: Part
+    runs: Part | None
+    written: bool
+
+    def ports(self, side: str) -> Mapping[str, Port] | None:
+        """What its component declares; None where that is not known."""
+        return None if self.runs is None or self.written else declared(self.runs, side)
+
+    def outputs(self) -> frozenset[str] | None:
+        """The outputs that other steps may read; None where they are not known."""
+        given = self.part.mapping(OUTPUTS)
+        if self.written:
+            return frozenset(map(str, given))
+        ports = self.ports(OUTPUTS)
+        return None if ports is None else frozenset(ports)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A pipeline: where it stands, whose it is, and its steps in the order of the file."""
+
+    resource: Resource
+    part: Part
+    steps: Mapping[str, Step]
+
+    def ports(self, side: str) -> Mapping[str, Port]:
+        """Its own inputs or outputs."""
+        return declared(self.part, side)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An expression in a document, and the pointer of the text that it stands in."""
+
+    document: Document
+    at: Pointer
+    expression: Expression
+    nth: int
+
+    def label(self, text: str = "") -> Label:
+        """Its place in the text of the file, to the column."""
+        return within(self.document, self.at, self.expression.start, self.expression.end, text)
+
+
+def pipelines(graph: Graph, read: ReadDocument) -> Iterator[Pipeline]:
+    """The pipelines among the declared resources, those that repeat an address included."""
+    repeated = (one for _, one in graph.repeated if one.owner is None)
+    for resource in (*graph.resources.values(), *repeated):
+        steps = resource.get(*map(str, resource.kind.steps)) if resource.kind.steps else None
+        whole = resource.get()
+        if isinstance(steps, dict) and isinstance(whole, dict):
+            part = Part(resource.document, resource.root, whole)
+            found = {
+                str(name): _step(str(name), part, one, graph, read)
+                for name, one in steps.items()
+                if isinstance(one, dict)
+            }
+            yield Pipeline(resource, part, found)
+
+
+def steps(
+    graph: Graph, read: ReadDocument, side: str
+) -> Iterator[tuple[Pipeline, Step, Mapping[str, Port]]]:
+    """Each step whose component is known, with the inputs or outputs that this declares."""
+    for pipeline in pipelines(graph, read):
+        for step in pipeline.steps.values():
+            ports = step.ports(side)
+            if ports is not None:
+                yield pipeline, step, ports
+
+
+def declared(part: Part, side: str) -> dict[str, Port]:
+    """The inputs or outputs that a component, a pipeline or a job declares.
+
+    One that a job declares by a value has the type of the value.
+    """
+    return {
+        str(name): Port(str(name), part, side, said if isinstance(said, dict) else _of(said))
+        for name, said in part.mapping(side).items()
+    }
+
+
+def uses(document: Document, data: Data, at: Pointer) -> Iterator[Use]:
+    """The expressions in the texts of a value, in order."""
+    for where, text in pointer.texts(data):
+        for nth, one in enumerate(find(text)):
+            yield Use(document, (*at, *where), one, nth)
+
+
+def flows(pipeline: Pipeline) -> Iterator[tuple[str, str, Use]]:
+    """Which step reads of which: (from, to, the expression that says so)."""
+    for step in pipeline.steps.values():
+        for use in uses(step.part.document, step.part.data, step.part.at):
+            path = use.expression.path
+            if path[:2] == (PARENT, JOBS) and len(path) > 2:  # noqa: PLR2004
+                yield path[2], step.name, use
+
+
+def order(pipeline: Pipeline) -> tuple[list[str], list[str]]:
+    """The steps in an order in which each comes after what it reads; and those in a cycle."""
+    before: dict[str, set[str]] = {name: set() for name in pipeline.steps}
+    for source, target, _ in flows(pipeline):
+        if source in before:
+            before[target].add(source)
+    done: list[str] = []
+    while ready := [name for name in before if name not in done and before[name] <= {*done}]:
+        done += ready
+    rest = [name for name in before if name not in done]
+    while loose := [name for name in rest if not any(name in before[one] for one in rest)]:
+        rest = [name for name in rest if name not in loose]  # they only wait for a cycle
+    return done, rest
+
+
+def type_of(port: Port) -> str:
+    """The type of a port, as data is read whose type is not said."""
+    return port.type or (_DATA if {"path", "mode"} & port.said.keys() else "")
+
+
+def within(document: Document, at: Pointer, start: int, end: int, text: str = "") -> Label:
+    """The place of the characters `start` to `end` of the text at `at`, as the file has them.
+
+    Where the file spells the text in another way (escapes, folded lines), the whole of it.
+    """
+    whole, value = document.label(at, text), str(pointer.get(document.data, at))
+    piece, raw = value[start:end], whole.span.text
+    place = -1
+    for _ in range(value[:start].count(piece) + 1):
+        place = raw.find(piece, place + 1)
+        if place < 0:
+            return whole
+    above = raw[:place].split("\n")
+    line = whole.span.line + len(above) - 1
+    column = len(above[-1]) + (whole.span.column if len(above) == 1 else 0)
+    inside = piece.split("\n")
+    last = len(inside[-1]) + (column if len(inside) == 1 else 0)
+    return Label(Span(document.source, line, column, line + len(inside) - 1, last), text)
+
+
+def component_file(folder: Path, value: Data) -> Path | None:
+    """The local file that a component is named by; None for other values."""
+    if not isinstance(value, str) or not is_local(value) or "${{" in value:
+        return None
+    return folder / local_path(value)
+
+
+def _of(value: Data) -> dict[str, Data]:
+    if isinstance(value, bool):
+        return {"type": "boolean", "value": value}
+    if isinstance(value, int):
+        return {"type": "integer", "value": value}
+    if isinstance(value, float):
+        return {"type": "number", "value": value}
+    return {"value": value} if isinstance(value, str) else {}
+
+
+def _step(
+    name: str, pipeline: Part, data: Mapping[str, Data], graph: Graph, read: ReadDocument
+) -> Step:
+    at = (*pipeline.at, JOBS, name)
+    part = Part(pipeline.document, at, data)
+    key = next((one for one in _RUNS if one in data), None)
+    if key is None:
+        return Step(name, part, part, written=True)
+    named = data[key]
+    if isinstance(named, dict):
+        inline = Part(pipeline.document, (*at, key), named)
+        standing = not any(isinstance(named.get(side), dict) for side in SIDES)
+        # A trial that is written in the step reads the inputs of the step.
+        return Step(name, part, part if standing else inline, written=standing)
+    path = component_file(pipeline.document.folder, named)
+    if path is not None:
+        found = read(path)
+        return Step(name, part, Part(found, (), found.data) if found else None, written=False)
+    return Step(name, part, _declared(named, graph), written=False)
+
+
+def _declared(named: Data, graph: Graph) -> Part | None:
+    """The component of the files that a reference names."""
+    reference = Reference.parse(named, COMPONENT.name) if isinstance(named, str) else None
+    if reference is None or reference.address is None:
+        return None
+    for address in graph.declared(reference.address)[:1]:
+        found = graph.resources[address]
+        whole = found.get()
+        if found.owner is None and isinstance(whole, dict):
+            return Part(found.document, found.root, whole)
+    return None

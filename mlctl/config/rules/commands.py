@@ -1,0 +1,173 @@
+"""Commands of jobs and components: the inputs and outputs that they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mlctl import pointer
+from mlctl.config.graph import Graph
+from mlctl.config.pipelines import Part, pipelines, within
+from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Resource
+from mlctl.kinds.expressions import (
+    INPUTS,
+    OUTPUTS,
+    ROOTS,
+    SEARCH_SPACE,
+    SIDES,
+    Expression,
+    broken,
+    find,
+    spelt,
+)
+from mlctl.pointer import Pointer
+from mlctl.schema.text import listed, nearest, shown
+
+_JOB = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-command"
+_EXPRESSIONS = "learn.microsoft.com/azure/machine-learning/concept-expressions"
+
+UNDECLARED = Rule(
+    "MLC342",
+    "undeclared-input-or-output",
+    Severity.ERROR,
+    "a command with the place of an input or output that is not declared",
+    "`${{inputs.NAME}}` and `${{outputs.NAME}}` in a command stand for what the job or component"
+    " declares under that name, `${{search_space.NAME}}` for a parameter of a sweep. A job whose"
+    " command names another one is refused, or fails when it starts.",
+    "Declare it under `inputs`, `outputs` or `search_space`, or correct the name.",
+    f'{_JOB}; azure-ai-ml 1.35.2: "Inputs to job does not contain ..."',
+)
+BROKEN_EXPRESSION = Rule(
+    "MLC357",
+    "broken-expression",
+    Severity.WARNING,
+    "what begins like an expression and is none",
+    "An expression is `${{` with names and dots and `}}`; a part that may be left out stands in"
+    " `$[[` and `]]`. What is not closed, or begins with a word that stands for nothing, reaches"
+    " the program as it is.",
+    "Close it, or correct the word.",
+    _EXPRESSIONS,
+)
+COMMAND_RULES = (UNDECLARED, BROKEN_EXPRESSION)
+
+# Where commands stand in what runs one.
+_TEXTS: tuple[Pointer, ...] = (
+    *(("command",), ("args",), ("input_data",)),
+    *(("task", "program_arguments"), ("task", "append_row_to"), ("task", "model")),
+)
+# `[--x ${{inputs.x}}]`, an older form: the whole of it is left out if there is no input.
+_OLD_OPTIONAL = re.compile(r"(?<!\$)(?<!\$\[)\[[^\[\]]*\]")
+_PROSE = ("description", "display_name", "comment", "tags")
+_ALWAYS = {OUTPUTS: ("default",)}  # what every job has
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What runs a command, and the inputs, outputs and parameters that it may name."""
+
+    owner: Resource
+    part: Part
+    known: Mapping[str, tuple[str, ...]]
+    what: str
+
+
+def undeclared(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC342, once for each name of a command."""
+    for command in _commands(graph):
+        for at in _TEXTS:
+            text = pointer.get(command.part.data, at)
+            if isinstance(text, str):
+                blank = _OLD_OPTIONAL.sub(lambda found: " " * len(found[0]), text)
+                named = {one.path[:2]: one for one in reversed([*find(blank)])}
+                for one in reversed(named.values()):
+                    yield from _undeclared(command, at, one)
+
+
+def _undeclared(command: _Command, at: Pointer, one: Expression) -> Iterator[Diagnostic]:
+    side, name = (*one.path, "")[:2]
+    known = command.known.get(side)
+    if known is None or not name or name in (*known, *_ALWAYS.get(side, ())):
+        return
+    near = nearest(name, known)
+    beside = f"; the {side} are {listed(known, 'and')}" if known and side in SIDES else ""
+    yield finding(
+        UNDECLARED,
+        command.owner,
+        within(command.part.document, (*command.part.at, *at), one.start, one.end),
+        f"the command names `{side}.{name}`, which the {command.what} does not declare",
+        f"did you mean `{spelt(side, near)}`?"
+        if near
+        else f"declare `{name}` under `{side}`{beside}",
+    )
+
+
+def broken_expressions(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC357."""
+    for resource in declared(graph):
+        data = resource.get()
+        for at, text in pointer.texts(data) if resource.kind.steps else ():
+            if "$" not in text or any(one in at for one in _PROSE):
+                continue
+            for part in broken(text):
+                yield finding(
+                    BROKEN_EXPRESSION,
+                    resource,
+                    within(resource.document, (*resource.root, *at), part.start, part.end),
+                    f"{shown(part.text)} is no expression",
+                    "close it with `]]`" if part.text.startswith("$[[") else "write `${{...}}`",
+                )
+            for one in find(text):
+                near = nearest(one.path[0], ROOTS)
+                if one.path[0] not in ROOTS and near:
+                    yield finding(
+                        BROKEN_EXPRESSION,
+                        resource,
+                        within(resource.document, (*resource.root, *at), one.start, one.end),
+                        f"`{one.path[0]}` stands for nothing in an expression",
+                        f"did you mean `{spelt(near, *one.path[1:])}`?",
+                    )
+
+
+def _commands(graph: Graph) -> Iterator[_Command]:
+    """Whatever runs a command: jobs, components, steps, trials."""
+    for resource in declared(graph):
+        data = resource.get()
+        if not resource.kind.steps or not isinstance(data, dict):
+            continue
+        what = "job" if resource.kind.runs else "component"
+        part = Part(resource.document, resource.root, data)
+        yield _Command(resource, part, _known(part), what)
+        yield from _trial(resource, part, what)
+    for pipeline in pipelines(graph, lambda _path: None):
+        for step in pipeline.steps.values():
+            inline = step.part.mapping("component")
+            if step.written and "component" not in step.part.data:
+                yield _Command(pipeline.resource, step.part, _known(step.part), "step")
+            elif inline:
+                at = (*step.part.at, "component")
+                part = Part(step.part.document, at, inline)
+                owner = part if part.mapping(INPUTS) or part.mapping(OUTPUTS) else step.part
+                yield _Command(pipeline.resource, part, _known(owner), "component")
+            yield from _trial(pipeline.resource, step.part, "step")
+
+
+def _trial(resource: Resource, part: Part, what: str) -> Iterator[_Command]:
+    trial = part.mapping("trial")
+    if trial:
+        inner = Part(part.document, (*part.at, "trial"), trial)
+        own = inner if inner.mapping(INPUTS) else part
+        space = tuple(map(str, part.mapping(SEARCH_SPACE)))
+        known = {**_known(own), SEARCH_SPACE: space}
+        yield _Command(resource, inner, known, "trial" if own is inner else what)
+
+
+def _known(part: Part) -> dict[str, tuple[str, ...]]:
+    """The names of each side; a side that is no mapping is left to the schema."""
+    return {
+        side: tuple(map(str, part.mapping(side)))
+        for side in SIDES
+        if isinstance(part.data.get(side, {}), dict | None)
+    }

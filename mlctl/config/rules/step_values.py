@@ -1,0 +1,162 @@
+"""What steps of pipelines give their components: does it fit what these declare?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mlctl.config.graph import Graph
+from mlctl.config.pipelines import VALUES, Pipeline, Port, steps, type_of
+from mlctl.config.rules.base import RuleContext, finding
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds.expressions import INPUTS, OUTPUTS, only
+from mlctl.pointer import Data
+from mlctl.schema.text import listed, shown, with_article
+
+WRONG_INPUT_VALUE = Rule(
+    "MLC354",
+    "wrong-input-value",
+    Severity.ERROR,
+    "an input of a type or size that its component does not take",
+    "A component declares of each input whether it is data or a value, of which type, and within"
+    " which bounds. The service refuses what does not fit when the step starts, often long after"
+    " the pipeline did.",
+    "Give a value of the type that the hint names, or change the component.",
+    "learn.microsoft.com/azure/machine-learning/reference-yaml-component-command",
+)
+OTHER_DATA = Rule(
+    "MLC355",
+    "other-type-of-data",
+    Severity.WARNING,
+    "data of another type than the component declares",
+    "A component that declares a `uri_file` gets the path of a file, one that declares a"
+    " `uri_folder` the path of a folder: a program that reads the other fails when it starts.",
+    "Declare the same type at both ends.",
+    "learn.microsoft.com/azure/machine-learning/concept-data",
+)
+STEP_VALUE_RULES = (WRONG_INPUT_VALUE, OTHER_DATA)
+
+# Types of data that a program reads in another way.
+_UNLIKE = {frozenset(pair) for pair in (("uri_file", "uri_folder"), ("uri_file", "mltable"))}
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What an input is given: its type ("" unknown), its value where it is one, and its source."""
+
+    type: str
+    value: Data = None
+    source: Port | None = None
+
+
+def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC354 and MLC355."""
+    for pipeline, step, ports in steps(graph, context.read, INPUTS):
+        for name, value in step.part.mapping(INPUTS).items():
+            port, given = ports.get(str(name)), _given(pipeline, value)
+            found = _misfit(port, given) if port and given else None
+            if found and port and given:
+                rule, wanted, got = found
+                related = [port.label("it is declared here")]
+                related += [given.source.label("this is it")] if given.source else []
+                yield finding(
+                    rule,
+                    pipeline.resource,
+                    step.part.label((INPUTS, str(name))),
+                    f"`{name}` of the component is {wanted}, and gets {got}",
+                    f"give it {wanted}, or change the component",
+                    *related,
+                )
+
+
+def called(kind: str) -> str:
+    """A type in words."""
+    return {"string": "text", "integer": "a whole number"}.get(kind, with_article(f"`{kind}`"))
+
+
+def _given(pipeline: Pipeline, value: Data) -> _Given | None:
+    """What stands in a step for an input; None where nothing is known of it."""
+    text = value.get("path") if isinstance(value, dict) else value
+    if isinstance(text, str) and "${{" in text:
+        port = _bound(pipeline, text)
+        return _Given(type_of(port), port.said.get("value"), port) if port else None
+    if isinstance(value, dict):
+        literal = "value" in value and "path" not in value
+        kind = "" if literal else str(value.get("type", "")).casefold()
+        return _Given("" if "${{" in kind else kind, value["value"] if literal else None)
+    return _Given("", value)
+
+
+def _bound(pipeline: Pipeline, text: str) -> Port | None:
+    """What a text is bound to, where it is nothing but an expression."""
+    bound = only(text)
+    match bound.path if bound else ():
+        case ("parent", "inputs", name):
+            return pipeline.ports(INPUTS).get(name)
+        case ("parent", "jobs", name, "outputs", output):
+            step = pipeline.steps.get(name)
+            return ((step and step.ports(OUTPUTS)) or {}).get(output)
+        case _:
+            return None
+
+
+def _misfit(port: Port, given: _Given) -> tuple[Rule, str, str] | None:
+    """The rule that is broken, what the input is, and what it gets; None where it fits."""
+    wanted = type_of(port)
+    if not wanted:
+        return None
+    if given.value is not None:
+        breach = _breach(port, given.value)
+        return (WRONG_INPUT_VALUE, breach, shown(given.value)) if breach else None
+    if not given.type or given.type == wanted:
+        return None
+    told = called(wanted), called(given.type)
+    if (given.type in VALUES) != (wanted in VALUES) or _narrower(given.type, wanted):
+        return WRONG_INPUT_VALUE, *told
+    return (OTHER_DATA, *told) if frozenset((given.type, wanted)) in _UNLIKE else None
+
+
+def _breach(port: Port, value: Data) -> str | None:
+    """What an input is that a value does not fit; None where it does."""
+    wanted = type_of(port)
+    if wanted not in VALUES:
+        return None if isinstance(value, str) else called(wanted)  # text may be a path
+    if not _is_a(wanted, value):
+        return called(wanted)
+    number = None if wanted == "string" else _number(value)
+    least, most = _number(port.said.get("min")), _number(port.said.get("max"))
+    words = port.said.get("enum")
+    if number is not None and least is not None and number < least:
+        return f"{port.said['min']} at least"
+    if number is not None and most is not None and number > most:
+        return f"{port.said['max']} at most"
+    if isinstance(words, list) and words and str(value) not in map(str, words):
+        return f"one of {listed(map(str, words))}"
+    return None
+
+
+def _is_a(wanted: str, value: Data) -> bool:
+    """Whether a value can be one of the type; YAML and the wire have numbers as text, too."""
+    if wanted == "boolean":
+        return isinstance(value, bool) or str(value).casefold() in ("true", "false")
+    number = _number(value)
+    return wanted == "string" or (
+        number is not None and (wanted == "number" or number.is_integer())
+    )
+
+
+def _number(value: Data) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _narrower(kind: str, wanted: str) -> bool:
+    """Whether no value of one type of values is one of the other."""
+    numbers = ("number", "integer")
+    return {kind, wanted} <= VALUES and (
+        (kind in numbers and wanted == "boolean") or (kind == "boolean" and wanted in numbers)
+    )

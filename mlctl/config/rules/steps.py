@@ -1,0 +1,289 @@
+"""Steps of pipelines: what they are given, and what they read of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mlctl import pointer
+from mlctl.config.graph import Graph
+from mlctl.config.pipelines import (
+    Pipeline,
+    Port,
+    Use,
+    flows,
+    order,
+    pipelines,
+    steps,
+    type_of,
+    uses,
+)
+from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.config.rules.step_values import called
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, SEARCH_SPACE, SIDES, spelt
+from mlctl.schema import places
+from mlctl.schema.text import listed, nearest
+
+_PIPELINE = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-pipeline"
+_EXPRESSIONS = "learn.microsoft.com/azure/machine-learning/concept-expressions"
+
+UNKNOWN_BINDING = Rule(
+    "MLC350",
+    "unknown-binding",
+    Severity.ERROR,
+    "an expression that names an input, output or step that the pipeline does not have",
+    "`${{parent.inputs.NAME}}` and `${{parent.outputs.NAME}}` stand for what the pipeline declares,"
+    " `${{parent.jobs.STEP.outputs.NAME}}` for an output of another of its steps. The service"
+    " refuses a pipeline in which one of them leads nowhere.",
+    "Correct the name, or declare it.",
+    f"{_EXPRESSIONS}; {_PIPELINE}",
+)
+STEP_CYCLE = Rule(
+    "MLC351",
+    "cycle-of-steps",
+    Severity.ERROR,
+    "steps that wait for each other",
+    "A step starts when what it reads is there. Steps that read each other's outputs, in a ring,"
+    " never start.",
+    "Remove one of the references.",
+    _PIPELINE,
+)
+MISSING_STEP_INPUT = Rule(
+    "MLC352",
+    "missing-step-input",
+    Severity.ERROR,
+    "a step without an input that its component needs",
+    "An input of a component that is neither `optional` nor has a `default` must be given by every"
+    " step that runs the component.",
+    "Give the input, or make it optional in the component.",
+    "azure-ai-ml 1.35.2: \"Required input 'data' for component 'train' not provided.\"",
+)
+UNKNOWN_STEP_PORT = Rule(
+    "MLC353",
+    "unknown-step-input-or-output",
+    Severity.ERROR,
+    "a step that gives its component an input or output that it does not declare",
+    "The value would reach nobody: the component cannot refer to it. Most often the name is"
+    " misspelt, and the input that was meant has its default.",
+    "Correct the name, or declare it in the component.",
+    _PIPELINE,
+)
+NO_COMPUTE = Rule(
+    "MLC356",
+    "step-without-compute",
+    Severity.WARNING,
+    "a step that names no compute, in a pipeline that has no default",
+    "`az ml job create` refuses the pipeline: each step needs a `compute`, or the pipeline"
+    " `settings.default_compute`, which may be `serverless`.",
+    "Write `settings: {default_compute: azureml:NAME}`, or a `compute` for the step.",
+    'azure-ai-ml 1.35.2: "Compute not set"',
+)
+UNKNOWN_FIELD = Rule(
+    "MLC358",
+    "unknown-field-of-a-step",
+    Severity.WARNING,
+    "a field that a step does not have, and that nobody refuses",
+    "az and the SDK keep what they do not know of a step that runs a component, and of the settings"
+    " of a pipeline, and send it along. What it was meant to set stays at its default.",
+    "Correct the spelling, or remove the field.",
+    "azure-ai-ml 1.35.2, class BaseNodeSchema (`unknown = INCLUDE`)",
+)
+STEP_RULES = (
+    *(UNKNOWN_BINDING, STEP_CYCLE, MISSING_STEP_INPUT, UNKNOWN_STEP_PORT, NO_COMPUTE),
+    UNKNOWN_FIELD,
+)
+
+_FEW = 2  # a branch that knows less of a mapping is not what it is
+_OWN_COMPUTE = ("pipeline", "spark", "import", "data_transfer")  # steps that need none
+
+
+def unknown_bindings(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC350."""
+    for pipeline in pipelines(graph, context.read):
+        for step in pipeline.steps.values():
+            for use in uses(step.part.document, step.part.data, step.part.at):
+                yield from _unbound(pipeline, use)
+
+
+def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC358: the other fields that nobody knows are refused (MLC101)."""
+    for resource in declared(graph):
+        data = resource.get() if resource.kind.steps else None
+        if not isinstance(data, dict) or not isinstance(data.get(JOBS), dict):
+            continue
+        for at, level in places(resource.form.schema, data):
+            properties, value = level.get("properties", {}), pointer.get(data, at)
+            if len(properties) < _FEW or "additionalProperties" in level:
+                continue
+            for name in value if isinstance(value, dict) else ():
+                if name not in properties:
+                    near = nearest(str(name), properties)
+                    yield finding(
+                        UNKNOWN_FIELD,
+                        resource,
+                        resource.label((*at, name), key=True),
+                        f"{level.get('title', 'the mapping').lower()} has no field `{name}`",
+                        f"did you mean `{near}`?"
+                        if near
+                        else "remove it, or move it to where it belongs",
+                    )
+
+
+def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
+    """The finding where an expression names nothing of the pipeline."""
+    head, side, *rest = (*use.expression.path, "", "")[: max(len(use.expression.path), 2)]
+    if head != PARENT:
+        return
+    if side not in (*SIDES, JOBS) or not rest:
+        near = nearest(side, (*SIDES, JOBS))
+        hint = f"did you mean `{spelt(PARENT, near, *rest)}`?" if near and rest else None
+        forms = [spelt(PARENT, INPUTS, "NAME"), spelt(PARENT, JOBS, "STEP", OUTPUTS, "NAME")]
+        hint = hint or f"write {listed(forms)}"
+        yield _finding(pipeline, use, f"`{use.expression.text}` names nothing", hint)
+    elif side == JOBS:
+        yield from _unknown_step(pipeline, use, rest)
+    elif rest[0] not in (ports := pipeline.ports(side)):
+        message = f"the pipeline has no {side[:-1]} `{rest[0]}`"
+        hint = _near((PARENT, side), rest[0], ports) or f"declare `{rest[0]}` under `{side}`"
+        yield _finding(pipeline, use, message, hint)
+
+
+def _unknown_step(pipeline: Pipeline, use: Use, rest: list[str]) -> Iterator[Diagnostic]:
+    name, *port = rest
+    step = pipeline.steps.get(name)
+    if step is None:
+        near = nearest(name, pipeline.steps)
+        hint = (
+            f"did you mean `{spelt(PARENT, JOBS, near, *port)}`?"
+            if near
+            else f"the steps are {listed(pipeline.steps, 'and')}"
+        )
+        yield _finding(pipeline, use, f"the pipeline has no step `{name}`", hint)
+        return
+    known = step.outputs() if len(port) > 1 and port[0] == OUTPUTS else None
+    if known is not None and port[1] not in known:
+        hint = _near((PARENT, JOBS, name, OUTPUTS), port[1], known) or (
+            f"its outputs are {listed(sorted(known), 'and')}"
+            if known
+            else f"declare `{port[1]}` under its `{OUTPUTS}`"
+        )
+        yield _finding(pipeline, use, f"step `{name}` has no output `{port[1]}`", hint)
+
+
+def cycles(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC351: once for each ring of steps, at the reference that closes it."""
+    for pipeline in pipelines(graph, context.read):
+        _, waiting = order(pipeline)
+        told: set[str] = set()
+        for ring in _rings(pipeline, waiting):
+            if told.isdisjoint(ring):
+                told.update(ring)
+                yield _cycle(pipeline, ring)
+
+
+def _rings(pipeline: Pipeline, waiting: list[str]) -> Iterator[list[str]]:
+    """From each step in a cycle back to itself, each step reading of the one before it."""
+    reads = {name: [s for s, t, _ in flows(pipeline) if t == name] for name in waiting}
+    for first in waiting:
+        way, queue = {first: ""}, [first]
+        while queue:
+            here = queue.pop(0)
+            if first in reads[here]:
+                ring = [here]
+                while way[ring[-1]]:
+                    ring.append(way[ring[-1]])
+                yield ring[::-1]
+                break
+            for source in reads[here]:
+                if source in reads and source not in way:
+                    way[source] = here
+                    queue.append(source)
+
+
+def _cycle(pipeline: Pipeline, ring: list[str]) -> Diagnostic:
+    """`ring`: each reads of the next one, and the last of the first."""
+    reading = {(target, source): use for source, target, use in flows(pipeline)}
+    pairs = list(zip(ring, [*ring[1:], ring[0]], strict=True))
+    *others, last = [reading[pair] for pair in pairs]
+    said = (
+        f"step `{ring[0]}` reads its own output"
+        if len(ring) == 1
+        else f"steps {listed(ring, 'and')} wait for each other"
+    )
+    related = tuple(one.label("which reads this") for one in others)
+    return finding(
+        STEP_CYCLE, pipeline.resource, last.label(), said, "remove one of the references", *related
+    )
+
+
+def missing_inputs(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC352."""
+    for pipeline, step, ports in steps(graph, context.read, INPUTS):
+        given = {**step.part.mapping(INPUTS), **step.part.mapping(SEARCH_SPACE)}
+        strange = [str(name) for name in given if name not in ports]
+        for name, port in ports.items():
+            if port.needed and name not in given and nearest(name, strange) is None:
+                at = (INPUTS,) if given else ()
+                yield finding(
+                    MISSING_STEP_INPUT,
+                    pipeline.resource,
+                    step.part.label(at, key=True),
+                    f"step `{step.name}` does not give `{name}`, which its component needs",
+                    f"add `{name}` under `{INPUTS}`{_a_type(port)}",
+                    port.label("it is declared here"),
+                )
+
+
+def unknown_ports(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC353."""
+    for side in SIDES:
+        for pipeline, step, ports in steps(graph, context.read, side):
+            for name in map(str, step.part.mapping(side)):
+                if name.partition(".")[0] not in ports:
+                    near = nearest(name, ports)
+                    yield finding(
+                        UNKNOWN_STEP_PORT,
+                        pipeline.resource,
+                        step.part.label((side, name), key=True),
+                        f"the component of step `{step.name}` has no {side[:-1]} `{name}`",
+                        f"did you mean `{near}`?" if near else _has(ports, side),
+                    )
+
+
+def no_compute(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC356: once for each pipeline job, at the first step without one."""
+    for pipeline in pipelines(graph, context.read):
+        default = pipeline.part.mapping("settings").get("default_compute")
+        if not pipeline.resource.kind.runs or default or pipeline.part.data.get("compute"):
+            continue
+        for step in pipeline.steps.values():
+            kind = str(step.part.data.get("type", "")).casefold()
+            nested = step.runs is not None and step.runs.data.get(JOBS)
+            if kind not in _OWN_COMPUTE and not nested and "compute" not in step.part.data:
+                yield finding(
+                    NO_COMPUTE,
+                    pipeline.resource,
+                    step.part.label(key=True),
+                    f"step `{step.name}` has no `compute`, and the pipeline no default",
+                    "write `settings: {default_compute: azureml:NAME}`, or `serverless`",
+                )
+                break
+
+
+def _a_type(port: Port) -> str:
+    return f": {called(type_of(port))}" if type_of(port) else ""
+
+
+def _has(ports: Mapping[str, Port], side: str) -> str:
+    return f"its {side} are {listed(ports, 'and')}" if ports else f"it has no {side}"
+
+
+def _near(
+    above: tuple[str, ...], name: str, known: Mapping[str, Port] | frozenset[str]
+) -> str | None:
+    near = nearest(name, sorted(known))
+    return f"did you mean `{spelt(*above, near)}`?" if near else None
+
+
+def _finding(pipeline: Pipeline, use: Use, message: str, hint: str) -> Diagnostic:
+    return finding(UNKNOWN_BINDING, pipeline.resource, use.label(), message, hint)

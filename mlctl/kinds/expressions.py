@@ -1,0 +1,98 @@
+"""Expressions in jobs and components: `${{inputs.data}}`, `$[[--rate ${{inputs.rate}}]]`.
+
+An expression stands for a value that is known when the job runs. What it may name depends on where
+it stands:
+
+- in a command: `inputs.NAME`, `outputs.NAME`, and `search_space.NAME` in the trial of a sweep
+- in a step of a pipeline: `parent.inputs.NAME`, `parent.outputs.NAME`, `parent.jobs.STEP` and
+  `parent.jobs.STEP.outputs.NAME`
+- in a path: `name` and `default_datastore`, and the names of inputs and outputs
+
+A part in `$[[...]]` is left out where an optional input in it has no value.
+Source: learn.microsoft.com/azure/machine-learning/concept-expressions
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+PARENT, INPUTS, OUTPUTS, JOBS, SEARCH_SPACE = "parent", "inputs", "outputs", "jobs", "search_space"
+SIDES = (INPUTS, OUTPUTS)
+ROOTS = (PARENT, INPUTS, OUTPUTS, SEARCH_SPACE, "name", "default_datastore")
+
+_EXPRESSION = re.compile(r"\$\{\{\s*(?P<path>[^{}]*?)\s*\}\}")
+_OPTIONAL = re.compile(r"\$\[\[.*?\]\]", re.DOTALL)
+_OPENS = re.compile(r"\$\{\{|\$\[\[")
+_NAMES = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression in a text: the names in it, and where it stands (half-open, in characters).
+
+    `optional` says whether it stands in a part that is left out when an input has no value.
+    """
+
+    path: tuple[str, ...]
+    start: int
+    end: int
+    optional: bool = False
+
+    @property
+    def text(self) -> str:
+        """As it is written, without blanks."""
+        return spelt(*self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What begins like an expression or an optional part and is none, and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+def spelt(*path: str) -> str:
+    """An expression with these names."""
+    return "${{" + ".".join(path) + "}}"
+
+
+def find(text: str) -> Iterator[Expression]:
+    """The expressions of a text, in order."""
+    if "${{" not in text:
+        return
+    parts = [one.span() for one in _OPTIONAL.finditer(text)]
+    for one in _EXPRESSION.finditer(text):
+        optional = any(start < one.start() and one.end() < end for start, end in parts)
+        if _NAMES.fullmatch(one["path"]):
+            yield Expression(tuple(one["path"].split(".")), one.start(), one.end(), optional)
+
+
+def only(text: str) -> Expression | None:
+    """The expression that a text consists of; None for any other text."""
+    found = next(find(text.strip()), None)
+    return found if found is not None and found.end - found.start == len(text.strip()) else None
+
+
+def broken(text: str) -> Iterator[Broken]:
+    """What is not closed, or has no names in it."""
+    for opening in _OPENS.finditer(text):
+        start = opening.start()
+        if opening[0] == "$[[":
+            if "]]" not in text[start:]:
+                yield Broken(text[start : _line_end(text, start)], start, _line_end(text, start))
+            continue
+        whole = _EXPRESSION.match(text, start)
+        if whole is None:
+            end = _line_end(text, start)
+            yield Broken(text[start:end], start, end)
+        elif not _NAMES.fullmatch(whole["path"]):
+            yield Broken(whole[0], start, whole.end())
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end

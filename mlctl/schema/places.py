@@ -1,0 +1,86 @@
+"""Where a schema says something of the values of a document, however deep they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from mlctl.pointer import Data, Pointer
+from mlctl.schema.compiled import Predicate, compile_schema
+from mlctl.schema.structure import Schema
+from mlctl.schema.text import is_a
+
+
+def places(schema: Schema, data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, Schema]]:
+    """Each value of `data` with what the schema says of it: more than once where branches do.
+
+    `schema` has no references in it. Of an `anyOf` the branches count that take the type of the
+    value, of an `if` the branch that holds.
+    """
+    for level in _levels(schema, data):
+        yield at, level
+        if isinstance(data, dict):
+            properties, others = level.get("properties", {}), level.get("additionalProperties")
+            for name, value in data.items():
+                inner = properties.get(name, others)
+                if isinstance(inner, Mapping):
+                    yield from places(inner, value, (*at, name))
+        elif isinstance(data, list) and isinstance(level.get("items"), Mapping):
+            for index, value in enumerate(data):
+                yield from places(level["items"], value, (*at, index))
+
+
+def mentions(schema: Schema, annotation: str) -> bool:
+    """Whether an annotation stands anywhere below a schema."""
+    return annotation in _below(_Key(schema))
+
+
+def _levels(schema: Schema, data: Data) -> Iterator[Schema]:
+    yield schema
+    for branch in schema.get("anyOf", ()):
+        types = branch.get("type", ())
+        if any(is_a(data, one) for one in ([types] if isinstance(types, str) else types)):
+            yield from _levels(branch, data)
+    if "if" in schema:
+        held = _condition(_Key(schema["if"]))
+        then = schema.get("then" if held(data) else "else")
+        if then is not None:
+            yield from _levels(then, data)
+
+
+class _Key:
+    """A schema as the key of a cache: itself, not its equals."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.schema is self.schema
+
+
+@cache
+def _condition(key: _Key) -> Predicate:
+    made = compile_schema(key.schema)
+    assert made is not None, "a condition has keywords that are compiled"
+    return made
+
+
+@cache
+def _below(key: _Key) -> frozenset[str]:
+    found: set[str] = set()
+    inner: list[Data] = [key.schema]
+    seen: set[int] = set()
+    while inner:
+        one = inner.pop()
+        if id(one) in seen or not isinstance(one, dict | list):
+            continue
+        seen.add(id(one))
+        if isinstance(one, dict):
+            found |= {name for name in one if name.startswith("x-")}
+            inner += one.values()
+        else:
+            inner += one
+    return frozenset(found)
