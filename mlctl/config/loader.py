@@ -124,7 +124,9 @@ class Loader:
                 self.report.extend(schema.check(document, form.lenient))
                 whole = Address(COMPONENT.name, document.place)
                 values = written(document.data, form)
-                built = graph.build([Resource(whole, COMPONENT, form, document, values)])
+                component = Resource(whole, COMPONENT, form, document, values)
+                built = graph.build([component])
+                self.report.extend(rules.steps.ignored_fields(component))
                 self.report.extend(rules.check(built, context))
                 named.check(built)
 

@@ -72,7 +72,9 @@ class NamedFiles:
                 elif one.codec == "conda":
                     real = self._real(path)
                     if real is not None and real not in self._read:
-                        self._read[real] = self._document(path)
+                        conda = self._read[real] = self._document(path)
+                        secrets = masking.places(conda.data) if conda else ()
+                        self.report.extend(plain_secret(conda, at) for at in secrets if conda)
 
     def taken(self) -> list[Document]:
         """The new components, which are new no longer."""
@@ -96,10 +98,7 @@ class NamedFiles:
         documents = source.load(str(path), content, self.report)
         for second in documents[1:2]:
             self.report.add(_second(second, documents[0]))
-        for first in documents[:1]:
-            self.report.extend(plain_secret(first, at) for at in masking.places(first.data))
-            return first
-        return None
+        return documents[0] if documents else None
 
 
 def _components(pipeline: Data) -> Iterator[str]:

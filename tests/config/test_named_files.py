@@ -92,7 +92,7 @@ def test_components_that_components_name_are_read_too(tmp_path: Path) -> None:
     (tmp_path / "b.yml").write_text("command: run\ncommand: again\nenvironment: azureml:e:1\n")
     assert found(tmp_path, DEPLOYMENT) == ["MLC002 b.yml:2:1"]
     (tmp_path / "b.yml").write_text("command: run\nenvironment: azureml:e:1\ncod: ./src\n")
-    assert found(tmp_path, DEPLOYMENT) == ["MLC101 b.yml:3:1"]
+    assert found(tmp_path, DEPLOYMENT) == ["MLC358 b.yml:3:1"]
 
 
 def test_components_in_a_circle_end_and_are_named(tmp_path: Path) -> None:

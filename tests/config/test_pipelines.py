@@ -10,7 +10,6 @@ from mlctl.config import graph
 from mlctl.config.loader import Loader
 from mlctl.config.pipelines import flows, order, pipelines
 from mlctl.diagnostics import Diagnostic, Report, Severity
-from mlctl.kinds.records.component import COMPONENT
 from tests.builders.findings import TODAY
 
 HEAD = """\
@@ -140,7 +139,6 @@ def test_each_ring_of_steps_is_told_once(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.skipif(not COMPONENT.declared, reason="components are no documents yet")
 def test_what_is_wrong_in_a_component_file_is_found_in_it(tmp_path: Path) -> None:
     nested = HEAD.replace("pipelineJob", "pipelineComponent").replace("settings", "#")
     nested = nested.replace(", path: azureml:patients:1", "").replace("0.1", "{type: number}")

@@ -20,8 +20,10 @@ from mlctl.config.pipelines import (
 from mlctl.config.rules.base import RuleContext, declared, finding
 from mlctl.config.rules.step_values import called
 from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Resource
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, SEARCH_SPACE, SIDES, spelt
-from mlctl.schema import places
+from mlctl.pointer import Pointer
+from mlctl.schema import Schema, places
 from mlctl.schema.text import listed, nearest
 
 _PIPELINE = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-pipeline"
@@ -117,16 +119,30 @@ def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
                 continue
             for name in value if isinstance(value, dict) else ():
                 if name not in properties:
-                    near = nearest(str(name), properties)
-                    yield finding(
-                        UNKNOWN_FIELD,
-                        resource,
-                        resource.label((*at, name), key=True),
-                        f"{level.get('title', 'the mapping').lower()} has no field `{name}`",
-                        f"did you mean `{near}`?"
-                        if near
-                        else "remove it, or move it to where it belongs",
-                    )
+                    yield _ignored(resource, (*at, name), level)
+
+
+def ignored_fields(component: Resource) -> Iterator[Diagnostic]:
+    """MLC358, of a component in a file that a step names: there the SDK takes any field."""
+    for name in component.document.data:
+        if name not in component.form.schema["properties"]:
+            yield _ignored(component, (name,), component.form.schema)
+
+
+def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
+    """The finding about a key that a schema does not have."""
+    name = str(at[-1])
+    near = nearest(name, schema["properties"])
+    hint = f"did you mean `{near}`?" if near else "remove it, or move it to where it belongs"
+    said = schema.get("x-mlctl-retired", {}).get(name)
+    owner = str(schema.get("title", resource.kind.name)).lower()
+    return finding(
+        UNKNOWN_FIELD,
+        resource,
+        resource.label(at, key=True),
+        f"a {owner} has no field `{name}`",
+        str(said or hint),
+    )
 
 
 def _unbound(pipeline: Pipeline, use: Use) -> Iterator[Diagnostic]:
