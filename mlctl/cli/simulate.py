@@ -4,41 +4,39 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlctl.catalog import prices
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
-from mlctl.cli.local import workload_flags
-from mlctl.cli.local.settings import DelayArgs, pair
+from mlctl.cli.forecast_args import (
+    SubjectArgs,
+    executor_of,
+    read_subject,
+    settings_of,
+    weathers,
+)
+from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.parser.command import command
-from mlctl.cli.rule_choice import Ignore, new_report
+from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
-from mlctl.config.loader import Loader
-from mlctl.kinds.address import Address
 from mlctl.render.terminal import clean
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
     from mlctl.forecast.policy import Policy
-    from mlctl.forecast.reading import Subject
     from mlctl.forecast.report import Row
     from mlctl.forecast.study import Study
     from mlctl.forecast.summary import Summary
-    from mlctl.forecast.weather import Weather
+    from mlctl.simulator.engine.model import SimulationSettings
 
-_WEATHER = "aws-v100-2023"
-_ALWAYS = ("calm", "stress")
 _MOST_RUNS = 1_000_000
 _BATCH = 1000  # runs between two looks at the precision
 
@@ -61,56 +59,6 @@ class TierChoice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectArgs:
-    """What is forecast: the job, as far as the files do not say."""
-
-    deployment: Annotated[
-        str | None,
-        typer.Option(
-            "--deployment",
-            metavar="ADDRESS",
-            help="The deployment that takes the job: batch-deployment/ENDPOINT/NAME; the only one"
-            " unless given.",
-        ),
-    ] = None
-    mini_batches: Annotated[
-        int | None,
-        typer.Option("--mini-batches", min=1, metavar="N", help="So many full ones, not --files."),
-    ] = None
-    input: Annotated[
-        str | None,
-        typer.Option("--input", metavar="DIR", help="A folder whose files are counted."),
-    ] = None
-    override: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--override",
-            metavar="KIND.FIELD=VALUE",
-            help="As if the files said so: compute.max_instances=8 (repeatable).",
-        ),
-    ] = None
-    price: Annotated[
-        float | None,
-        typer.Option(
-            "--price",
-            min=0,
-            metavar="USD",
-            help="Of an hour of a dedicated node; the catalog's unless given.",
-        ),
-    ] = None
-    low_priority_ratio: Annotated[
-        float,
-        typer.Option(
-            "--low-priority-ratio",
-            min=0,
-            max=1,
-            metavar="R",
-            help="What a low-priority node costs of a dedicated one.",
-        ),
-    ] = prices.LOW_PRIORITY_RATIO
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StudyArgs:
     """How many histories there are, of what kind, and who makes them."""
 
@@ -124,14 +72,14 @@ class StudyArgs:
         ),
     ] = None
     policy: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--policy",
             metavar="POLICY",
-            help="What follows a cancelled run: resubmit, once, dedicated, fallback:K, deadline or"
-            " remaining.",
+            help="What follows a cancelled run: resubmit (unless given), once, dedicated,"
+            " fallback:K, deadline or remaining (repeatable, for a row each).",
         ),
-    ] = "resubmit"
+    ] = None
     deadline: Annotated[
         str | None,
         typer.Option("--deadline", metavar="DURATION", help="When the job has to be done: 4h."),
@@ -184,6 +132,19 @@ def simulate(
     ] = None,
     study: StudyArgs,
     ignore: Ignore = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option("--sensitivity", help="Show what it hangs on: each assumption low and high."),
+    ] = False,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events", metavar="FILE", help="Write what happens in the first run of --run N."
+        ),
+    ] = None,
+    run: Annotated[
+        int, typer.Option("--run", min=0, metavar="N", help="The history of --events.")
+    ] = 0,
     explain_path: Annotated[
         bool, typer.Option("--explain-path", help="Say which rows took the exact shortcut.")
     ] = False,
@@ -201,24 +162,27 @@ def simulate(
     from mlctl.simulator.engine.commands import EngineError
 
     try:
-        settings = _settings(delays, delay_cv, setting)
-        read = _subject(session, paths, subject, work, settings, ignore)
+        settings = settings_of(delays, delay_cv, setting)
+        read = read_subject(session, paths, subject, work, settings, ignore)
         if read is None:
             return Exit.ERROR
         deadline = duration(study.deadline) if study.deadline is not None else None
-        weathers, main = _weathers(study)
+        there, main = weathers(study.weather)
         tiers = _tiers(study.tier)
-        found = report.rows(
-            read.scenario, weathers, tiers, _policy(study, deadline), str(study.seed)
-        )
-        done, complete = _carried_out(list(found), study, deadline)
+        plans = _policies(study, deadline)
+        _check_deadline(deadline, settings)
+        found = list(report.rows(read.scenario, there, tiers, plans, str(study.seed), main))
+        if events is not None:
+            _write_events(found, main, run, events)
+        done, complete = _carried_out(found, study, deadline)
+        tornado = _tornado(done, main, study.workers) if sensitivity and complete else None
     except (ForecastError, EngineError) as error:
         raise Permanent("NoForecast", str(error)) from None
     if not complete:
         least = min((len(summary.histories) for _, summary in done), default=0)
         session.note(f"stopped: what {least} runs and more have shown so far")
     asked = {"seed": study.seed, "deadline_s": deadline}
-    data = report.document(read, done, main, asked)
+    data = report.document(read, done, main, asked, tornado)
     _print(session, data, output)
     if explain_path:
         for row in data["rows"]:
@@ -236,12 +200,12 @@ def _print(session: Session, data: dict[str, Any], output: ForecastFormat) -> No
     match output:
         case ForecastFormat.JSON:
             session.out_data(render.as_json(data))
-        case ForecastFormat.CSV:
-            session.out_data(render.csv(data))
         case ForecastFormat.HTML:
             from mlctl.render import forecast_page
 
             session.out_data(forecast_page.html(data))
+        case ForecastFormat.CSV:
+            session.out_data(render.csv(data))
         case ForecastFormat.HUMAN:
             color = session.color(sys.stdout)
             session.out(render.human(data, width=session.width, color=color))
@@ -258,7 +222,7 @@ def _carried_out(
     from mlctl.forecast.summary import Summary
 
     done: list[tuple[Row, Summary]] = []
-    with _executor(study.workers) as executor:
+    with executor_of(study.workers) as executor:
         for row in rows:
             own = row.study if deadline is None else with_deadline(row.study, deadline)
             found: list[Any] = []
@@ -289,144 +253,55 @@ def _chunks(own: Study, study: StudyArgs, executor: Any, found: list[Any]) -> It
             return
 
 
-@contextmanager
-def _executor(workers: int) -> Iterator[ProcessPoolExecutor | None]:
-    """Processes that carry histories out; none for one worker."""
-    if workers == 1:
-        yield None
-        return
-    pool = ProcessPoolExecutor(workers)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _subject(
-    session: Session,
-    paths: Sequence[str],
-    args: SubjectArgs,
-    work: BatchFlags,
-    settings: Any,
-    ignore: Ignore,
-) -> Subject | None:
-    """What files and flags describe; None where the files are not valid, which is said."""
-    from mlctl.forecast.reading import Wanted, read
-
-    report = new_report(session, ignore)
-    loaded = Loader(report, session.today, edit=_edit(args.override)).load([*paths])
-    if report.failed:
-        from mlctl.render import diagnostics
-
-        color = session.color(sys.stdout)
-        session.out(diagnostics.report(report, color=color, width=session.width))
-        return None
-    workload = workload_flags.workload_of(work)
-    counts = [workload.files is not None, args.mini_batches is not None, args.input is not None]
-    if sum(counts) > 1:
-        raise UsageError("--files, --mini-batches and --input say the same: give one of them.")
-    if args.input is not None:
-        workload = replace(workload, files=_counted(args.input))
-    _check_work(workload)
-    try:
-        deployment = Address.parse(args.deployment) if args.deployment else None
-    except ValueError as error:
-        raise InvalidValue(str(error), flag="--deployment") from None
-    ratio = args.low_priority_ratio
-    wanted = Wanted(workload, args.mini_batches, deployment, args.price, ratio, settings)
-    return read(loaded.graph, wanted)
-
-
-def _check_work(workload: Any) -> None:
-    from mlctl.simulator.control_plane.jobs import workloads
-
-    workloads.check(workload)
-
-
-def _counted(folder: str) -> int:
-    from mlctl.cli.az import invocation
-
-    count = invocation.files({"inputs": {"input": {"path": folder}}})
-    if count is None:
-        raise InvalidValue(f"the files of `{folder}` cannot be counted from here", flag="--input")
-    return count
-
-
-def _edit(overrides: Sequence[str] | None) -> Any:
-    """The edit of documents that `--override` asks for; None without any."""
-    if not overrides:
-        return None
-    from mlctl import source
-    from mlctl.cli.az.overlay import FlagValue, overlay
-    from mlctl.kinds import KINDS
-
-    wanted: dict[str, list[FlagValue]] = {}
-    for text in overrides:
-        path, equals, value = text.partition("=")
-        kind, *at = path.split(".")
-        if kind not in KINDS or not at or not equals:
-            raise InvalidValue(
-                f"`{text}`: write KIND.FIELD=VALUE, as compute.max_instances=8", flag="--override"
-            )
-        found = FlagValue(tuple(at), source.plain(value), "--override", text)
-        wanted.setdefault(kind, []).append(found)
-
-    def edit(document: Any, kind: Any) -> Any:
-        values = wanted.get(kind.name)
-        return overlay(values, document) if values else document
-
-    return edit
-
-
-def _settings(delays: DelayArgs, cv: float | None, pairs: Sequence[str] | None) -> Any:
-    from mlctl.simulator.control_plane.disruptions import with_changes
-    from mlctl.simulator.engine.model import SimulationSettings
-
-    texts: dict[str, str | None] = asdict(delays)
-    changes: dict[str, object] = {
-        f"{name}_s": duration(text) for name, text in texts.items() if text is not None
-    }
-    if cv is not None:
-        changes["delay_cv"] = cv
-    return with_changes(SimulationSettings(), {**changes, **dict(map(pair, pairs or ()))})
-
-
-def _policy(study: StudyArgs, deadline: float | None) -> Policy:
+def _policies(study: StudyArgs, deadline: float | None) -> list[Policy]:
     from mlctl.forecast.policy import Way, parse
 
     try:
-        found = parse(study.policy)
+        found = [parse(text) for text in study.policy or ["resubmit"]]
     except ValueError as error:
         raise InvalidValue(str(error), flag="--policy") from None
-    if found.way is Way.DEADLINE and deadline is None:
+    if deadline is None and any(one.way is Way.DEADLINE for one in found):
         raise UsageError("--policy deadline needs a --deadline.")
     return found
 
 
-def _weathers(study: StudyArgs) -> tuple[list[Weather], str]:
-    """The weather of each row, and the name of the one that the forecast is about."""
-    from mlctl.forecast import weather as known
+def _check_deadline(deadline: float | None, settings: SimulationSettings) -> None:
+    from mlctl.forecast.reading import ForecastError
 
-    found = [_weather(text) for text in study.weather or [_WEATHER]]
-    main = found[0].name
-    names = {one.name for one in found}
-    calm, stress = (known.by_name(name) for name in _ALWAYS)
-    assert calm is not None
-    assert stress is not None
-    before = [] if calm.name in names else [calm]
-    after = [] if stress.name in names else [stress]
-    return [*before, *found, *after], main
+    first = settings.allocation_s + settings.preparation_s
+    if deadline is not None and deadline <= first:
+        raise ForecastError(
+            f"the deadline of {deadline:g} s is over before the first node is ready, after"
+            f" {first:g} s"
+        )
 
 
-def _weather(text: str) -> Weather:
-    from mlctl.cli.local.flag_text import read_text
-    from mlctl.forecast import weather as known
+def _tornado(
+    done: Sequence[tuple[Row, Summary]], main: str, workers: int
+) -> list[dict[str, Any]] | None:
+    """What the main row hangs on; None where there is no such row."""
+    from mlctl.forecast.sensitivity import tornado
 
+    for row, summary in done:
+        if row.name == main and row.weather is not None:
+            with executor_of(workers) as executor:
+                return tornado(row.study, row.weather, list(summary.histories), executor)
+    return None
+
+
+def _write_events(found: Sequence[Row], main: str, run: int, file: Path) -> None:
+    """Write the log of the first run of a history, as `job stream --events` does."""
+    from mlctl import files
+    from mlctl.forecast import timeline
+    from mlctl.simulator.control_plane.jobs.job_events import line_since
+
+    row = next((one for one in found if one.name == main), found[-1])
+    log = timeline.events(row.study.scenario, row.study.seed_of(run))
+    lines = "".join(line_since(0.0, event) + "\n" for event in log)
     try:
-        named = known.by_name(text)
-        return named if named is not None else known.parse(read_text(Path(text)), Path(text).stem)
-    except known.WeatherError as error:
-        raise InvalidValue(str(error), flag="--weather") from None
+        files.write(files.expanded(file), lines.encode())
+    except OSError as error:
+        raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
 
 
 def _tiers(choice: TierChoice) -> list[Any]:

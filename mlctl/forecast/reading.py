@@ -230,4 +230,5 @@ def _work(given: Workload) -> BatchWork:
         given.cv or 0.0,
         given.fail_probability or 0.0,
         given.times or (),
+        given.seconds_per_start or 0.0,
     )

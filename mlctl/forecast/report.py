@@ -47,15 +47,21 @@ def rows(
     scenario: Scenario,
     weathers: Sequence[Weather],
     tiers: Sequence[Tier],
-    policy: Policy,
+    policies: Sequence[Policy],
     seed: str,
+    main: str,
 ) -> Iterator[Row]:
-    """The rows of a forecast: low priority in each weather, then dedicated."""
-    if Tier.LOW_PRIORITY in tiers and policy.way is not Way.DEDICATED:
-        for weather in weathers:
-            there = scenario.under(weather.processes())
-            yield Row(weather.name, Study(there, policy, seed), weather)
-    if Tier.DEDICATED in tiers or policy.way is Way.DEDICATED:
+    """The rows of a forecast: low priority in each weather, then dedicated.
+
+    In the weather `main` there is one for each policy but `dedicated`, which is the last row.
+    """
+    low = [one for one in policies if one.way is not Way.DEDICATED]
+    for weather in weathers if Tier.LOW_PRIORITY in tiers else ():
+        for number, policy in enumerate(low):
+            if number == 0 or weather.name == main:
+                name = weather.name if number == 0 else f"{weather.name}, {policy}"
+                yield Row(name, Study(scenario.under(weather.processes()), policy, seed), weather)
+    if Tier.DEDICATED in tiers or len(low) < len(policies):
         yield Row(DEDICATED, Study(scenario.dedicated, Policy(Way.DEDICATED), seed))
 
 
@@ -63,15 +69,17 @@ def document(
     subject: Subject,
     found: Sequence[tuple[Row, Summary]],
     main: str,
-    settings: Mapping[str, Data],
+    asked: Mapping[str, Data],
+    tornado: Sequence[Mapping[str, Data]] | None = None,
 ) -> dict[str, Data]:
     """The forecast as data; `main` is the row that the sentence and the timelines are about."""
     return {
         "$schema": SCHEMA,
-        **settings,
+        **asked,
         "scenario": _scenario(subject),
         "rows": [_row(row, summary) for row, summary in found],
         "timelines": list(_timelines(found, main)),
+        "sensitivity": None if tornado is None else list(tornado),
         "sentence": sentence(found, main),
         "assumptions": list(assumptions(subject, [row for row, _ in found])),
     }

@@ -9,7 +9,7 @@ on the way raises `Inexact`, and the engine carries that history out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import heappop
 from math import inf
 
@@ -21,7 +21,6 @@ from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import (
     PreemptedJob,
     QueueEnd,
-    SimulationSettings,
     Tier,
 )
 from mlctl.simulator.engine.processes import (
@@ -30,6 +29,7 @@ from mlctl.simulator.engine.processes import (
     LossScript,
     OnOff,
     Poisson,
+    PreemptionProcess,
     Shock,
     Weibull,
 )
@@ -53,26 +53,28 @@ _PLAIN: Mapping[str, object] = {
 
 def obstacle(scenario: Scenario) -> str | None:
     """Why a scenario has no shortcut; None where it has one."""
-    job, work = scenario.job, scenario.job.workload
-    if work.cv or work.trace:
-        return "mini-batches take different times"
-    if work.fail_probability:
-        return "attempts fail"
-    if work.per_mini_batch_s + job.mini_batch_size * work.per_file_s > job.timeout_s:
-        return "mini-batches time out"
-    if scenario.cluster.min_instances:
-        return "min_instances keeps nodes"
-    for process in scenario.processes:
-        if not isinstance(process, _KNOWN) or (isinstance(process, OnOff) and process.nodes):
-            return "a limited capacity"
-    return _setting(scenario.settings)
+    return next((why for holds, why in _obstacles(scenario) if holds), None)
 
 
-def _setting(settings: SimulationSettings) -> str | None:
+def _obstacles(scenario: Scenario) -> Iterator[tuple[bool, str]]:
+    job, work, settings = scenario.job, scenario.job.workload, scenario.settings
+    longest = work.per_mini_batch_s + job.mini_batch_size * work.per_file_s
+    still = settings.progress_update_timeout_s
+    yield bool(work.cv or work.trace), "mini-batches take different times"
+    yield work.fail_probability > 0, "attempts fail"
+    yield longest > job.timeout_s or job.max_retries < 1, "mini-batches time out"
+    yield work.per_start_s > 0, "nodes take time to start"
+    yield scenario.cluster.min_instances > 0, "min_instances keeps nodes"
+    yield not all(map(_is_known, scenario.processes)), "a limited capacity"
     for name, value in _PLAIN.items():
-        if getattr(settings, name) != value:
-            return f"the setting {name}"
-    return None
+        yield getattr(settings, name) != value, f"the setting {name}"
+    stands = still != 0 and not settings.cancel_when_preempted
+    yield stands, "a job without nodes may stand still for too long"
+    yield bool(still) and longest > (still or 0), "mini-batches outlast progress_update_timeout_s"
+
+
+def _is_known(process: PreemptionProcess) -> bool:
+    return isinstance(process, _KNOWN) and not (isinstance(process, OnOff) and process.nodes)
 
 
 class SkipCloud:

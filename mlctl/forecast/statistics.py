@@ -149,3 +149,12 @@ def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:
 @lru_cache(maxsize=256)
 def _student(confidence: float, degrees: int) -> float:
     return student_quantile((1 + confidence) / 2, degrees)
+
+
+def difference(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
+    """The mean of `ours` minus that of `theirs`, pair by pair: the same run on the same draws.
+
+    Raises:
+        ValueError: they are not equally many.
+    """
+    return mean([one - other for one, other in zip(ours, theirs, strict=True)])

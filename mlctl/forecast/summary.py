@@ -14,7 +14,7 @@ from mlctl.pointer import Data
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import HOUR, Tier
 
-_BINS = 20
+_BINS, _SHOWN = 20, 0.99
 _QUANTILES = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 
 
@@ -127,16 +127,22 @@ def estimate(of: Estimate) -> dict[str, Data]:
 
 
 def histogram(ordered: Sequence[float]) -> list[dict[str, Data]]:
-    """How many values, which ascend, are in each of equally wide ranges; empty without values."""
+    """How many values, which ascend, are in each of equally wide ranges; empty without values.
+
+    The last hundredth, which may lie far out, is in a range of its own.
+    """
     if not ordered:
         return []
-    least, most = ordered[0], ordered[-1]
+    least, most = ordered[0], statistics.quantile(ordered, _SHOWN)
     bins = _BINS if most > least else 1
     width = (most - least) / bins
     counts = [0] * bins
     for value in ordered:
-        counts[min(int((value - least) / width), bins - 1) if width else 0] += 1
-    return [
+        if value <= most:
+            counts[min(int((value - least) / width), bins - 1) if width else 0] += 1
+    shown: list[dict[str, Data]] = [
         {"from_s": least + at * width, "to_s": least + (at + 1) * width, "runs": count}
         for at, count in enumerate(counts)
     ]
+    rest = len(ordered) - sum(counts)
+    return [*shown, {"from_s": most, "to_s": ordered[-1], "runs": rest}] if rest else shown

@@ -68,7 +68,10 @@ def events(scenario: Scenario, seed: str, *, detail: bool = True) -> Iterator[Lo
     """The log of the first run of a history, from its submission on."""
     cloud = EngineCloud(scenario, seed)
     yield from engine.apply(cloud.world, SubmitBatch(scenario.job), detail=detail)
-    yield from engine.wait(cloud.world, scenario.job.name, LONGEST_S, detail=detail)
+    for event in engine.wait(cloud.world, scenario.job.name, LONGEST_S, detail=detail):
+        yield event
+        if event.event == "JOB_ENDED":
+            return
 
 
 def document(row: str, quantile: str, run: int, scenario: Scenario, seed: str) -> dict[str, Data]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv as tables
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlctl import inert
@@ -51,6 +51,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
         sentence(data),
         *_histogram(data, width),
         *_timelines(data, width),
+        *_tornado(data, styler),
         _assumptions(data, width),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -73,6 +74,9 @@ def sentence(data: Mapping[str, Any]) -> str:
     text += "."
     if here["not_done"]:
         text += f" In {here['not_done']} histories it was never done."
+    hangs = [clean(row["name"]) for row in (data["sensitivity"] or [])[:3]]
+    if hangs:
+        text += f" The cost hangs most on {', '.join(hangs)}."
     if full is not None:
         share = (
             f"; low priority is {here['cost'] / full['cost']:.0%} of that" if full["cost"] else ""
@@ -135,7 +139,8 @@ def subject(scenario: Mapping[str, Any]) -> str:
 
 
 # The columns of the table: a head, and what stands there for a row.
-_COLUMNS: tuple[tuple[str, Any], ...] = (
+Column = tuple[str, Callable[[Mapping[str, Any]], str]]
+_COLUMNS: tuple[Column, ...] = (
     ("", lambda row: clean(row["name"])),
     ("p5", lambda row: _completion(row, "p5")),
     ("p50", lambda row: _completion(row, "p50")),
@@ -147,7 +152,7 @@ _COLUMNS: tuple[tuple[str, Any], ...] = (
     ("until done", lambda row: _plain_usd(row["until_done"]["cost"]["value"])),
     ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
 )
-_MORE: tuple[tuple[str, Any], ...] = (
+_MORE: tuple[Column, ...] = (
     ("", lambda row: clean(row["name"])),
     ("preempted nodes", lambda row: f"{row['preempted_nodes']:.2f}"),
     ("cores", lambda row: f"{row['preempted_cores']:.2f}"),
@@ -170,24 +175,26 @@ def _plain_usd(amount: float) -> str:
 def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid]:
     """The rows as two tables of cells: of time, chance and cost; of nodes and work."""
     first = [one for one in _COLUMNS if one[0] != "P(late)" or data["deadline_s"] is not None]
-    return _cells(first, data["rows"]), _cells(_MORE, data["rows"])
+    return cells(first, data["rows"]), cells(_MORE, data["rows"])
 
 
-def _cells(columns: Sequence[tuple[str, Any]], rows: Sequence[Any]) -> Grid:
+def cells(columns: Sequence[Column], rows: Sequence[Any]) -> Grid:
+    """The cells of a table: what the columns say of each row."""
     heads = tuple(head.strip() for head, _ in columns)
     return heads, tuple(tuple(cell(row) for _, cell in columns) for row in rows)
 
 
 def _table(data: Mapping[str, Any], styler: Styler) -> str:
     first, more = grids(data)
-    return "\n".join([*_grid(first, styler), LEGEND, "", *_grid(more, styler)])
+    return "\n".join([*grid(first, styler), LEGEND, "", *grid(more, styler)])
 
 
-def _grid(table: Grid, styler: Styler) -> list[str]:
-    heads, cells = table
-    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+def grid(table: Grid, styler: Styler) -> list[str]:
+    """The lines of a table: a bold head, then the rows."""
+    heads, rows = table
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = []
-    for line in (heads, *cells):
+    for line in (heads, *rows):
         first, *rest = zip(line, widths, strict=True)
         told = [f"{first[0]:<{first[1]}}", *(f"{text:>{size}}" for text, size in rest)]
         lines.append("  ".join(told).rstrip())
@@ -238,6 +245,31 @@ def _strip(node: Mapping[str, Any], length: float, room: int) -> str:
         inside = at < len(spells) and spells[at]["from_s"] <= middle
         text += _SIGNS[spells[at]["state"]] if inside else " "
     return text.rstrip()
+
+
+_TORNADO: tuple[Column, ...] = (
+    ("", lambda row: clean(row["name"])),
+    ("from", lambda row: scalar(row["low"]["value"])),
+    ("to", lambda row: scalar(row["high"]["value"])),
+    ("P(cancelled)", lambda row: _sides(row, lambda side: chance(side["cancelled"]))),
+    ("until done", lambda row: _sides(row, lambda side: _plain_usd(side["cost"]))),
+    ("after", lambda row: _sides(row, lambda side: time(side["time_s"]))),
+)
+
+
+def _sides(row: Mapping[str, Any], told: Callable[[Mapping[str, Any]], str]) -> str:
+    return f"{told(row['low'])} .. {told(row['high'])}"
+
+
+def tornado(data: Mapping[str, Any]) -> Grid:
+    """What the forecast hangs on, as a table."""
+    return cells(_TORNADO, data["sensitivity"])
+
+
+def _tornado(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
+    if data["sensitivity"]:
+        head = "what it hangs on: each assumption from low to high, on the same draws"
+        yield "\n".join([head, *grid(tornado(data), styler)])
 
 
 def _assumptions(data: Mapping[str, Any], width: int) -> str:

@@ -6,9 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlctl.render import page
-from mlctl.render.forecast import LEGEND, chance, grids, scalar, sentence, subject, time
-from mlctl.render.page import Histogram, Page, Part, Prose, Table, Timeline
-from mlctl.render.svg import Bar, Lane, Spell
+from mlctl.render.forecast import (
+    LEGEND,
+    chance,
+    grids,
+    scalar,
+    sentence,
+    subject,
+    time,
+    tornado,
+    usd,
+)
+from mlctl.render.page import Histogram, Page, Part, Prose, Table, Timeline, Tornado
+from mlctl.render.svg import Bar, Lane, Spell, Swing
 
 _TICKS = 5
 
@@ -28,6 +38,9 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
             yield _histogram(row)
     for line in data["timelines"]:
         yield _timeline(line)
+    if data["sensitivity"]:
+        yield _tornado(data)
+        yield Table("Under each assumption", *tornado(data))
     yield _assumptions(data)
 
 
@@ -53,6 +66,22 @@ def _timeline(line: Mapping[str, Any]) -> Timeline:
     ticks = tuple(time(length * at / (_TICKS - 1)) for at in range(_TICKS))
     title = f"The {line['quantile']} history ({line['row']}, run {line['run']})"
     return Timeline(title, length, lanes, ticks)
+
+
+def _tornado(data: Mapping[str, Any]) -> Tornado:
+    rows = tuple(
+        Swing(
+            one["name"],
+            one["low"]["cost"],
+            one["high"]["cost"],
+            f"{scalar(one['low']['value'])}: {usd(one['low']['cost'])}",
+            f"{scalar(one['high']['value'])}: {usd(one['high']['cost'])}",
+        )
+        for one in data["sensitivity"]
+    )
+    base = data["sentence"]["low_priority"]["cost"]
+    note = "Cost until done; each assumption from low to high, on the same draws."
+    return Tornado("What it hangs on", base, rows, note)
 
 
 def _assumptions(data: Mapping[str, Any]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from math import exp, expm1, sqrt
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,16 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.study import Study, histories
+from mlctl.simulator.engine.model import (
+    BatchSpec,
+    BatchWork,
+    ClusterSpec,
+    SimulationSettings,
+    Tier,
+)
+from mlctl.simulator.engine.processes import Poisson
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run, edit
 
@@ -206,6 +217,7 @@ def test_a_price_that_nobody_knows_is_refused(mlctl: Run, sample: Path) -> None:
         ((*FILES, "--policy", "deadline"), "--policy deadline needs a --deadline"),
         ((*FILES, "--deployment", "batch-deployment/a/b"), "no deployment batch-deployment/a/b"),
         ((*FILES, "--override", "compute.max=8"), "max"),
+        ((*FILES, "--deadline", "2m"), "the deadline of 120 s is over before the first node"),
         ((*FILES, "--weather", "nowhere.json"), "nowhere.json"),
         ((*FILES, "--setting", "alloc=1"), "There is no setting `alloc`"),
         ((*FILES, "--override", "compute.max_instances=0"), "The most nodes that the cluster"),
@@ -232,3 +244,88 @@ def test_a_forecast_is_a_page_of_its_own(mlctl: Run, sample: Path) -> None:
     for words in ("P(cancelled)", "Completion of the first run: stress", "Assumptions"):
         assert words in done.out
     assert done.out.count('<div class="lanes">') == 2
+
+
+def test_the_history_of_a_forecast_is_that_of_the_local_cloud(mlctl: Run, sample: Path) -> None:
+    storm = weather(rate=2.0, shocks={"per_hour": 1.0, "fraction": 0.6})
+    flags = ("--files", "300", "--seconds-per-mini-batch", "60")
+    told = ("--weather", storm, "--runs", "3", "--seed", "7", "--run", "2")
+    mlctl("simulate", sample, *flags, *told, "--events", "forecast.jsonl")
+    mlctl("local", "reset", "--seed", "7/2", "--yes")
+    mlctl("apply", sample, "--yes")
+    mlctl("local", "preemption", "set", "--weather", storm)
+    work = (*flags, "--job-name", "forecast")
+    mlctl("batch-endpoint", "invoke", "-n", "heart-classifier-batch", *work)
+    mlctl("job", "stream", "-n", "forecast", "--events", "local.jsonl")
+    assert '"PREEMPT"' in Path("local.jsonl").read_text()
+    assert Path("forecast.jsonl").read_bytes() == Path("local.jsonl").read_bytes()
+
+
+def test_a_forecast_says_what_it_hangs_on(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "100", "--seconds-per-file", "60", "--runs", "40", "--sensitivity")
+    data = mlctl("simulate", sample, *flags, "-o", "json").json
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(data)
+    rows = {row["name"]: row for row in data["sensitivity"]}
+    assert {"shocks", "outages", "cv", "low_priority_ratio", "single_node"} <= {*rows}
+    ratio = rows["low_priority_ratio"]
+    assert ratio["high"]["cost"] == pytest.approx(4 * ratio["low"]["cost"])
+    assert ratio["high"]["cost_difference"]["low"] > 0
+    assert "The cost hangs most on" in mlctl("simulate", sample, *flags).out
+    assert "What it hangs on" in mlctl("simulate", sample, *flags, "-o", "html").out
+
+
+def test_policies_stand_beside_each_other(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "100", "--seconds-per-file", "60", "--runs", "300", "--deadline", "3h")
+    names = ("resubmit", "once", "fallback:2", "deadline", "remaining", "dedicated")
+    plans = (part for name in names for part in ("--policy", name))
+    rows = forecast(mlctl, sample, *flags, *plans)
+    of = {name: rows[f"aws-v100-2023, {name}"] for name in names[1:-1]}
+    of["resubmit"] = rows["aws-v100-2023"]
+    assert of["deadline"]["late"]["value"] == 0
+    assert of["once"]["until_done"]["not_done"] > 0
+    assert (
+        of["remaining"]["until_done"]["cost"]["value"]
+        <= of["resubmit"]["until_done"]["cost"]["value"]
+    )
+    assert (
+        of["fallback:2"]["until_done"]["cost"]["value"] < rows["dedicated"]["cost"]["mean"]["value"]
+    )
+
+
+def test_more_runs_begin_with_the_same_ones() -> None:
+    job = BatchSpec("1/forecast", "1/c", 40, BatchWork(per_mini_batch_s=60.0), 1, 2, timeout_s=1e6)
+    cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 2, price=1.0)
+    study = Study(Scenario(cluster, job, SimulationSettings(), 0.2, (Poisson(2.0),)))
+    few = [one for chunk in histories(study, range(300)) for one in chunk]
+    many = [one for chunk in histories(study, range(700)) for one in chunk]
+    assert many[:300] == few
+    with ThreadPoolExecutor(2) as pool:
+        assert [one for chunk in histories(study, range(700), pool) for one in chunk] == many
+
+
+def test_as_many_runs_as_the_precision_needs(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "100", "--seconds-per-file", "60", "--precision", "0.02")
+    rows = forecast(mlctl, sample, *flags, "--tier", "low_priority")
+    for row in rows.values():
+        found = row["cancelled"]
+        assert found["high"] - found["value"] <= 0.02
+    assert rows["stress"]["runs"] > rows["calm"]["runs"]
+
+
+def test_a_forecast_that_is_stopped_tells_what_it_has_learned(
+    mlctl: Run, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried_out, chunks = Study.histories, []
+
+    def stopped(study: Study, numbers: range) -> Any:
+        chunks.append(numbers)
+        if len(chunks) == 6:  # in the second row
+            raise KeyboardInterrupt
+        return carried_out(study, numbers)
+
+    monkeypatch.setattr(Study, "histories", stopped)
+    done = mlctl("simulate", sample, "--files", "60", "--seconds-per-file", "60")
+    assert done.code == 1
+    assert "stopped: what 250 runs and more have shown so far" in done.err
+    assert "aws-v100-2023" in done.out
+    assert "stress " not in done.out.split("assumptions")[0]

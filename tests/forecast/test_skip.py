@@ -86,6 +86,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
             replacement_s=draw(st.sampled_from([None, 0.0, 90.0])),
             delay_cv=draw(st.sampled_from([0.0, 0.0, 0.7])),
             cancel_when_preempted=draw(st.booleans()),
+            progress_update_timeout_s=0.0,
             billing_granularity_s=draw(st.sampled_from([0.0, 1.0])),
         ),
         0.2,

@@ -109,15 +109,15 @@ def advance(
 def reset(
     session: Session,
     seed: Annotated[
-        int, typer.Option("--seed", help="What all chance in the new cloud comes from.")
-    ] = 0,
+        str, typer.Option("--seed", help="What all chance in the new cloud comes from.")
+    ] = "0",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> Exit:
     """Make the cloud new: no workspace, the clock at its start, quotas and faults as at first."""
     with opened(session) as local:
         if not yes and not session.confirmed("Delete every workspace of the simulated cloud?"):
             return Exit.ERROR
-        control.reset(local.handle, str(seed))
+        control.reset(local.handle, seed)
     return Exit.OK
 
 

@@ -65,7 +65,12 @@ def event_lines(workspace: WorkspaceHandle, name: str) -> Iterator[str]:
     """
     view = records.get_job(workspace, name).view
     for event in _events_of(workspace, view):
-        yield _since(view.submitted, with_resource_names(event)).line()
+        yield line_since(view.submitted, event)
+
+
+def line_since(start: float, event: LoggedEvent) -> str:
+    """An event as a line of JSON: times in seconds since `start`, names as in the workspace."""
+    return _since(start, with_resource_names(event)).line()
 
 
 def _past_events(workspace: WorkspaceHandle, name: str) -> Iterator[LoggedEvent]:

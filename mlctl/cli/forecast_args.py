@@ -1,0 +1,229 @@
+"""What `mlctl simulate` and `mlctl advise` have in common: the job, the weather, the workers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlctl.catalog import prices
+from mlctl.cli.durations import duration
+from mlctl.cli.local import workload_flags
+from mlctl.cli.local.settings import DelayArgs, pair
+from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.rule_choice import Ignore, new_report
+from mlctl.cli.session import Session
+from mlctl.config.loader import Loader
+from mlctl.kinds.address import Address
+
+if TYPE_CHECKING:
+    from mlctl.forecast.reading import Subject
+    from mlctl.forecast.weather import Weather
+    from mlctl.simulator.engine.model import SimulationSettings
+
+WEATHER = "aws-v100-2023"  # the only one that was measured
+_ALWAYS = ("calm", "stress")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectArgs:
+    """What is forecast: the job, as far as the files do not say."""
+
+    deployment: Annotated[
+        str | None,
+        typer.Option(
+            "--deployment",
+            metavar="ADDRESS",
+            help="The deployment that takes the job: batch-deployment/ENDPOINT/NAME; the only one"
+            " unless given.",
+        ),
+    ] = None
+    mini_batches: Annotated[
+        int | None,
+        typer.Option("--mini-batches", min=1, metavar="N", help="So many full ones, not --files."),
+    ] = None
+    input: Annotated[
+        str | None,
+        typer.Option("--input", metavar="DIR", help="A folder whose files are counted."),
+    ] = None
+    override: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--override",
+            metavar="KIND.FIELD=VALUE",
+            help="As if the files said so: compute.max_instances=8 (repeatable).",
+        ),
+    ] = None
+    price: Annotated[
+        float | None,
+        typer.Option(
+            "--price",
+            min=0,
+            metavar="USD",
+            help="Of an hour of a dedicated node; the catalog's unless given.",
+        ),
+    ] = None
+    low_priority_ratio: Annotated[
+        float,
+        typer.Option(
+            "--low-priority-ratio",
+            min=0,
+            max=1,
+            metavar="R",
+            help="What a low-priority node costs of a dedicated one.",
+        ),
+    ] = prices.LOW_PRIORITY_RATIO
+
+
+def read_subject(
+    session: Session,
+    paths: Sequence[str],
+    args: SubjectArgs,
+    work: BatchFlags,
+    settings: Any,
+    ignore: Ignore,
+) -> Subject | None:
+    """What files and flags describe; None where the files are not valid, which is said.
+
+    Raises:
+        ForecastError: they describe nothing that can be forecast.
+        UsageError: flags say the same thing twice, or nothing.
+    """
+    from mlctl.forecast.reading import Wanted, read
+
+    report = new_report(session, ignore)
+    loaded = Loader(report, session.today, edit=_edit(args.override)).load([*paths])
+    if report.failed:
+        from mlctl.render import diagnostics
+
+        color = session.color(sys.stdout)
+        session.out(diagnostics.report(report, color=color, width=session.width))
+        return None
+    workload = workload_flags.workload_of(work)
+    counts = [workload.files is not None, args.mini_batches is not None, args.input is not None]
+    if sum(counts) > 1:
+        raise UsageError("--files, --mini-batches and --input say the same: give one of them.")
+    if args.input is not None:
+        workload = replace(workload, files=_counted(args.input))
+    _check_work(workload)
+    try:
+        deployment = Address.parse(args.deployment) if args.deployment else None
+    except ValueError as error:
+        raise InvalidValue(str(error), flag="--deployment") from None
+    ratio = args.low_priority_ratio
+    wanted = Wanted(workload, args.mini_batches, deployment, args.price, ratio, settings)
+    return read(loaded.graph, wanted)
+
+
+def _check_work(workload: Any) -> None:
+    from mlctl.simulator.control_plane.jobs import workloads
+
+    workloads.check(workload)
+
+
+def _counted(folder: str) -> int:
+    from mlctl.cli.az import invocation
+
+    count = invocation.files({"inputs": {"input": {"path": folder}}})
+    if count is None:
+        raise InvalidValue(f"the files of `{folder}` cannot be counted from here", flag="--input")
+    return count
+
+
+def _edit(overrides: Sequence[str] | None) -> Any:
+    """The edit of documents that `--override` asks for; None without any."""
+    if not overrides:
+        return None
+    from mlctl import source
+    from mlctl.cli.az.overlay import FlagValue, overlay
+    from mlctl.kinds import KINDS
+
+    wanted: dict[str, list[FlagValue]] = {}
+    for text in overrides:
+        path, equals, value = text.partition("=")
+        kind, *at = path.split(".")
+        if kind not in KINDS or not at or not equals:
+            raise InvalidValue(
+                f"`{text}`: write KIND.FIELD=VALUE, as compute.max_instances=8", flag="--override"
+            )
+        found = FlagValue(tuple(at), source.plain(value), "--override", text)
+        wanted.setdefault(kind, []).append(found)
+
+    def edit(document: Any, kind: Any) -> Any:
+        values = wanted.get(kind.name)
+        return overlay(values, document) if values else document
+
+    return edit
+
+
+def settings_of(
+    delays: DelayArgs, cv: float | None, pairs: Sequence[str] | None
+) -> SimulationSettings:
+    """The settings of the simulated cloud that flags ask for.
+
+    Raises:
+        ServiceError: a setting is unknown, or its value is none.
+        UsageError: a duration is none.
+    """
+    from mlctl.simulator.control_plane.disruptions import with_changes
+    from mlctl.simulator.engine.model import SimulationSettings
+
+    texts: dict[str, str | None] = asdict(delays)
+    changes: dict[str, object] = {
+        f"{name}_s": duration(text) for name, text in texts.items() if text is not None
+    }
+    if cv is not None:
+        changes["delay_cv"] = cv
+    return with_changes(SimulationSettings(), {**changes, **dict(map(pair, pairs or ()))})
+
+
+def weathers(given: Sequence[str] | None) -> tuple[list[Weather], str]:
+    """The weather of each row, and the name of the one that the forecast is about."""
+    from mlctl.forecast import weather as known
+
+    found = [weather_of(text) for text in given or [WEATHER]]
+    main = found[0].name
+    names = {one.name for one in found}
+    calm, stress = (known.by_name(name) for name in _ALWAYS)
+    assert calm is not None
+    assert stress is not None
+    before = [] if calm.name in names else [calm]
+    after = [] if stress.name in names else [stress]
+    return [*before, *found, *after], main
+
+
+def weather_of(text: str) -> Weather:
+    """The weather of a name or a file.
+
+    Raises:
+        InvalidValue: there is none.
+        Permanent: the file cannot be read.
+    """
+    from mlctl.cli.local.flag_text import read_text
+    from mlctl.forecast import weather as known
+
+    try:
+        named = known.by_name(text)
+        return named if named is not None else known.parse(read_text(Path(text)), Path(text).stem)
+    except known.WeatherError as error:
+        raise InvalidValue(str(error), flag="--weather") from None
+
+
+@contextmanager
+def executor_of(workers: int) -> Iterator[ProcessPoolExecutor | None]:
+    """Processes that carry histories out; none for one worker."""
+    if workers == 1:
+        yield None
+        return
+    pool = ProcessPoolExecutor(workers)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
