@@ -17,6 +17,7 @@ VERBS: Mapping[str, str] = {
     "apply": "mlctl.cli.apply",
     "destroy": "mlctl.cli.apply",
     "simulate": "mlctl.cli.simulate",
+    "advise": "mlctl.cli.advise",
     **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),
     "job": "mlctl.cli.az.job_commands",
     "workspace": "mlctl.cli.az.workspaces",

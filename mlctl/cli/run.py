@@ -28,7 +28,7 @@ from mlctl.cli.streams import OutputError
 from mlctl.kinds import KINDS
 from mlctl.service_errors import NotFound, ServiceError
 
-_PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift", "simulate", "rehearse")
+_PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift", "simulate", "advise", "rehearse")
 # Flags with a value that may stand before the verb.
 _BEFORE = ("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w")
 _AZ = "az"  # what the executable of `mlctl az-shim` says first
