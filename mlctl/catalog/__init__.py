@@ -42,6 +42,28 @@ class Retirement:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class RegistryAsset:
+    """An asset of a registry: its kind, its name, its newest version and what type it is of."""
+
+    registry: str
+    kind: str
+    name: str
+    version: str
+    type: str
+
+
+@cache
+def registry_assets(registry: str, kind: str) -> Mapping[str, RegistryAsset]:
+    """The known assets of a kind in a registry, by their names in lower case."""
+    found = (RegistryAsset(**row) for row in _rows("registries.csv"))
+    return {
+        one.name.casefold(): one
+        for one in found
+        if (one.registry, one.kind) == (registry.casefold(), kind)
+    }
+
+
 @cache
 def sizes() -> Mapping[str, Size]:
     """Every known size by its name in lower case."""

@@ -101,8 +101,8 @@ class Configuration:
             flag or self.environment.get("MLCTL_BACKEND") or self.project.text("backend") or "local"
         )
 
-    def scope(self, backend: str, flags: Mapping[str, str | None]) -> Scope:
-        """The workspace.
+    def scope(self, backend: str, flags: Mapping[str, str | None], *, needed: bool = True) -> Scope:
+        """The workspace; unless it is `needed`, parts of its name may be empty.
 
         Raises:
             ScopeError: a part is missing; on the local backend every part has a default.
@@ -113,9 +113,9 @@ class Configuration:
             return Scope(**{part: value or fallback[part] for part, value in found.items()})
         found["subscription"] = found["subscription"] or self.account
         missing = [part for part, value in found.items() if value is None]
-        if missing:
+        if missing and needed:
             raise ScopeError("\n".join(_ways(part) for part in missing))
-        return Scope(**{part: str(value) for part, value in found.items()})
+        return Scope(**{part: value or "" for part, value in found.items()})
 
     def configured(self, part: ScopePart) -> str | None:
         """A default: of the environment, else `mlctl.yml`, else mlctl's own file, else az's."""

@@ -19,7 +19,9 @@ from mlctl.backends import open_backend
 from mlctl.backends.ports.backend import (
     Backend,
     ConnectionOptions,
+    Registry,
     SupportsNotes,
+    SupportsRegistries,
     SupportsStateCheck,
 )
 from mlctl.cli import console
@@ -28,6 +30,7 @@ from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Scope
 from mlctl.planning.model import Plan
 from mlctl.render.terminal import clean, clean_lines
+from mlctl.service_errors import Permanent
 
 _LONGEST = 86_400  # seconds
 
@@ -153,6 +156,24 @@ class Session:
     def today(self) -> date:
         """The date that retirements are measured against."""
         return datetime.now(UTC).date()
+
+    @contextmanager
+    def registry(self, name: str) -> Iterator[Registry]:
+        """A registry; says once, on stderr, which one the command reads. No workspace is needed.
+
+        Raises:
+            ServiceError: the backend cannot be opened, or has none.
+        """
+        known = self.backend_name
+        scope = self.settings.scope(known, self.flags.scope, needed=False)
+        backend, _ = open_backend(known, scope, self.environment, self.options)
+        try:
+            if not isinstance(backend, SupportsRegistries):
+                raise Permanent("NoRegistries", f"the {known} backend has no registries")
+            self.note(clean(f"{known} backend, registry {name}"))
+            yield backend.registry(name)
+        finally:
+            backend.close()
 
     @contextmanager
     def backend(self) -> Iterator[Backend]:

@@ -61,7 +61,8 @@ _DEPLOYMENTS = _ENDPOINTS + "/{parent}/deployments"
 _STORES = _WS + "/datastores"
 _PLACE = _SUB + _ML + "/locations/{location}"
 _AUTH = "{scope*}/providers/Microsoft.Authorization"
-_REGISTRY = "{scope*}" + _ML + "/registries/{registry}/{collection}/{name}"
+_REGISTRY = "{scope*}" + _ML + "/registries/{registry}/{collection}"
+_REGISTERED = _REGISTRY + "/{name}"
 _RUNS = run_history.ROOT + _WS + "/runs"
 _ENTRA = "/{tenant}/oauth2"
 
@@ -188,8 +189,11 @@ ROUTES = (
     Route("DELETE", _AUTH + "/locks/{name}", authorization.delete_lock),
     Route("GET", _AUTH + "/permissions", authorization.permissions),
     Route("GET", "{scope*}/providers/Microsoft.Insights/metrics", authorization.metrics),
-    Route("GET", _REGISTRY + "/versions", registries.versions),
-    Route("GET", _REGISTRY + "/versions/{version}", registries.version),
+    Route("GET", _REGISTRY, registries.containers),
+    Route("GET", _REGISTERED, registries.container),
+    Route("GET", _REGISTERED + "/versions", registries.versions),
+    Route("GET", _REGISTERED + "/versions/{version}", registries.version),
+    Route("GET", _REGISTERED + "/labels/{label}", registries.label),
     Route(
         "GET",
         "/registrymanagement/v1.0/registries/{registry}/discovery",

@@ -318,7 +318,8 @@ def _time(value: Data) -> Data:
 
 def _arm_id_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     """The id of an asset as az prints it: a reference that a file can hold."""
-    return f"azureml:{value}" if isinstance(value, str) else value
+    bare = isinstance(value, str) and not value.startswith("azureml:")  # as ids of registries do
+    return f"azureml:{value}" if bare else value
 
 
 _CAPITAL = re.compile("([A-Z])")

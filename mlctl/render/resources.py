@@ -53,7 +53,8 @@ def printed(live: Live, scope: Scope) -> dict[str, Data]:
         data.pop("type", None)  # a flat deployment has none
     known = {field.at[0] for field in form.fields}
     empty: dict[str, Data] = {key: {} for key in kind.printed_empty if key in known}
-    group = {"resourceGroup": scope.resource_group} if "id" in data else {}
+    of_group = "/resourcegroups/" in str(data.get("id")).casefold()  # not of a registry
+    group = {"resourceGroup": scope.resource_group} if of_group else {}
     return {**empty, **data, **group}
 
 

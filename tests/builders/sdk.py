@@ -67,6 +67,15 @@ def client(
     emulator: Emulator, scope: tuple[str, str, str] = (SUBSCRIPTION, GROUP, WORKSPACE)
 ) -> Any:
     """An MLClient on an emulator, and the transport between them."""
+    return _client(emulator, *scope)
+
+
+def registry_client(emulator: Emulator, registry: str) -> Any:
+    """An MLClient for a registry of an emulator."""
+    return _client(emulator, registry_name=registry)[0]
+
+
+def _client(emulator: Emulator, *scope: str, **more: str) -> Any:
     from azure.ai.ml import MLClient
 
     from tests.builders.transport import InProcess
@@ -87,6 +96,7 @@ def client(
         cloud_metadata=metadata,
         show_progress=False,
         enable_telemetry=False,
+        **more,
     )
     return made, transport
 

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from mlctl.backends.ports.backend import Backend, SupportsCode, SupportsNames, SupportsUsage
+from mlctl.backends.ports.backend import (
+    Backend,
+    SupportsCode,
+    SupportsNames,
+    SupportsRegistries,
+    SupportsUsage,
+)
 from mlctl.kinds.address import Address
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.service_errors import NotFound, Permanent, ServiceError
@@ -175,6 +181,20 @@ def test_a_registry_asset_is_taken_at_its_word(backend: Backend) -> None:
     uri = "azureml://registries/azureml/models/heart/versions/3"
     body = deployment(backend.scope, model={"assetId": uri, "referenceType": "Id"})
     assert put(backend, BLUE, body)["properties"]["model"]["assetId"] == uri
+
+
+def test_a_registry_is_read_by_name_version_and_newest(backend: Backend) -> None:
+    assert isinstance(backend, SupportsRegistries)
+    registry = backend.registry("azureml")
+    newest = registry.read(Address("model", "t5-base"))
+    where = "azureml://registries/azureml/models/t5-base/versions/"
+    assert (str(newest.address), newest.body["id"]) == ("model/t5-base:7", f"{where}7")
+    assert registry.read(Address("model", "t5-base", None, "3")).body["id"] == f"{where}3"
+    assert [str(one.address) for one in registry.list("model", "t5-base")] == ["model/t5-base:7"]
+    every = {one.address.name: one.body["properties"] for one in registry.list("environment")}
+    assert every["sklearn-1.5"]["latestVersion"] == "28"
+    with pytest.raises(NotFound):
+        registry.read(Address("model", "none"))
 
 
 def test_the_default_deployment_must_exist(backend: Backend) -> None:

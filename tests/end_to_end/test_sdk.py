@@ -9,7 +9,7 @@ import pytest
 
 from mlctl.simulator.control_plane.http_faults import OperationStyle
 from tests.builders.paths import SAMPLES
-from tests.builders.sdk import Sdk, lead_here, sdk
+from tests.builders.sdk import Sdk, lead_here, registry_client, sdk
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -262,6 +262,22 @@ def test_an_asset_of_a_registry_may_be_named() -> None:
     uri = "azureml://registries/r/models/m/versions/1"
     ml.batch_deployments.begin_create_or_update(deployment(model=uri)).result()
     assert ml.batch_deployments.get("blue", "scoring").model == uri
+
+
+def test_the_assets_of_a_registry_are_read() -> None:
+    ml = registry_client(sdk().world.emulator, "azureml")
+    assert ml.models.get("t5-base", label="latest").version == "7"
+    shown = ml.models.get("t5-base", version="2")
+    assert shown.id == "azureml://registries/azureml/models/t5-base/versions/2"
+    assert "Phi-4" in {one.name for one in ml.models.list()}
+    assert [one.version for one in ml.environments.list(name="sklearn-1.5")] == ["28"]
+    environment = ml.environments.get("sklearn-1.5", label="latest")
+    assert environment.image == "mcr.microsoft.com/azureml/curated/sklearn-1.5:28"
+    assert ml.data.get("mine", version="1").path.startswith("azureml://registries/azureml/data/")
+    component = ml.components.get("rai_tabular_causal", label="latest")
+    assert (component.name, component.version) == ("rai_tabular_causal", "1")
+    names = {one.name for one in ml.components.list()}
+    assert "summarization_pipeline" in names
 
 
 def test_a_throttled_request_is_asked_again() -> None:

@@ -21,6 +21,7 @@ from mlctl.backends.azure.reads import (
     run_concurrently,
     workspace_path,
 )
+from mlctl.backends.azure.registries import AzureRegistry
 from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
 from mlctl.backends.ports.health import HealthCheck
@@ -153,6 +154,10 @@ class AzureBackend:
     ) -> builtins.list[Usage]:
         """Cores and clusters in use in a region, and their limits."""
         return capacity.usage(self.arm, self.scope, location)
+
+    def registry(self, name: str) -> AzureRegistry:
+        """The registry of that name."""
+        return AzureRegistry(self.arm, self.cloud, name)
 
     def quota_refuses(self) -> QuotaRefusal:
         """What of a cluster must fit the quotas of cores: as was recorded."""

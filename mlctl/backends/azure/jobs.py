@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlctl.backends.azure import errors, links, sdk
+from mlctl.backends.azure import errors, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.job_bodies import job_of, run_of
+from mlctl.backends.azure.planes import FRONT, data_plane
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
 from mlctl.kinds.address import Address, Scope
@@ -26,18 +27,10 @@ from mlctl.pointer import Data, get
 from mlctl.service_errors import CONFLICT, NotFound, Permanent
 from mlctl.workload import Workload
 
-_FRONT = "/mferp/managementfrontend"
 _HISTORY = "/history/v1.0"
 _LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it
 _SCORES = "score"  # the output of a job of an endpoint
 _LOOK = 10.0  # seconds between two looks at a job
-# https://learn.microsoft.com/azure/machine-learning/how-to-access-azureml-behind-firewall: where
-# scoring URIs and data planes are; the first one is the audience of their tokens too.
-_DATA_PLANES: Mapping[str, tuple[str, str]] = {
-    "azurecloud": ("ml.azure.com", "api.azureml.ms"),
-    "azurechinacloud": ("ml.azure.cn", "api.ml.azure.cn"),
-    "azureusgovernment": ("ml.azure.us", "api.ml.azure.us"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +68,9 @@ class AzureJobs:
         if not uri:
             raise Permanent("NoScoringUri", f"{address} has no scoring URI yet")
         named = {"azureml-model-deployment": deployment} if deployment else {}
-        data, _ = self._plane(str(uri)).send("POST", str(uri), "", body=_sent(body), headers=named)
+        data, _ = data_plane(self.arm, self.cloud, str(uri)).send(
+            "POST", str(uri), "", body=_sent(body), headers=named
+        )
         return job_of(data)
 
     @answers_decoded()
@@ -128,8 +123,8 @@ class AzureJobs:
         at = resource_path(parent, self.scope)
         self.arm.get(at)  # of what is not there, the list would be empty
         base = self._base()
-        url = f"{base.rstrip('/')}{_FRONT}{at}/jobs"
-        return _newest(self._plane(base).pages(url, _LISTS))
+        url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
+        return _newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS))
 
     @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:
@@ -140,7 +135,7 @@ class AzureJobs:
         """
         base = self._base()
         url = f"{base.rstrip('/')}{self._run(name)}/children"
-        found = [run_of(one, self.scope) for one in self._plane(base).pages(url, "")]
+        found = [run_of(one, self.scope) for one in data_plane(self.arm, self.cloud, base).pages(url, "")]
         return sorted(found, key=_created)
 
     @answers_decoded()
@@ -155,7 +150,7 @@ class AzureJobs:
         experiment = path_of("experiments", str(job.body["properties"].get("experimentName")))
         url = f"{base.rstrip('/')}{_HISTORY}{workspace_path(self.scope)}{experiment}"
         url += path_of("runs", name)
-        self._plane(base).send("PATCH", url, "", body={"hidden": archived})
+        data_plane(self.arm, self.cloud, base).send("PATCH", url, "", body={"hidden": archived})
 
     @answers_decoded()
     def cancel(self, name: str) -> Job:
@@ -253,29 +248,11 @@ class AzureJobs:
     def _base(self) -> str:
         """The URL of the workspace's data plane, which the workspace's discovery URL tells."""
         url = get(self.arm.get(workspace_path(self.scope)), ("properties", "discoveryUrl"))
-        base = self._plane(str(url)).get(str(url), "").get("api") if url else None
+        plane = data_plane(self.arm, self.cloud, str(url)) if url else None
+        base = plane.get(str(url), "").get("api") if plane else None
         if not base:
             raise errors.malformed_response("the workspace names no data plane")
         return str(base)
-
-    def _plane(self, url: str) -> ArmClient:
-        """A client for the data plane at a URL; tokens go only to hosts of Azure or the manager.
-
-        Raises:
-            Permanent: the URL is of another host.
-        """
-        parts, own = links.split(url), links.split(self.arm.base)
-        if (parts.scheme, parts.netloc) == (own.scheme, own.netloc):
-            return self.arm
-        domains = _DATA_PLANES.get(self.cloud.name.casefold())
-        if domains and parts.scheme == "https" and _within(parts.hostname, domains):
-            return self.arm.at_host(f"https://{parts.netloc}", f"https://{domains[0]}/.default")
-        text = f"an answer leads to another host ({parts.hostname}), which gets no token"
-        raise Permanent("ForeignLink", text)
-
-
-def _within(host: str | None, domains: tuple[str, str]) -> bool:
-    return any((host or "").endswith(f".{one}") for one in domains)
 
 
 def _sent(body: Mapping[str, Data]) -> Data:

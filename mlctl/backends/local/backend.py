@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import catalog
+from mlctl.backends.local.registries import LocalRegistry
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.catalog import Size, limits
 from mlctl.kinds.address import Address, Scope
@@ -166,6 +167,10 @@ class LocalBackend:
         new = sorted(set(families) - {one.family for one in known} - {*quota.DEFAULTS})
         settings = control.cloud_settings(self.handle)
         return known + [Usage(one, 0, quota.default(one, settings)) for one in new]
+
+    def registry(self, name: str) -> LocalRegistry:
+        """A registry of that name."""
+        return LocalRegistry(name)
 
     def quota_refuses(self) -> QuotaRefusal:
         """What of a cluster must fit the quotas of cores: the setting of that name."""

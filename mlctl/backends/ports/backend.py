@@ -194,6 +194,32 @@ class SupportsWorkspaces(Protocol):
         """The ARM bodies of those that the caller may see."""
 
 
+class Registry(Protocol):
+    """Assets that workspaces share; they are read, not written."""
+
+    def read(self, address: Address) -> Live:
+        """A version of an asset; without a version the newest one.
+
+        Raises:
+            NotFound: there is none, or no such registry.
+        """
+
+    def list(self, kind: str, name: str | None = None) -> Iterable[Live]:
+        """The versions of a name, newest first; without one what stands for all versions of each.
+
+        Raises:
+            NotFound: there is no such registry, or nothing of that name.
+        """
+
+
+@runtime_checkable
+class SupportsRegistries(Protocol):
+    """Can read registries."""
+
+    def registry(self, name: str) -> Registry:
+        """The registry of that name; whether there is one shows when it is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class ComputeNode:
     """One machine of a cluster.

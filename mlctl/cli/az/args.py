@@ -18,12 +18,16 @@ FieldText: TypeAlias = str | Sequence[TypedFlag] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameArgs(OutputArgs):
-    """The names of a resource; `name` is None only where a file may have it."""
+    """The names of a resource; `name` is None only where a file may have it.
+
+    `registry_name` is that of `show` and `list`, where it is not the workspace that is meant.
+    """
 
     name: str | None = None
     endpoint_name: str | None = None
     version: str | None = None
     label: str | None = None
+    registry_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

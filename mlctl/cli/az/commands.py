@@ -84,14 +84,14 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         "show",
         read.show,
         NameArgs,
-        tuple(kind_flags.identity(kind)),
+        (*kind_flags.identity(kind), *kind_flags.registry(kind)),
         f"Show {_a(kind)}. Exits with 3 when there is none.",
     )
     yield KindCommand(
         "list",
         read.list_,
         ListArgs,
-        tuple(kind_flags.listing(kind)),
+        (*kind_flags.listing(kind), *kind_flags.registry(kind)),
         f"List the {_plural(kind)}.",
         kind.list_flags,
     )

@@ -12,15 +12,21 @@ from mlctl.kinds import KINDS
 
 # Why a flag, or a whole command, is not here. A command line that uses the flag is told.
 _REGISTRY = (
-    "registries are outside of the workspace; name their assets by `azureml://registries/...`"
+    "registries are read, not written: create it in the workspace, and share it from there by"
+    " `az ml ... share` or by the studio; files name it by `azureml://registries/...`"
 )
+_MANAGED = "of a whole registry, which Bicep or Terraform makes; mlctl reads what is in it"
 _JOBS = ("cancel", "download", "stream", "archive", "restore")
 _POLICY = "it means nothing here"
 _POLICY_FLAGS = ("--acquire-policy-token", "--change-reference")
 _NO_DATA = "what happens is shown; there is no data to print"
 _INSTANCES = "of compute instances; mlctl manages clusters"
 ABSENT_FLAGS = {
-    "--registry-name": _REGISTRY,
+    **{
+        f"{kind} {verb} --registry-name": _REGISTRY
+        for kind in ("model", "environment", "data", "component")
+        for verb in ("create", "update", "archive", "restore", "share", "delete")
+    },
     "--user-object-id": _INSTANCES,
     "--user-tenant-id": _INSTANCES,
     **{f"job {verb} {flag}": _POLICY for verb in _JOBS for flag in _POLICY_FLAGS},
@@ -73,7 +79,8 @@ ABSENT_ELSEWHERE = {
     **dict.fromkeys(("online-endpoint", "online-deployment", "serverless-endpoint"), _ONLINE),
     **dict.fromkeys(("schedule", "marketplace-subscription", "capability-host"), _ONLINE),
     **dict.fromkeys(("feature-set", "feature-store", "feature-store-entity"), _ONLINE),
-    **dict.fromkeys(("registry", "connection"), _REGISTRY),
+    "registry": _MANAGED,
+    "connection": "of services outside of the workspace; Bicep or Terraform makes them",
     "datastore": _DATASTORES,
     "index": _ONLINE,
     **dict.fromkeys(("workspace create", "workspace update", "workspace delete"), _BICEP),

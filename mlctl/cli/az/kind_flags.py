@@ -27,6 +27,13 @@ def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
         yield option("label", "--label", "-l", help="Label, in place of a version: latest.")
 
 
+def registry(kind: Kind) -> Iterator[inspect.Parameter]:
+    """The flag that names a registry to read, in place of the workspace."""
+    if kind.versioned:
+        text = "Read the registry of this name (`azureml` is Microsoft's), not the workspace."
+        yield option("registry_name", "--registry-name", metavar="NAME", help=text)
+
+
 def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
     """The flags that name a resource where a file may do so."""
     yield option("name", "--name", "-n", help=f"Name of the {kind.title}; over what the file says.")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsSizes, SupportsUsage
+from mlctl.cli.az import registries
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import OutputArgs, print_data
@@ -23,6 +24,8 @@ from mlctl.service_errors import NotFound
 
 def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
     """Print one resource."""
+    if args.registry_name is not None:
+        return registries.show(session, kind, address_of(kind, args), args)
     with session.backend() as backend:
         live = read_live(backend, address_of(kind, args))
         data = resources.printed(live, backend.scope)
@@ -41,6 +44,8 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     """
     if args.archived_only and args.include_archived:
         raise UsageError("--archived-only and --include-archived exclude each other.")
+    if args.registry_name is not None:
+        return registries.list_(session, kind, args)
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
         data = [resources.printed(one, backend.scope) for one in live]

@@ -197,8 +197,10 @@ class _Reader:
         raise self._error(self._unknown(name))
 
     def _unknown(self, name: str) -> str:
-        if name in self._absent:
-            return f"{name} is not here: {self._absent[name]}"
+        of_command = self._absent.get(" ".join((*self._command.path, name)))
+        why = of_command or self._absent.get(name)
+        if why is not None:
+            return f"{name} is not here: {why}"
         names = (full for one in self._options for full in one.names if full[1] == name[1:2])
         near = nearest(name, names)
         return f"unrecognized arguments: {name}" + (f"\nDid you mean {near}?" if near else "")

@@ -1,16 +1,16 @@
-"""Registries, as far as references to their assets need: every asset exists."""
+"""Registries, as far as reading their assets and references to them need."""
 
 from __future__ import annotations
 
-from uuid import NAMESPACE_URL, uuid5
-
 from mlctl.emulator.http.messages import Response, json_response
 from mlctl.emulator.requests.call import Call
-from mlctl.kinds.address import PROVIDER
-from mlctl.pointer import Data
-from mlctl.simulator.control_plane.state import clock
+from mlctl.kinds.address import LATEST, Address
+from mlctl.kinds.registry import ALL
+from mlctl.service_errors import NotFound
+from mlctl.simulator.control_plane import registries
 
 _GROUP = "registries"
+_KINDS = {kind.collection.casefold(): kind.name for kind in ALL.values() if kind.versioned}
 
 
 def discovery(call: Call) -> Response:
@@ -28,40 +28,61 @@ def discovery(call: Call) -> Response:
     )
 
 
+def containers(call: Call) -> Response:
+    """GET of the assets that a registry lists."""
+    kind, registry = _kind(call), call.names["registry"]
+    found = (registries.container(registry, Address(kind, name)) for name in _names(call, kind))
+    return json_response({"value": list(found)})
+
+
+def container(call: Call) -> Response:
+    """GET of what stands for all versions of an asset."""
+    found = registries.container(call.names["registry"], _address(call))
+    if found is None:
+        raise _missing(call)
+    return json_response(found)
+
+
 def version(call: Call) -> Response:
     """GET of one version of an asset."""
-    return json_response(_version(call, call.names["version"]))
+    address = _address(call).at(call.names["version"])
+    return json_response(registries.version(call.names["registry"], address))
+
+
+def label(call: Call) -> Response:
+    """GET of the version that a label names: `latest`."""
+    newest = registries.newest(call.names["registry"], _address(call))
+    if newest is None or call.names["label"].casefold() != LATEST:
+        raise _missing(call)
+    return json_response(registries.version(call.names["registry"], newest))
 
 
 def versions(call: Call) -> Response:
-    """GET of the versions of an asset: one."""
-    return json_response({"value": [_version(call, "1")]})
+    """GET of the versions of an asset: the newest one.
+
+    Of what the registry does not list, one is there too, as references may name it.
+    """
+    registry, address = call.names["registry"], _address(call)
+    found = list(registries.versions(registry, address))
+    return json_response({"value": found or [registries.version(registry, address.at("1"))]})
 
 
-def _version(call: Call, number: str) -> Data:
+def _names(call: Call, kind: str) -> list[str]:
+    return registries.names(call.names["registry"], kind)
+
+
+def _address(call: Call) -> Address:
+    return Address(_kind(call), call.names["name"])
+
+
+def _kind(call: Call) -> str:
+    collection = call.names["collection"]
+    if collection.casefold() not in _KINDS:
+        raise NotFound("InvalidResourceType", f"There are no {collection} in registries.")
+    return _KINDS[collection.casefold()]
+
+
+def _missing(call: Call) -> NotFound:
     names = call.names
-    container = f"{names['scope']}/{names['name']}"
-    moment = clock.iso(0.0)
-    digest = uuid5(NAMESPACE_URL, f"{container}/{number}")
-    own: dict[str, dict[str, Data]] = {
-        "models": {"modelType": "custom_model", "flavors": {}},
-        "environments": {"osType": "Linux", "image": f"registry.invalid/{names['name']}"},
-        "components": {"componentSpec": {"name": names["name"], "version": number}},
-        "codes": {},
-    }
-    uri = f"azureml://registries/{names['registry']}/{names['collection']}/{names['name']}"
-    properties = {
-        "tags": {},
-        "properties": {"registryAssetId": str(digest)},
-        "isArchived": False,
-        "isAnonymous": False,
-        f"{names['collection'].casefold().rstrip('s')}Uri": f"{uri}/versions/{number}",
-        **own.get(names["collection"].casefold(), {}),
-    }
-    return {
-        "id": f"/{container}/versions/{number}",
-        "name": number,
-        "type": f"{PROVIDER}/registries/{names['collection']}/versions",
-        "systemData": {"createdAt": moment, "lastModifiedAt": moment},
-        "properties": properties,
-    }
+    where = f"registry {names['registry']}"
+    return NotFound("UserError", f"{_kind(call)} {names['name']} was not found in {where}.")

@@ -14,7 +14,7 @@ from tests.builders.emulator import WS, with_deployment
 from tests.builders.transport import InProcess
 
 if TYPE_CHECKING:
-    from mlctl.backends.azure.jobs import AzureJobs
+    from mlctl.backends.azure import ArmClient
 
 SCOPE = Scope("sub", "rg", "ws")
 SCORING = "https://e.eastus.inference.ml.azure.com/jobs"
@@ -36,20 +36,20 @@ def invoked(here: Azure, name: str | None = None) -> str:
     return here.backend.jobs.invoke("scoring", "blue", body, Workload(), DEFAULT_NAME).name
 
 
-def jobs_of(cloud: str, credential: Any = None) -> AzureJobs:
-    """Jobs of a cloud all of whose hosts are one emulator."""
+def plane_of(cloud: str, url: str, credential: Any = None) -> ArmClient:
+    """The client for a URL of a cloud all of whose hosts are one emulator."""
     pytest.importorskip("azure.identity", reason="the azure extra is not installed")
     import requests
     from azure.core.pipeline.transport import RequestsTransport
 
     from mlctl.backends.azure import ArmClient, Cloud
-    from mlctl.backends.azure.jobs import AzureJobs
+    from mlctl.backends.azure.planes import data_plane
 
     session = requests.Session()
     everywhere: Any = InProcess(emulated())
     session.mount("https://", everywhere)
     arm = ArmClient(BASE, credential or Credential(), RequestsTransport(session=session))
-    return AzureJobs(arm, SCOPE, Cloud(cloud, "", "", ""))
+    return data_plane(arm, Cloud(cloud, "", "", ""), url)
 
 
 def test_an_invoked_job_is_shown_and_listed() -> None:
@@ -127,7 +127,7 @@ def test_a_local_input_is_refused_before_anything_is_asked() -> None:
 )
 def test_no_token_goes_to_a_host_that_is_not_azures(url: str) -> None:
     with pytest.raises(Permanent, match="gets no token"):
-        jobs_of("AzureCloud")._plane(url)
+        plane_of("AzureCloud", url)
 
 
 def test_the_data_plane_of_a_cloud_is_asked_with_a_token_of_its_own() -> None:
@@ -138,14 +138,13 @@ def test_the_data_plane_of_a_cloud_is_asked_with_a_token_of_its_own() -> None:
             asked.extend(scopes)
             return super().get_token(*scopes, **more)
 
-    jobs = jobs_of("AzureCloud", Noting())
     with pytest.raises(
         NotFound
     ):  # the emulator, which stands for every host here, has no such path
-        jobs._plane(SCORING).get(SCORING, "")
+        plane_of("AzureCloud", SCORING, Noting()).get(SCORING, "")
     assert asked == ["https://ml.azure.com/.default"]
     with pytest.raises(Permanent, match="gets no token"):
-        jobs_of("AzureChinaCloud")._plane(SCORING)
+        plane_of("AzureChinaCloud", SCORING)
 
 
 def test_the_newest_job_is_the_first_of_a_list() -> None:

@@ -1,0 +1,52 @@
+"""The data planes of Azure Machine Learning: hosts beside the resource manager's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.backends.azure import links
+from mlctl.backends.azure.arm import ArmClient
+from mlctl.backends.azure.clouds import CLOUDS, Cloud
+from mlctl.service_errors import Permanent
+
+FRONT = "/mferp/managementfrontend"  # where a data plane has what the resource manager has
+# https://learn.microsoft.com/azure/machine-learning/how-to-access-azureml-behind-firewall: where
+# scoring URIs, data planes and registries are; the first one is the audience of their tokens too.
+_DOMAINS: Mapping[str, tuple[str, ...]] = {
+    "azurecloud": ("ml.azure.com", "api.azureml.ms", "experiments.azureml.net"),
+    "azurechinacloud": ("ml.azure.cn", "api.ml.azure.cn"),
+    "azureusgovernment": ("ml.azure.us", "api.ml.azure.us"),
+}
+# Where registries are looked up; the hosts of azure-ai-ml 1.35.2 (`_azure_environments`).
+_DISCOVERIES: Mapping[str, str] = {
+    "azurecloud": "https://eastus.api.azureml.ms",
+    "azurechinacloud": "https://chinaeast2.api.ml.azure.cn",
+    "azureusgovernment": "https://usgovarizona.api.ml.azure.us",
+}
+
+
+def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
+    """A client for the data plane at a URL; tokens go only to hosts of Azure or the manager.
+
+    Raises:
+        Permanent: the URL is of another host.
+    """
+    parts, own = links.split(url), links.split(arm.base)
+    if (parts.scheme, parts.netloc) == (own.scheme, own.netloc):
+        return arm
+    domains = _DOMAINS.get(cloud.name.casefold())
+    if domains and parts.scheme == "https" and _within(parts.hostname, domains):
+        return arm.at_host(f"https://{parts.netloc}", f"https://{domains[0]}/.default")
+    text = f"an answer leads to another host ({parts.hostname}), which gets no token"
+    raise Permanent("ForeignLink", text)
+
+
+def discovery_url(arm: ArmClient, cloud: Cloud) -> str:
+    """Where a cloud tells of its registries; one that is none of Azure's, at its manager."""
+    name = cloud.name.casefold()
+    of_azure = name in CLOUDS and links.split(arm.base) == links.split(CLOUDS[name].manager)
+    return _DISCOVERIES[name] if of_azure else arm.base
+
+
+def _within(host: str | None, domains: tuple[str, ...]) -> bool:
+    return any((host or "").endswith(f".{one}") for one in domains)

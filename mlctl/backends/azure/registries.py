@@ -1,0 +1,98 @@
+"""Registries of Azure: looked up by name, and read on the data plane where they are.
+
+URLs and api-version are those of azure-ai-ml 1.35.2 (`_utils/_registry_utils.py`).
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from functools import cached_property
+
+from mlctl.backends.azure import errors
+from mlctl.backends.azure.arm import ArmClient, path_of
+from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.errors import answers_decoded
+from mlctl.backends.azure.planes import FRONT, data_plane, discovery_url
+from mlctl.backends.ports.backend import Live
+from mlctl.kinds.address import PROVIDER, Address
+from mlctl.kinds.registry import ALL
+from mlctl.pointer import Data, get
+from mlctl.service_errors import NotFound
+
+_VERSION = "2021-10-01-dataplanepreview"
+_PLACE = "primaryRegionResourceProviderUri"
+
+
+class AzureRegistry:
+    """One registry."""
+
+    def __init__(self, arm: ArmClient, cloud: Cloud, name: str) -> None:
+        self._arm = arm
+        self._cloud = cloud
+        self._name = name
+
+    @answers_decoded()
+    def read(self, address: Address) -> Live:
+        """A version of an asset; without a version the one that the service calls the latest.
+
+        Raises:
+            NotFound: there is none, or no such registry.
+        """
+        if address.version is None:
+            found = self._plane.get(self._path(address), _VERSION)
+            latest = get(found, ("properties", "latestVersion"))
+            if not latest:
+                text = f"{address} has no version in registry {self._name}"
+                raise NotFound("ResourceNotFound", text, status=404)
+            address = address.at(str(latest))
+        body = self._plane.get(
+            self._path(address) + path_of("versions", str(address.version)), _VERSION
+        )
+        return Live(address, body)
+
+    @answers_decoded()
+    def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
+        """The versions of a name, newest first; without one what stands for all versions of each.
+
+        Raises:
+            NotFound: there is no such registry, or nothing of that name.
+        """
+        if name is None:
+            every = self._plane.pages(self._root(kind), _VERSION, listViewType="ActiveOnly")
+            return [Live(Address(kind, str(one["name"])), one) for one in every]
+        return [*self._versions(Address(kind, name))]
+
+    def _versions(self, address: Address) -> Iterator[Live]:
+        for body in self._plane.pages(self._path(address) + path_of("versions"), _VERSION):
+            yield Live(address.at(str(body["name"])), body)
+
+    @cached_property
+    def _details(self) -> dict[str, Data]:
+        """Where the registry is.
+
+        Raises:
+            NotFound: there is no registry of the name.
+        """
+        url = discovery_url(self._arm, self._cloud)
+        at = path_of("registrymanagement", "v1.0", "registries", self._name, "discovery")
+        return data_plane(self._arm, self._cloud, url).get(url + at, "")
+
+    @cached_property
+    def _plane(self) -> ArmClient:
+        url = self._details.get(_PLACE)
+        if not url:
+            raise errors.malformed_response(f"registry {self._name} tells no place")
+        return data_plane(self._arm, self._cloud, str(url))
+
+    def _root(self, kind: str) -> str:
+        """The path of all assets of a kind."""
+        where = self._details
+        return FRONT + path_of(
+            *("subscriptions", str(where.get("subscriptionId"))),
+            *("resourceGroups", str(where.get("resourceGroup"))),
+            *("providers", PROVIDER, "registries", self._name, ALL[kind].collection),
+        )
+
+    def _path(self, address: Address) -> str:
+        return self._root(address.kind) + path_of(address.name)

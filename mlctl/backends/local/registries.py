@@ -1,0 +1,50 @@
+"""Registries of the simulated cloud."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+
+from mlctl.backends.ports.backend import Live
+from mlctl.kinds.address import Address
+from mlctl.service_errors import NotFound
+from mlctl.simulator.control_plane import registries
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRegistry:
+    """One registry."""
+
+    name: str
+
+    def read(self, address: Address) -> Live:
+        """A version of an asset; without a version the newest one.
+
+        Raises:
+            NotFound: no version is given, and the registry lists no such asset.
+        """
+        found = registries.newest(self.name, address) if address.version is None else address
+        if found is None:
+            raise self._missing(address)
+        return Live(found, registries.version(self.name, found))
+
+    def list(self, kind: str, name: str | None = None) -> builtins.list[Live]:
+        """The versions of a name that are known; without one what stands for all versions of each.
+
+        Raises:
+            NotFound: the registry lists no such asset.
+        """
+        names = registries.names(self.name, kind) if name is None else [name]
+        found = []
+        for one in names:
+            address = Address(kind, one)
+            body = registries.container(self.name, address)
+            if body is None:
+                raise self._missing(address)
+            live = Live(address, body)
+            found.append(self.read(address) if name else live)
+        return found
+
+    def _missing(self, address: Address) -> NotFound:
+        text = f"There is no {address} in registry {self.name} of the simulated cloud."
+        return NotFound("ResourceNotFound", text, status=404)

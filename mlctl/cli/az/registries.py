@@ -1,0 +1,41 @@
+"""`show` and `list` of assets of a registry."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from mlctl.backends.ports.backend import Live
+from mlctl.cli.az.args import ListArgs, NameArgs
+from mlctl.cli.exits import Exit
+from mlctl.cli.output import print_data
+from mlctl.cli.session import Session
+from mlctl.kinds import Address, Kind
+from mlctl.kinds.address import Scope
+from mlctl.pointer import Data, get
+from mlctl.render import resources
+
+_NOWHERE = Scope("", "", "")  # a registry is in no workspace
+
+
+def show(session: Session, kind: Kind, address: Address, args: NameArgs) -> Exit:
+    """Print an asset of a registry."""
+    with session.registry(str(args.registry_name)) as registry:
+        data = resources.printed(registry.read(address), _NOWHERE)
+    print_data(session, data, args.output, args.query, kind.columns)
+    return Exit.OK
+
+
+def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
+    """Print the versions of an asset, or every asset once with its latest version."""
+    with session.registry(str(args.registry_name)) as registry:
+        found = registry.list(kind.name, args.name)
+        data = [_listed(one) for one in islice(found, args.max_results)]
+    print_data(session, data, args.output, args.query, kind.columns)
+    return Exit.OK
+
+
+def _listed(live: Live) -> dict[str, Data]:
+    data = resources.printed(live, _NOWHERE)
+    if live.address.version is not None:
+        return data
+    return {**data, "latest_version": get(live.body, ("properties", "latestVersion"))}
