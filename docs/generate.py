@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mlctl.cli import exits
 from mlctl.cli.app import build
-from mlctl.cli.az import compatibility
+from mlctl.cli.az import compatibility, lines
 from mlctl.cli.pages import commands as pages_of_commands
 from mlctl.cli.parser import tree
 
@@ -17,10 +17,13 @@ def pages() -> dict[Path, str]:
     """Each page, and what it should say."""
     root = tree.read(build())
     flags = compatibility.az_flags((DOCS / "data" / "az-ml.csv").read_text(encoding="utf-8"))
+    published = lines.lines((DOCS / "data" / "az-lines.tsv").read_text(encoding="utf-8"))
     return {
         DOCS / "exit-codes.md": exits.page(),
         DOCS / "cli.md": pages_of_commands(root),
-        DOCS / "az-compatibility.md": compatibility.page(compatibility.compare_flags(root, flags)),
+        DOCS / "az-compatibility.md": compatibility.page(
+            compatibility.compare_flags(root, flags), lines.summary(published)
+        ),
     }
 
 

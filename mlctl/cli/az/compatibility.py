@@ -74,6 +74,21 @@ _BICEP = (
 _KEYS = "keys belong into no script; let programs log in with an identity"
 _ONLINE = "mlctl manages clusters, batch inference and training"
 _DATASTORES = "the workspace's own datastores are used; others are made by Bicep or Terraform"
+# Of azure-cli-ml, the first extension, which was retired in September 2025 (learn.microsoft.com,
+# azure/machine-learning/how-to-migrate-from-v1).
+_V1 = "a command of the first extension (azure-cli-ml), which is retired; write `{}`"
+_OF_V1 = {
+    "model register": "model create",
+    "model deploy": "batch-deployment create",
+    "environment register": "environment create",
+    "environment download": "environment show",
+    "workspace set": "configure --defaults workspace=NAME group=NAME",
+    "workspace share": "az role assignment create",
+    "component publish": "component create",
+    "dataset register": "data create",
+    "run submit-script": "job create",
+    "computetarget create": "compute create",
+}
 # Groups of az, and commands of groups that az has more of, which no page lists.
 ABSENT_ELSEWHERE = {
     **dict.fromkeys(("online-endpoint", "online-deployment", "serverless-endpoint"), _ONLINE),
@@ -86,6 +101,7 @@ ABSENT_ELSEWHERE = {
     **dict.fromkeys(("workspace create", "workspace update", "workspace delete"), _BICEP),
     **dict.fromkeys(("workspace provision-network", "workspace diagnose"), _BICEP),
     **dict.fromkeys(("workspace list-keys", "workspace sync-keys"), _KEYS),
+    **{command: _V1.format(instead) for command, instead in _OF_V1.items()},
 }
 
 ABSENT = {**ABSENT_FLAGS, **ABSENT_COMMANDS, **ABSENT_ELSEWHERE}
@@ -194,10 +210,10 @@ def compare_flags(root: CommandNode, flags: Iterable[AzFlag]) -> Iterator[FlagSu
             yield FlagSupport(flag, Support.ABSENT, _why(flag, _absent(flag)))
 
 
-def page(found: Iterable[FlagSupport]) -> str:
-    """The page as Markdown."""
+def page(found: Iterable[FlagSupport], lines: str) -> str:
+    """The page as Markdown; `lines` says what becomes of published lines."""
     given = list(found)
-    parts = [_HEAD, _counts(given), f"## Every command\n\n{_shared(given)}"]
+    parts = [_HEAD, _counts(given), lines, f"## Every command\n\n{_shared(given)}"]
     for name in dict.fromkeys(one.flag.command.split()[0] for one in given):
         of_group = [one for one in given if one.flag.command.split()[0] == name]
         parts.append(f"## {name}\n\n{_table(of_group)}")

@@ -94,7 +94,8 @@ def _environment(_registry: str, address: Address, _where: str) -> dict[str, Dat
 
 
 def _component(registry: str, address: Address, _where: str) -> dict[str, Data]:
-    spec = {"name": address.name, "version": address.version, "inputs": {}, "outputs": {}}
+    spec: dict[str, Data] = {"name": address.name, "version": address.version}
+    spec |= {"inputs": {}, "outputs": {}}
     if _type(registry, address) == "pipeline":
         return {"componentSpec": {**spec, "type": "pipeline", "jobs": {}}}
     image = "azureml://registries/azureml/environments/sklearn-1.5/labels/latest"
