@@ -23,9 +23,10 @@ _NO_DATA = "what happens is shown; there is no data to print"
 _INSTANCES = "of compute instances; mlctl manages clusters"
 ABSENT_FLAGS = {
     **{
-        f"{kind} {verb} --registry-name": _REGISTRY
-        for kind in ("model", "environment", "data", "component")
+        f"{kind.name} {verb} --registry-name": _REGISTRY
+        for kind in KINDS.values()
         for verb in ("create", "update", "archive", "restore", "share", "delete")
+        if kind.versioned
     },
     "--user-object-id": _INSTANCES,
     "--user-tenant-id": _INSTANCES,
