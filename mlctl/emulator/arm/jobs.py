@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from mlctl.emulator.arm import scoring
 from mlctl.emulator.arm.job_bodies import invocation_body, job_body
 from mlctl.emulator.http import bodies
 from mlctl.emulator.http.messages import Response, json_response
@@ -101,7 +102,7 @@ def cancel(call: Call) -> Response:
     """POST of a cancellation; a job that has ended stays as it is."""
     known = job_of(call)
     if known.view.ended is None:
-        records.cancel(call.handle, known.row.name)
+        records.cancel(call.handle, _kept(known))
     return Response(200)
 
 
@@ -114,7 +115,7 @@ def wait_for(call: Call) -> JobRecord:
     known = job_of(call)
     if call.settings.pace is not VIRTUAL or known.view.ended is not None:
         return known
-    deque(job_events.follow(call.handle, known.row.name, _POLL, detail=False), maxlen=0)
+    deque(job_events.follow(call.handle, _kept(known), _POLL, detail=False), maxlen=0)
     return job_of(call)
 
 
@@ -133,7 +134,7 @@ def get_job(call: Call, name: str) -> JobRecord:
     Raises:
         ServiceError: 404, there is none.
     """
-    known = _known(call, name)
+    known = _known(call, name) or _step(call, name)
     if known is None:
         what = f"{PROVIDER}/workspaces/jobs/{name}"
         raise nothing(what, f"workspace '{call.scope.workspace}'")
@@ -145,6 +146,18 @@ def _known(call: Call, name: str) -> JobRecord | None:
         return records.get_job(call.handle, name)
     except NotFound:
         return None
+
+
+def _kept(job: JobRecord) -> str:
+    """The name under which the simulated cloud keeps a job."""
+    return str(job.row.parent) if scoring.is_step(job) else job.row.name
+
+
+def _step(call: Call, name: str) -> JobRecord | None:
+    """The step that scores of a job of an endpoint."""
+    above = scoring.job_name(name)
+    job = _known(call, above) if above else None
+    return scoring.step(job) if job and job.row.endpoint else None
 
 
 def _jobs(call: Call) -> list[JobRecord]:

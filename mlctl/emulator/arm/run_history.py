@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mlctl.emulator.arm import jobs, outputs
+from mlctl.emulator.arm import jobs, outputs, scoring
 from mlctl.emulator.http import bodies
 from mlctl.emulator.http.messages import Response, json_response, not_found
 from mlctl.emulator.requests.call import Call
@@ -62,15 +62,15 @@ def show(call: Call) -> Response:
 def children(call: Call) -> Response:
     """GET of the runs beneath a run: the steps of a pipeline, the trials of a sweep.
 
-    A job of an endpoint that scores has one, which here is one run with the job, and has its id.
+    A job of an endpoint has one that scores.
 
     Raises:
         ServiceError: 404, there is no such run.
     """
     known = jobs.job_of(call)
-    found = records.children(call.handle, known.row.name)
+    found = [] if scoring.is_step(known) else records.children(call.handle, known.row.name)
     if known.row.endpoint and not found:
-        found = [known]
+        found = [scoring.step(known)]
     return json_response({"value": [_run(call, each) for each in found]})
 
 

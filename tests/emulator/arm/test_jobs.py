@@ -62,6 +62,26 @@ def test_nothing_is_invoked_that_is_not_there() -> None:
     assert here.get(f"{WS}/jobs/none").status == 404
 
 
+def test_the_step_that_scores_is_a_child_of_its_own() -> None:
+    here = invoked()
+    job = here.get(f"{WS}/jobs").data["value"][0]["name"]
+    history = f"/history/v1.0{WS}"
+    (step,) = here.get(f"{history}/runs/{job}/children").data["value"]
+    assert (step["parentRunId"], step["rootRunId"]) == (job, job)
+    assert step["runId"] not in (job, None)
+    assert step["properties"]["azureml.moduleName"] == "batchscoring"
+    known = here.get(f"{WS}/jobs/{step['runId']}").data
+    assert (known["name"], "properties" in known) == (step["runId"], False)
+    details = here.get(f"{history}/runs/{step['runId']}/details").data
+    assert details["runId"] == step["runId"]
+    assert here.get(f"{history}/runs/{step['runId']}/children").data == {"value": []}
+    assert here.get(f"{history}/runs/{step['runId']}/children").data == {"value": []}
+    for name in (f"{step['runId']}x", f"{step['runId']}-score", "-score"):
+        assert here.get(f"{WS}/jobs/{name}").status == 404
+    assert here.ask("POST", f"{WS}/jobs/{step['runId']}/cancel").status == 200
+    assert here.get(f"{WS}/jobs/{job}").data["properties"]["status"] == "Canceled"
+
+
 def test_a_job_is_cancelled_once() -> None:
     here = invoked()
     job = here.get(f"{WS}/jobs").data["value"][0]["id"]
