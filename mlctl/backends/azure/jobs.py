@@ -135,7 +135,9 @@ class AzureJobs:
         """
         base = self._base()
         url = f"{base.rstrip('/')}{self._run(name)}/children"
-        found = [run_of(one, self.scope) for one in data_plane(self.arm, self.cloud, base).pages(url, "")]
+        found = [
+            run_of(one, self.scope) for one in data_plane(self.arm, self.cloud, base).pages(url, "")
+        ]
         return sorted(found, key=_created)
 
     @answers_decoded()
