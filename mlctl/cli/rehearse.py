@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.deployment import Deployment, Inputs
     from mlctl.rehearsal.outcome import Failure
     from mlctl.rehearsal.rehearse import Plan, Stage
+    from mlctl.rehearsal.training import Training
     from mlctl.simulator.engine.processes import PreemptionProcess
 
 _PATIENCE = 600.0  # seconds for a rehearsal, unless --timeout says otherwise
@@ -50,7 +51,8 @@ class RehearsalFormat(StrEnum):
 Path_ = Annotated[
     str,
     typer.Argument(
-        metavar="PATH", help="A scoring script, or the YAML of a batch deployment that names one."
+        metavar="PATH",
+        help="A scoring or training script, or the YAML of a batch deployment or command job.",
     ),
 ]
 Input = Annotated[
@@ -125,14 +127,16 @@ def rehearse(
     network: Network = False,
     output: Output = RehearsalFormat.HUMAN,
 ) -> Exit:
-    """Run a scoring script in processes of its own, take nodes away, and compare the results.
+    """Run a scoring or training script here, take its nodes away, and compare the results.
 
     A calm run comes first, then a run for each kill. Exits with 1 where inputs are lost or doubled,
-    or something else breaks; each finding says how to run its kill again. The script runs with your
-    rights: rehearse code that you would run.
+    a training begins anew, or something else breaks; each finding says how to run its kill again.
+    The script runs with your rights: rehearse code that you would run.
     """
     from mlctl.rehearsal.deployment import Inputs, RehearsalError
     from mlctl.rehearsal.rehearse import Plan
+    from mlctl.rehearsal.trained import RATE
+    from mlctl.rehearsal.training import Training
 
     processes = _processes(preempt, weather, script)
     plan = Plan(seed=seed, kills=kills, weather=processes, only=kill)
@@ -142,15 +146,61 @@ def rehearse(
         *(("--weather", weather), ("--script", script), ("--nodes", nodes), ("--python", python)),
     ):
         again += [flag, str(value)] if value is not None else []
-    if input is None:
-        raise InvalidValue("a scoring script needs inputs", flag="--input")
     try:
+        asked = _asked(session, path, deployment)
+        if isinstance(asked, Training):
+            rate = RATE if preempt is None else preempt
+            with _stage(session, python, keep, network=network) as stage:
+                return _training(session, asked, plan, rate, stage, again, output)
+        if input is None:
+            raise InvalidValue("a scoring script needs inputs", flag="--input")
         given = Inputs.find(Path(input))
-        asked = _deployment(session, path, deployment, nodes, len(given.names))
     except RehearsalError as error:
         raise Permanent("NoRehearsal", str(error)) from None
+    asked = _sized(session, asked, nodes, len(given.names), alone=Path(path).suffix == ".py")
     with _stage(session, python, keep, network=network) as stage:
         return _batch(session, asked, given, plan, stage, again, output)
+
+
+def _training(
+    session: Session,
+    training: Training,
+    plan: Plan,
+    rate: float,
+    stage: Stage,
+    again: list[str],
+    output: RehearsalFormat,
+) -> Exit:
+    from mlctl.rehearsal.process import TooLate
+    from mlctl.rehearsal.trained import TrainingFails, rehearse_training
+    from mlctl.render import diagnostics
+    from mlctl.render import rehearsal as render
+
+    try:
+        done = rehearse_training(
+            training, stage, seed=plan.seed, kills=plan.kills, only=plan.only, rate=rate
+        )
+    except TrainingFails as error:
+        raise Permanent("TrainingFails", str(error)) from None
+    except TooLate:
+        raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
+    report = Report()
+    code = Path(os.path.relpath(training.code))
+    report.extend(render.findings(done.evidence, code, _repeat(again)))
+    match output:
+        case RehearsalFormat.JSON:
+            session.out_data(render.training_json(done, report))
+        case RehearsalFormat.JUNIT:
+            session.out_data(render.training_junit(done))
+        case _:
+            color = session.color(sys.stdout)
+            text = diagnostics.report(report, color=color, width=session.width)
+            session.out(text + ("\n" if text else "") + render.training_summary(done, report))
+    return Exit.ERROR if report.failed else Exit.OK
+
+
+def _repeat(again: list[str]) -> Callable[[int | None], str]:
+    return lambda kill: f"again: {shlex.join([*again, '--kill', str(kill)])}"
 
 
 def _batch(
@@ -175,12 +225,9 @@ def _batch(
     except TooLate:
         raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
 
-    def repeat(kill: int | None) -> str:
-        return f"again: {shlex.join([*again, '--kill', str(kill)])}"
-
     report = Report()
     shown_code = Path(os.path.relpath(deployment.code))
-    report.extend(render.findings(done.evidence, shown_code, repeat))
+    report.extend(render.findings(done.evidence, shown_code, _repeat(again)))
     match output:
         case RehearsalFormat.JSON:
             session.out_data(render.as_json(done, report))
@@ -207,27 +254,32 @@ def _fails(failure: Failure, deployment: Deployment) -> str:
     return f"{text}\n{trace}" if trace else text
 
 
-def _deployment(
-    session: Session, path: str, address: str | None, nodes: int | None, files_: int
-) -> Deployment:
-    """What PATH names, with as many nodes as a loss leaves some of.
-
-    A script alone gets mini-batches that all workers have some of.
-    """
+def _asked(session: Session, path: str, address: str | None) -> Deployment | Training:
+    """What PATH names."""
     from mlctl.rehearsal.deployment import Deployment, RehearsalError
-    from mlctl.rehearsal.documents import from_documents
+    from mlctl.rehearsal.documents import from_documents, of_script
+    from mlctl.rehearsal.lines import Script
 
     given = Path(path)
     if given.suffix != ".py":
-        found = from_documents(path, address, session.today)
-        if nodes is None and found.nodes == 1:
-            session.note("note: a job on one node is cancelled when it is lost; rehearsed with 2")
-        return replace(found, nodes=nodes or max(2, found.nodes))
+        return from_documents(path, address, session.today)
     if not files.is_file(given):
         raise RehearsalError(f"there is no script `{path}`")
     real = files.real(given)
-    found = Deployment(real, real.parent, nodes=nodes or 2)
-    size = max(1, files_ // (2 * found.workers))
+    return Deployment(real, real.parent) if Script.read(real, path).scores else of_script(real)
+
+
+def _sized(
+    session: Session, found: Deployment, nodes: int | None, files_: int, *, alone: bool
+) -> Deployment:
+    """A deployment with as many nodes as a loss leaves some of.
+
+    A script alone gets mini-batches that all workers have some of.
+    """
+    if nodes is None and found.nodes == 1:
+        session.note("note: a job on one node is cancelled when it is lost; rehearsed with 2")
+    found = replace(found, nodes=nodes or max(2, found.nodes))
+    size = max(1, files_ // (2 * found.workers)) if alone else found.mini_batch_size
     return replace(found, mini_batch_size=min(found.mini_batch_size, size))
 
 

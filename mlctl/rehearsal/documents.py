@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,16 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.rehearsal.deployment import Deployment, RehearsalError
+from mlctl.rehearsal.training import Training
 
 _SETTINGS = ("settings",)
 _RETRY = (*_SETTINGS, "retry_settings")
 
 
-def from_documents(path: str, address: str | None, today: date) -> Deployment:
-    """The deployment that a file or folder declares; the one at `address` where there are several.
+def from_documents(path: str, address: str | None, today: date) -> Deployment | Training:
+    """The deployment or command job that a file or folder declares.
+
+    `address` says which one where there are several.
 
     Raises:
         RehearsalError: there is none, or several, or it has no script, or cannot be read.
@@ -27,20 +31,52 @@ def from_documents(path: str, address: str | None, today: date) -> Deployment:
     report = Report()
     loaded = Loader(report, today, scripts=False).load([path])
     if report.failed:
-        first = next(one for one in report if report.severity(one) is one.rule.severity)
+        first = next(one for one in report if one.is_error)
         raise RehearsalError(f"`{path}` is not valid: {first.message}; see `mlctl validate {path}`")
-    found = [one for one in loaded.resources if one.kind is BATCH_DEPLOYMENT]
+    found = [one for one in loaded.resources if one.kind is BATCH_DEPLOYMENT or one.get("command")]
     names = ", ".join(str(one.address) for one in found)
     if address is not None:
         found = [one for one in found if address in (str(one.address), one.address.name)]
     if not found:
         has = f"; it has {names}" if names else ""
-        raise RehearsalError(f"`{path}` has no batch deployment {address or ''}".rstrip() + has)
+        what = f"`{address}`" if address else "batch deployment and no command job"
+        raise RehearsalError(f"`{path}` has no {what}{has}")
     if len(found) > 1:
-        raise RehearsalError(
-            f"`{path}` has several batch deployments: --deployment says which ({names})"
-        )
-    return _deployment(found[0], loaded)
+        raise RehearsalError(f"`{path}` has several of them: --deployment says which ({names})")
+    if found[0].kind is BATCH_DEPLOYMENT:
+        return _deployment(found[0], loaded)
+    return _training(found[0])
+
+
+def of_script(script: Path) -> Training:
+    """A training script by itself, started by `python`."""
+    return Training(f"python {shlex.quote(script.name)}", script.parent)
+
+
+def _training(job: Resource) -> Training:
+    """A command job; inputs are literals, or files beside the YAML."""
+    folder = job.document.folder
+    code = job.text("code")
+    if code is None or not files.is_folder(folder / code):
+        raise RehearsalError(f"`{job.document.source.name}` names no folder of code that is here")
+    command = str(job.get("command"))
+    inputs = job.get("inputs")
+    for name, value in inputs.items() if isinstance(inputs, dict) else ():
+        given = value.get("path") if isinstance(value, dict) else value
+        local = folder / str(given)
+        if isinstance(given, str) and (files.is_file(local) or files.is_folder(local)):
+            given = shlex.quote(str(files.real(local)))
+        elif isinstance(value, dict):
+            raise RehearsalError(f"the input `{name}` is not here: `{given}`")
+        command = command.replace(f"${{{{inputs.{name}}}}}", str(given))
+    names = job.get("environment_variables")
+    outputs = job.get("outputs")
+    return Training(
+        command,
+        files.real(folder / code),
+        {str(key): str(value) for key, value in names.items()} if isinstance(names, dict) else {},
+        tuple(map(str, outputs)) if isinstance(outputs, dict) else (),
+    )
 
 
 def _deployment(resource: Resource, loaded: LoadedConfig) -> Deployment:

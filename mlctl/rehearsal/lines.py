@@ -34,6 +34,11 @@ class Script:
         except (OSError, ValueError, SyntaxError, RecursionError):
             return cls(name, None)
 
+    @property
+    def scores(self) -> bool:
+        """Whether it has a `run`, as scoring scripts have, or cannot be parsed."""
+        return self.tree is None or self._function("run") is not None
+
     def run(self) -> Place:
         """The line of `def run`; the first line where there is none."""
         return self._at(self._function("run")) or Place(self.name, 1)

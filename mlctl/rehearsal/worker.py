@@ -12,6 +12,7 @@ and `{"run": [paths], ...}` with `pause` (stop for ever at this line event), `tr
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import json
 import os
@@ -41,6 +42,7 @@ class Pipes:
         self.control = os.fdopen(control, "rb")
         self.report = report
         self.owner = os.getpid()
+        self.forever = False
 
     def tell(self, **message: Any) -> None:
         if os.getpid() != self.owner:
@@ -50,7 +52,9 @@ class Pipes:
             data = data[os.write(self.report, data) :]
 
     def wait_for_ever(self) -> NoReturn:
-        self.control.read()
+        if not self.control.read():
+            while self.forever:
+                signal.pause()
         os._exit(0)  # whoever rehearses is gone
 
 
@@ -244,7 +248,13 @@ class Worker:
             return
         if how == "append" and self.bytes is not None:
             self.bound_files(os.path.getsize(full) if os.path.exists(full) else 0)
-        self.pipes.tell(wrote=full, how=how, place=self.user_line())
+        self.pipes.tell(
+            wrote=full,
+            how=how,
+            place=self.user_line(),
+            events=self.tracer.count,
+            at=self.clock.now(),
+        )
 
     def user_line(self) -> list[Any] | None:
         frame: FrameType | None = sys._getframe()
@@ -274,6 +284,57 @@ class Worker:
             "place": place,
             "text": "".join(traceback.format_exception(type(error), error, shown))[-4000:],
         }
+
+
+class Watch(Worker):
+    """A training, watched from within: what it writes, where it is; stopped where it was said.
+
+    `pause` is the line event at which it stops, `cut` the number of the write to the kept folders
+    that is cut after `bytes`.
+    """
+
+    def __init__(self, pipes: Pipes, code: str, order: dict[str, Any]) -> None:
+        self.kept: list[str] = order["kept"]
+        self.cut, self.size = order.get("cut"), order.get("bytes", 0)
+        self.writes = 0
+        super().__init__(pipes, code, code)
+        self.module = {}
+        self.tracer.reset(order.get("pause"))
+        sys.settrace(self.tracer.start)
+        self.began = self.clock.now()
+        atexit.register(self.ended)
+
+    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Count the writes to what is kept, and cut the one that is to be cut."""
+        if event == "open" and self.cut is not None and isinstance(arguments[1], str):
+            path = os.path.abspath(os.fsdecode(arguments[0])) if _is_path(arguments[0]) else ""
+            if any(c in arguments[1] for c in "wx") and path.startswith(tuple(self.kept)):
+                self.writes += 1
+                if self.writes == self.cut:
+                    self.bytes = self.size
+                    self.bound_files()
+        super().audit(event, arguments)
+
+    def ended(self) -> None:
+        """The end of the program, as far as Python sees it."""
+        sys.settrace(None)
+        self.pipes.tell(ended=True, events=self.tracer.count, seconds=self.clock.now() - self.began)
+
+
+def watch() -> None:
+    """Called by every Python that starts in a rehearsed training."""
+    order = json.loads(os.environ["MLCTL_REHEARSAL_ORDER"])
+    try:
+        os.fstat(order["report"])
+    except OSError:
+        return  # a process that was not given the pipe
+    pipes = Pipes(os.open(os.devnull, os.O_RDONLY), os.dup(order["report"]))
+    pipes.forever = True  # until it is killed, with its group
+    Watch(pipes, order["code"], order)
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, (str, bytes, os.PathLike))
 
 
 def rows_of(result: Any) -> list[str]:

@@ -13,6 +13,8 @@ from mlctl.pointer import Data
 from mlctl.rehearsal.evidence import Evidence
 from mlctl.rehearsal.outcome import Outcome, Place, Status
 from mlctl.rehearsal.rehearse import Rehearsal
+from mlctl.rehearsal.trained import TrainingRehearsal
+from mlctl.rehearsal.training import Trained
 from mlctl.render import machine
 from mlctl.render.terminal import clean
 
@@ -56,18 +58,75 @@ def summary(rehearsal: Rehearsal, report: Report) -> str:
         f" {_many(rows, 'row')}{files}"
     )
     lines = [calm, f"Kills:   {_kills(rehearsal)}"]
-    if not report and rehearsal.runs and all(_canceled(run) for run in rehearsal.runs):
-        verdict = "the job was cancelled, since its last node was lost; nothing is shown by that"
-    elif not report:
-        verdict = "survives: every input scored once, nothing lost, nothing doubled"
-    else:
+    good = "survives: every input scored once, nothing lost, nothing doubled"
+    if rehearsal.runs and all(_canceled(run) for run in rehearsal.runs):
+        good = "the job was cancelled, since its last node was lost; nothing is shown by that"
+    return "\n".join([*lines, f"Verdict: {_verdict(report, good)}"])
+
+
+def _verdict(report: Report, good: str) -> str:
+    verdict = good
+    if report:
         shown = Counter(found.rule.code for found in report)
         names = ", ".join(
             f"{code} ({count})" if count > 1 else code for code, count in sorted(shown.items())
         )
         word = "does not survive" if report.failed else "survives, with warnings"
         verdict = f"{word}: {names}"
-    return "\n".join([*lines, f"Verdict: {verdict}"])
+    return verdict
+
+
+def training_summary(done: TrainingRehearsal, report: Report) -> str:
+    """Three lines: the calm run, the kills, the verdict."""
+    calm = done.calm
+    wrote = sum(one.kept for one in calm.lives[0].writes)
+    cut = sum(one.write is not None for _, one, _ in done.runs)
+    good = "survives: goes on from its checkpoints, and ends with the same files"
+    files = _many(len(calm.files), "file")
+    return "\n".join(
+        [
+            f"Calm:    {calm.lives[0].events} lines executed, {_many(wrote, 'write')} to outputs,"
+            f" {files} in the end",
+            f"Kills:   {_many(len(done.runs), 'node')} lost: {len(done.runs) - cut} at some line,"
+            f" {cut} while a file is written",
+            f"Verdict: {_verdict(report, good)}",
+        ]
+    )
+
+
+def training_json(done: TrainingRehearsal, report: Report) -> str:
+    """The rehearsal of a training and its findings as data."""
+    data: dict[str, Data] = {
+        **machine.document(report),
+        "seed": done.seed,
+        "calm": _trained(done.calm),
+        "runs": [{"kill": number, **_trained(run)} for number, _, run in done.runs],
+    }
+    return inert.as_json(data, indent=2) + "\n"
+
+
+def _trained(run: Trained) -> dict[str, Data]:
+    return {
+        "files": sorted(run.files),
+        "lives": [
+            {
+                "lines": life.events,
+                "exit_code": life.code,
+                "killed_at": f"{life.held.file}:{life.held.line}" if life.held else None,
+            }
+            for life in run.lives
+        ],
+    }
+
+
+def training_junit(done: TrainingRehearsal) -> str:
+    """A suite with a case for the calm run and one for each kill."""
+    cases = [_case("calm", [one for one in done.evidence if one.kill is None])]
+    for number, cut, _ in done.runs:
+        where = "while a file is written" if cut.write is not None else "at some line"
+        shown = [one for one in done.evidence if one.kill == number]
+        cases.append(_case(f"kill {number}: {where}", shown))
+    return _suite(cases)
 
 
 def _kills(rehearsal: Rehearsal) -> str:
@@ -147,6 +206,10 @@ def as_junit(rehearsal: Rehearsal, evidence: tuple[Evidence, ...]) -> str:
             for kill in run.kills
         )
         cases.append(_case(moments or "weather without a loss", shown))
+    return _suite(cases)
+
+
+def _suite(cases: list[str]) -> str:
     failed = sum("<failure" in one for one in cases)
     head = f'<testsuite name="mlctl rehearse" tests="{len(cases)}" failures="{failed}">'
     return (

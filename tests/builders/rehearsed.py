@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from mlctl.rehearsal.deployment import Deployment, Inputs
+from mlctl.rehearsal.documents import of_script
 from mlctl.rehearsal.process import Interpreter, without_network
 from mlctl.rehearsal.rehearse import Plan, Rehearsal, Stage, rehearse
+from mlctl.rehearsal.trained import TrainingRehearsal, rehearse_training
 from tests.builders.paths import SAMPLES
 
 FOLDER = SAMPLES / "rehearsal"
@@ -74,3 +76,15 @@ def of_sample(name: str, folder: Path, plan: Plan = Plan()) -> Rehearsal:
     size = 1 if name.startswith("remembers") else 2
     told = deployment(script, mini_batch_size=size)
     return rehearse(told, Inputs.find(INPUT), plan, stage(folder))
+
+
+def training(name: str, folder: Path, only: int | None = None) -> TrainingRehearsal:
+    """The rehearsal of a training sample, with six kills or this one alone."""
+    told = of_script(FOLDER / "training" / f"{name}.py")
+    return rehearse_training(told, stage(folder), seed=0, kills=0 if only else 6, only=only)
+
+
+def trained(name: str, folder: Path, only: int | None = None) -> list[tuple[str, int]]:
+    """The codes and lines of what a training sample shows."""
+    done = training(name, folder, only)
+    return [(one.rule.code, one.place.line if one.place else 0) for one in done.evidence]

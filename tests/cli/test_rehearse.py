@@ -174,3 +174,19 @@ def _wait(pid: int) -> None:
         return
     assert select.select([descriptor], [], [], 60)[0]
     os.close(descriptor)
+
+
+def test_a_job_is_rehearsed_by_its_command(mlctl: Run, tmp_path: Path) -> None:
+    job = SAMPLES / "training" / "job.yml"
+    done = mlctl("rehearse", job, "--kill", "1", "-o", "json")
+    assert done.code == 0
+    assert [one["code"] for one in done.json["diagnostics"]] == ["MLC654"]
+    assert [life["exit_code"] for life in done.json["runs"][0]["lives"]] == [-9, 0]
+
+
+def test_a_training_that_fails_says_so_with_its_log(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import nothere\n")
+    done = mlctl("rehearse", "train.py")
+    assert done.code == 1
+    assert "the command fails without any loss (exit code 1)" in done.err
+    assert "No module named 'nothere'" in done.err

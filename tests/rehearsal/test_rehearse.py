@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.rehearsal.deployment import Inputs
 from mlctl.rehearsal.process import left
 from mlctl.rehearsal.rehearse import Plan, rehearse
 from tests.builders import rehearsed
@@ -19,6 +20,12 @@ SCRIPTS = sorted(
     for one in (rehearsed.FOLDER / "scoring").glob("*.py")
     if not one.stem.endswith("_cured")
 )
+TRAININGS = sorted(
+    one.stem
+    for one in (rehearsed.FOLDER / "training").glob("*.py")
+    if not one.stem.endswith("_cured")
+)
+RUNS = int(os.environ.get("MLCTL_TEST_REHEARSAL", "0"))
 # The kill that shows the defect; None: the calm runs do.
 QUICK = {"appends": 3, "skips_existing": 5, "counts_up": None, "says_nothing": None}
 
@@ -57,7 +64,20 @@ def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     assert runs[0].runs[0].kills == runs[1].runs[0].kills
 
 
-@pytest.mark.skipif(not os.environ.get("MLCTL_TEST_REHEARSAL"), reason="make test-rehearsal")
+@pytest.mark.skipif(not RUNS, reason="make test-rehearsal")
+def test_random_rehearsals_end_leave_nothing_and_show_the_same(tmp_path: Path) -> None:
+    for seed in range(RUNS):
+        stage = rehearsed.stage(tmp_path / str(seed))
+        script = rehearsed.FOLDER / "scoring" / "appends.py"
+        plan = Plan(seed=seed, kills=5)  # one of each moment
+        inputs = Inputs.find(rehearsed.INPUT)
+        done = rehearse(rehearsed.deployment(script), inputs, plan, stage)
+        assert rehearsed.shown(done) == rehearsed.planted(script), seed
+        assert left(stage.interpreter.mark) == [], seed
+        assert list((tmp_path / str(seed) / "runs").iterdir()) == [], seed
+
+
+@pytest.mark.skipif(not RUNS, reason="make test-rehearsal")
 def test_all_defects_are_found_at_their_lines_and_the_cured_twins_are_good(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,6 +86,13 @@ def test_all_defects_are_found_at_their_lines_and_the_cured_twins_are_good(
         planted = rehearsed.planted(rehearsed.FOLDER / "scoring" / f"{name}.py")
         bad = rehearsed.shown(rehearsed.of_sample(name, tmp_path / name))
         cured = rehearsed.shown(rehearsed.of_sample(f"{name}_cured", tmp_path / f"{name}_cured"))
+        rows.append(f"{name:16} {_text(planted):12} {_text(bad):24} {_text(cured)}")
+        if bad != planted or cured:
+            wrong.append(name)
+    for name in sorted(TRAININGS):
+        planted = rehearsed.planted(rehearsed.FOLDER / "training" / f"{name}.py")
+        bad = rehearsed.trained(name, tmp_path / name)
+        cured = rehearsed.trained(f"{name}_cured", tmp_path / f"{name}_cured")
         rows.append(f"{name:16} {_text(planted):12} {_text(bad):24} {_text(cured)}")
         if bad != planted or cured:
             wrong.append(name)

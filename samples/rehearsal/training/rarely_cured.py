@@ -1,0 +1,29 @@
+"""Takes an hour for an epoch, and saves every two of them."""
+
+import json
+import time
+from pathlib import Path
+
+POINTS = [(x / 10, 3 * x / 10 + 1) for x in range(20)]
+
+
+def step(slope, offset):
+    misses = [(x, slope * x + offset - y) for x, y in POINTS]
+    slope -= 0.01 * sum(x * miss for x, miss in misses) / len(POINTS)
+    offset -= 0.01 * sum(miss for _, miss in misses) / len(POINTS)
+    return slope, offset
+
+
+last = Path("outputs", "last.json")
+state = {"epoch": 0, "slope": 0.0, "offset": 0.0}
+if last.exists():
+    state = json.loads(last.read_text())
+while state["epoch"] < 60:
+    time.sleep(3600)
+    state["slope"], state["offset"] = step(state["slope"], state["offset"])
+    state["epoch"] += 1
+    if state["epoch"] % 2 == 0:
+        part = last.with_suffix(".part")
+        part.write_text(json.dumps(state))
+        part.replace(last)
+Path("outputs", "line.json").write_text(json.dumps(state))

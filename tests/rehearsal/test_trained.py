@@ -1,0 +1,92 @@
+"""Rehearsals of trainings: killed at a line or in the middle of a file, and started again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mlctl.rehearsal.documents import of_script
+from mlctl.rehearsal.process import left
+from mlctl.rehearsal.trained import TrainingFails, rehearse_training
+from mlctl.rehearsal.training import Cut, Training, train
+from tests.builders import rehearsed
+
+COUNTS = """\
+from pathlib import Path
+note = Path("outputs/note")
+Path("here").write_text("gone with the node")
+start = int(note.read_text()) if note.exists() else 0
+for number in range(start, 10):
+    note.write_text(str(number))
+Path("outputs/end").write_text(f"from {start} to {number}")
+"""
+
+
+@pytest.mark.parametrize(("name", "kill"), [("last_ckpt", 2), ("momentum", 1)])
+def test_a_defect_is_found_at_its_line_and_its_cure_is_found_good(
+    name: str, kill: int, tmp_path: Path
+) -> None:
+    planted = rehearsed.planted(rehearsed.FOLDER / "training" / f"{name}.py")
+    assert rehearsed.trained(name, tmp_path / "a", kill) == planted
+    assert rehearsed.trained(f"{name}_cured", tmp_path / "b", kill) == []
+
+
+def script(folder: Path, text: str) -> Training:
+    """A training of these lines."""
+    (folder / "code").mkdir()
+    (folder / "code" / "train.py").write_text(text)
+    return of_script(folder / "code" / "train.py")
+
+
+def test_outputs_come_back_and_nothing_else_does(tmp_path: Path) -> None:
+    training = script(tmp_path, COUNTS)
+    stage = rehearsed.stage(tmp_path)
+    cut = Cut(line=12)
+    done = train(training, stage.interpreter, tmp_path / "run", dict(os.environ), (cut,))
+    first, second = done.lives
+    assert first.held is not None
+    assert (first.held.file, first.held.line) == ("train.py", 6)
+    assert second.code == 0
+    lines = {name: content.lines for name, content in done.files.items()}
+    assert lines == {"outputs/note": ("9",), "outputs/end": ("from 2 to 9",)}
+    assert left(stage.interpreter.mark) == []
+
+
+def test_a_write_that_is_cut_leaves_half_a_checkpoint(tmp_path: Path) -> None:
+    text = 'open("outputs/all", "a").close()\nopen("outputs/some", "w").write("x" * 100)\n'
+    training = script(tmp_path, text)
+    stage = rehearsed.stage(tmp_path)
+    cuts = (Cut(write=1, size=40),)
+    done = train(training, stage.interpreter, tmp_path / "run", dict(os.environ), cuts)
+    assert [life.code == 0 for life in done.lives] == [False, True]
+    assert [one.path for one in done.lives[0].writes] == ["outputs/all", "outputs/some"]
+
+
+def test_a_training_that_fails_by_itself_is_no_rehearsal(tmp_path: Path) -> None:
+    training = script(tmp_path, "raise SystemExit('no data')\n")
+    with pytest.raises(TrainingFails, match="exit code 1"):
+        rehearse_training(training, rehearsed.stage(tmp_path), seed=0, kills=1, only=None)
+
+
+def test_metrics_of_mlflow_s_file_store_are_read(tmp_path: Path) -> None:
+    text = (
+        "import os\nfrom pathlib import Path\n"
+        "store = Path(os.environ['MLFLOW_TRACKING_URI'].removeprefix('file://'))\n"
+        "folder = store / '0' / 'run' / 'metrics'\nfolder.mkdir(parents=True, exist_ok=True)\n"
+        "for step in range(20):\n    with open(folder / 'loss', 'a') as file:\n"
+        "        file.write(f'1 0.5 {step}\\n')\n"
+    )
+    training = script(tmp_path, text)
+    done = rehearse_training(training, rehearsed.stage(tmp_path), seed=0, kills=1, only=None)
+    assert [one.rule.code for one in done.evidence] == ["MLC654"]
+
+
+def test_a_shell_script_around_the_training_is_watched_too(tmp_path: Path) -> None:
+    script(tmp_path, COUNTS)
+    command = "echo begins && python train.py && cp outputs/end ${{outputs.model}}/end"
+    training = Training(command, tmp_path / "code", {}, ("model",))
+    done = rehearse_training(training, rehearsed.stage(tmp_path), seed=0, kills=1, only=None)
+    assert "named/model/end" in done.calm.files
+    assert done.runs[0][2].lives[0].held is not None
