@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,8 @@ class Deployment:
 
 
 MiniBatches = tuple[tuple[str, ...], ...]
+_MOST_FILES = 20_000
+_SMALL = 1 << 20  # bytes of a file of code that is copied
 _COPIED = 1 << 26  # bytes; a bigger input is read where it is
 
 
@@ -100,6 +103,32 @@ def lay_out(folder: Path, deployment: Deployment) -> None:
     link_code(folder / "code", deployment.code)
     if deployment.model is not None:
         (folder / "model" / deployment.model.name).symlink_to(files.real(deployment.model))
+
+
+def copy_code(folder: Path, code: Path, without: Path) -> None:
+    """A copy of a folder of code that a program can write to; big files are links.
+
+    `without` is a folder that is left out, and all that no node gets.
+
+    Raises:
+        RehearsalError: it has more files than the service takes.
+    """
+    count = 0
+    for at, folders, names in os.walk(code):
+        here = Path(at)
+        keep = [one for one in folders if one not in _IGNORED and here / one != without]
+        folders[:] = [one for one in keep if not (here / one).is_symlink()]
+        target = folder / here.relative_to(code)
+        target.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            source = here / name
+            count += 1
+            if count > _MOST_FILES:
+                raise RehearsalError(f"`{code}` has more than {_MOST_FILES:,} files")
+            if files.is_file(source) and source.stat().st_size <= _SMALL:
+                shutil.copy(source, target / name)
+            else:
+                (target / name).symlink_to(files.real(source))
 
 
 def link_code(folder: Path, code: Path) -> None:

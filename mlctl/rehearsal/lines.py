@@ -13,7 +13,18 @@ _MUTATING = {"append", "add", "update", "extend", "insert", "setdefault", "pop",
 _CHANCE = {"random", "uuid", "secrets", "datetime", "date"}
 _CHANCE_CALLS = {
     *("time", "time_ns", "now", "utcnow", "today", "uuid1", "uuid4", "getpid", "perf_counter"),
-    *("monotonic", "urandom", "random", "randint", "choice", "shuffle", "gauss", "uniform", "rand"),
+    *(
+        "monotonic",
+        "urandom",
+        "random",
+        "randint",
+        "choice",
+        "choices",
+        "shuffle",
+        "gauss",
+        "uniform",
+        "rand",
+    ),
     *("randn", "normal", "hash", "set", "sample", "token_hex", "gettempdir"),
 }
 _WHOLE = {"len", "enumerate", "sum", "min", "max", "sorted", "mean", "std", "index", "concat"}

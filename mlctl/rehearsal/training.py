@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mlctl.rehearsal.deployment import copy_code
 from mlctl.rehearsal.outcome import Content, Place, snapshot
 from mlctl.rehearsal.process import MARK, Interpreter, TooLate, without_network
 
@@ -124,7 +125,7 @@ def _live(
     cut: Cut,
 ) -> Life:
     """One life, to its cut or its end."""
-    shutil.copytree(training.code, node / "code", ignore=shutil.ignore_patterns(".git", ".venv"))
+    copy_code(node / "code", training.code, kept.parents[2])
     for name in _KEPT:
         shutil.rmtree(node / "code" / name, ignore_errors=True)
         (node / "code" / name).symlink_to(kept / name)

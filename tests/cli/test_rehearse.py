@@ -108,7 +108,7 @@ def test_what_cannot_be_rehearsed_is_one_sentence(
     (tmp_path / "scratch").mkdir()
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.py").write_text("x = 1\ndef run(:\n")
-    (tmp_path / "wants.py").write_text("import nothere\n")
+    (tmp_path / "wants.py").write_text("import nothere\ndef run(paths):\n    return paths\n")
     done = mlctl("rehearse", *words)
     assert done.code == 1
     assert says in done.err

@@ -90,3 +90,10 @@ def test_a_shell_script_around_the_training_is_watched_too(tmp_path: Path) -> No
     done = rehearse_training(training, rehearsed.stage(tmp_path), seed=0, kills=1, only=None)
     assert "named/model/end" in done.calm.files
     assert done.runs[0][2].lives[0].held is not None
+
+
+def test_a_rehearsal_kept_within_the_code_does_not_copy_itself(tmp_path: Path) -> None:
+    training = script(tmp_path, "open('outputs/a', 'w').close()\n")
+    stage = rehearsed.stage(tmp_path / "code" / "kept")
+    done = train(training, stage.interpreter, stage.folder / "runs" / "one", dict(os.environ))
+    assert [life.code for life in done.lives] == [0]
