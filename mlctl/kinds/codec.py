@@ -344,6 +344,7 @@ CODECS: dict[str, Codec] = {
     "arm_id": Codec(_same, _arm_id_decode, _folded),
     "azureml_id": Codec(_azureml_id_encode, _azureml_id_decode, _azureml_id_canonical),
     "scalar": Codec(_same, component_io.decode_scalar, component_io.canonical_scalar),
+    "version": Codec(_text_canonical, _same, _text_canonical),
     "size": Codec(component_io.encode_size, _same, component_io.encode_size),
     "list_text": Codec(
         component_io.encode_list, component_io.decode_list, component_io.encode_list
