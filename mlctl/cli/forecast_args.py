@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.rule_choice import Ignore, new_report
 from mlctl.cli.session import Session
+from mlctl.config.graph import Graph
 from mlctl.config.loader import Loader
 from mlctl.kinds.address import Address
 
@@ -30,29 +32,21 @@ if TYPE_CHECKING:
 
 WEATHER = "aws-v100-2023"  # the only one that was measured
 _ALWAYS = ("calm", "stress")
+MOST_RUNS = 1_000_000
+
+
+class TierChoice(StrEnum):
+    """Which rows there are."""
+
+    LOW_PRIORITY = "low_priority"
+    DEDICATED = "dedicated"
+    BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectArgs:
-    """What is forecast: the job, as far as the files do not say."""
+class FileArgs:
+    """What files say otherwise, or not at all: values, and prices."""
 
-    deployment: Annotated[
-        str | None,
-        typer.Option(
-            "--deployment",
-            metavar="ADDRESS",
-            help="The deployment that takes the job: batch-deployment/ENDPOINT/NAME; the only one"
-            " unless given.",
-        ),
-    ] = None
-    mini_batches: Annotated[
-        int | None,
-        typer.Option("--mini-batches", min=1, metavar="N", help="So many full ones, not --files."),
-    ] = None
-    input: Annotated[
-        str | None,
-        typer.Option("--input", metavar="DIR", help="A folder whose files are counted."),
-    ] = None
     override: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,6 +76,69 @@ class SubjectArgs:
     ] = prices.LOW_PRIORITY_RATIO
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryArgs:
+    """How many histories there are, in what weather, and who makes them."""
+
+    weather: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--weather",
+            metavar="NAME",
+            help="What takes nodes away: calm, stress, aws-v100-2023, band:5-10 or a FILE"
+            " (repeatable). calm and stress are always there.",
+        ),
+    ] = None
+    tier: Annotated[TierChoice, typer.Option("--tier", help="Which rows to show.")] = (
+        TierChoice.BOTH
+    )
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, max=MOST_RUNS, metavar="N", help="Histories a row.")
+    ] = 1000
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
+    ] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectArgs(FileArgs):
+    """What is forecast: the job, as far as the files do not say."""
+
+    deployment: Annotated[
+        str | None,
+        typer.Option(
+            "--deployment",
+            metavar="ADDRESS",
+            help="The deployment that takes the job: batch-deployment/ENDPOINT/NAME; the only one"
+            " unless given.",
+        ),
+    ] = None
+    mini_batches: Annotated[
+        int | None,
+        typer.Option("--mini-batches", min=1, metavar="N", help="So many full ones, not --files."),
+    ] = None
+    input: Annotated[
+        str | None,
+        typer.Option("--input", metavar="DIR", help="A folder whose files are counted."),
+    ] = None
+
+
+def read_graph(
+    session: Session, paths: Sequence[str], overrides: Sequence[str] | None, ignore: Ignore
+) -> Graph | None:
+    """What files declare, with what overrides say; None where they are not valid, which is said."""
+    report = new_report(session, ignore)
+    loaded = Loader(report, session.today, edit=_edit(overrides)).load([*paths])
+    if not report.failed:
+        return loaded.graph
+    from mlctl.render import diagnostics
+
+    color = session.color(sys.stdout)
+    session.out(diagnostics.report(report, color=color, width=session.width))
+    return None
+
+
 def read_subject(
     session: Session,
     paths: Sequence[str],
@@ -98,13 +155,8 @@ def read_subject(
     """
     from mlctl.forecast.reading import Wanted, read
 
-    report = new_report(session, ignore)
-    loaded = Loader(report, session.today, edit=_edit(args.override)).load([*paths])
-    if report.failed:
-        from mlctl.render import diagnostics
-
-        color = session.color(sys.stdout)
-        session.out(diagnostics.report(report, color=color, width=session.width))
+    graph = read_graph(session, paths, args.override, ignore)
+    if graph is None:
         return None
     workload = workload_flags.workload_of(work)
     counts = [workload.files is not None, args.mini_batches is not None, args.input is not None]
@@ -119,7 +171,7 @@ def read_subject(
         raise InvalidValue(str(error), flag="--deployment") from None
     ratio = args.low_priority_ratio
     wanted = Wanted(workload, args.mini_batches, deployment, args.price, ratio, settings)
-    return read(loaded.graph, wanted)
+    return read(graph, wanted)
 
 
 def _check_work(workload: Any) -> None:
@@ -143,13 +195,13 @@ def _edit(overrides: Sequence[str] | None) -> Any:
         return None
     from mlctl import source
     from mlctl.cli.az.overlay import FlagValue, overlay
-    from mlctl.kinds import KINDS
+    from mlctl.kinds import DOCUMENTS
 
     wanted: dict[str, list[FlagValue]] = {}
     for text in overrides:
         path, equals, value = text.partition("=")
         kind, *at = path.split(".")
-        if kind not in KINDS or not at or not equals:
+        if kind not in DOCUMENTS or not at or not equals:
             raise InvalidValue(
                 f"`{text}`: write KIND.FIELD=VALUE, as compute.max_instances=8", flag="--override"
             )
@@ -227,3 +279,10 @@ def executor_of(workers: int) -> Iterator[ProcessPoolExecutor | None]:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def tiers_of(choice: TierChoice) -> list[Any]:
+    """The tiers that there are rows of."""
+    from mlctl.simulator.engine.model import Tier
+
+    return [*Tier] if choice is TierChoice.BOTH else [Tier(choice.value)]

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlctl.cli import simulate_training
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
+    MOST_RUNS,
+    HistoryArgs,
     SubjectArgs,
     executor_of,
     read_subject,
     settings_of,
+    tiers_of,
     weathers,
 )
 from mlctl.cli.local.settings import DelayArgs
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
     from mlctl.forecast.summary import Summary
     from mlctl.simulator.engine.model import SimulationSettings
 
-_MOST_RUNS = 1_000_000
 _BATCH = 1000  # runs between two looks at the precision
 
 
@@ -50,27 +53,10 @@ class ForecastFormat(StrEnum):
     HTML = "html"
 
 
-class TierChoice(StrEnum):
-    """Which rows there are."""
-
-    LOW_PRIORITY = "low_priority"
-    DEDICATED = "dedicated"
-    BOTH = "both"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyArgs:
+class StudyArgs(HistoryArgs):
     """How many histories there are, of what kind, and who makes them."""
 
-    weather: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--weather",
-            metavar="NAME",
-            help="What takes nodes away: calm, stress, aws-v100-2023, band:5-10 or a FILE"
-            " (repeatable). calm and stress are always there.",
-        ),
-    ] = None
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,12 +70,6 @@ class StudyArgs:
         str | None,
         typer.Option("--deadline", metavar="DURATION", help="When the job has to be done: 4h."),
     ] = None
-    tier: Annotated[TierChoice, typer.Option("--tier", help="Which rows to show.")] = (
-        TierChoice.BOTH
-    )
-    runs: Annotated[
-        int, typer.Option("--runs", min=1, max=_MOST_RUNS, metavar="N", help="Histories a row.")
-    ] = 1000
     precision: Annotated[
         float | None,
         typer.Option(
@@ -100,15 +80,14 @@ class StudyArgs:
             help="As many histories as P(cancelled) needs to be known to plus or minus this.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0
-    workers: Annotated[
-        int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
-    ] = 1
 
 
 def register(app: typer.Typer, verb: str) -> None:
-    """Add the command."""
+    """Add the command, and those beneath it."""
     command(app, verb)(simulate)
+    below = typer.Typer(name=verb)
+    simulate_training.register(below)
+    app.add_typer(below, name=verb)
 
 
 def simulate(
@@ -168,7 +147,7 @@ def simulate(
             return Exit.ERROR
         deadline = duration(study.deadline) if study.deadline is not None else None
         there, main = weathers(study.weather)
-        tiers = _tiers(study.tier)
+        tiers = tiers_of(study.tier)
         plans = _policies(study, deadline)
         _check_deadline(deadline, settings)
         found = list(report.rows(read.scenario, there, tiers, plans, str(study.seed), main))
@@ -246,7 +225,7 @@ def _chunks(own: Study, study: StudyArgs, executor: Any, found: list[Any]) -> It
     if study.precision is None:
         yield from histories(own, range(study.runs), executor)
         return
-    while len(found) < _MOST_RUNS:
+    while len(found) < MOST_RUNS:
         yield from histories(own, range(len(found), len(found) + _BATCH), executor)
         known: statistics.Estimate = Summary(own.scenario, found).cancelled
         if max(known.high - known.value, known.value - known.low) <= study.precision:
@@ -302,9 +281,3 @@ def _write_events(found: Sequence[Row], main: str, run: int, file: Path) -> None
         files.write(files.expanded(file), lines.encode())
     except OSError as error:
         raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
-
-
-def _tiers(choice: TierChoice) -> list[Any]:
-    from mlctl.simulator.engine.model import Tier
-
-    return [*Tier] if choice is TierChoice.BOTH else [Tier(choice.value)]

@@ -18,7 +18,8 @@ from mlctl.simulator.engine.commands import (
     SubmitBatch,
 )
 from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus
-from mlctl.simulator.engine.model import HOUR, Tier
+from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier
+from mlctl.simulator.engine.processes import PreemptionProcess
 from mlctl.simulator.engine.state import World
 
 LONGEST_S = 90 * 24 * HOUR  # of one history: a job that stands still this long is not done
@@ -65,6 +66,25 @@ class Cloud(Protocol):
         ...
 
 
+class Surroundings(Protocol):
+    """Where a job runs."""
+
+    @property
+    def cluster(self) -> ClusterSpec:
+        """The cluster."""
+        ...
+
+    @property
+    def settings(self) -> SimulationSettings:
+        """How the cloud behaves."""
+        ...
+
+    @property
+    def processes(self) -> tuple[PreemptionProcess, ...]:
+        """What takes low-priority nodes away."""
+        ...
+
+
 class EngineCloud:
     """A `Cloud` by the event engine, which knows every rule."""
 
@@ -105,8 +125,8 @@ class EngineCloud:
 
     def bill(self) -> Bill:
         """What the runs cost, once no node is up for them any more."""
-        self.settle()
         world = self.world
+        settle(world)
         used = [usage.job_node_seconds(world, world.jobs[name]) for name in self.jobs]
         low = [
             seconds
@@ -115,21 +135,21 @@ class EngineCloud:
         ]
         return Bill(used[0], sum(low), sum(used) - sum(low))
 
-    def settle(self) -> None:
-        """Let time pass until no node is billed to a job any more."""
-        world = self.world
-        while any(
-            node.billed_until is not None and node.payer
-            for cluster in world.clusters.values()
-            for node in cluster.nodes.values()
-        ):
-            following = engine.next_event_time(world)
-            if following is None or following > world.now + LONGEST_S:
-                return
-            engine.run(world, following)
+
+def settle(world: World) -> None:
+    """Let time pass until no node is billed to a job any more."""
+    while any(
+        node.billed_until is not None and node.payer
+        for cluster in world.clusters.values()
+        for node in cluster.nodes.values()
+    ):
+        following = engine.next_event_time(world)
+        if following is None or following > world.now + LONGEST_S:
+            return
+        engine.run(world, following)
 
 
-def prepared(scenario: Scenario, seed: str) -> World:
+def prepared(scenario: Surroundings, seed: str) -> World:
     """A cloud with the cluster, whose minimum of nodes has come, and the scenario's processes."""
     world, settings = World(seed, settings=scenario.settings), scenario.settings
     cluster = scenario.cluster

@@ -79,8 +79,10 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         ForecastError: they describe none, or one that cannot be.
     """
     deployment = _deployment(graph, wanted.deployment)
-    cluster = _cluster(graph, deployment)
-    size = _number(deployment, _MINI_BATCH_SIZE, 10)
+    cluster = cluster_of(graph, deployment)
+    if cluster is None:
+        raise ForecastError("the deployment names no cluster", deployment.label())
+    size = number_of(deployment, _MINI_BATCH_SIZE, 10)
     files = wanted.workload.files
     if wanted.mini_batches is not None:
         files = wanted.mini_batches * size
@@ -91,33 +93,42 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         )
     if files < 1:
         raise ForecastError("there is nothing to score: the number of files must be 1 or more")
-    tier = str(_value(cluster, "tier") or Tier.DEDICATED.value)
-    name = f"1/{cluster.address.name}"
-    spec = ClusterSpec(
-        name,
-        Tier.LOW_PRIORITY if "low" in tier.replace("_", "").casefold() else Tier.DEDICATED,
-        _number(cluster, "min_instances", 0),
-        _number(cluster, "max_instances", 1),
-        float(_number(cluster, "idle_time_before_scale_down", 120)),
-        _cores(cluster),
-        _price(cluster, wanted.price),
-        str(_value(cluster, "location") or "eastus"),
-    )
+    spec = cluster_spec(cluster, wanted.price)
     job = BatchSpec(
         f"1/{JOB}",
-        name,
+        spec.name,
         files,
         _work(wanted.workload),
         size,
-        _number(deployment, "instance_count", 1),
-        _number(deployment, "max_concurrency_per_instance", 1),
-        _number(deployment, "max_retries", 3),
-        float(_number(deployment, "timeout", 30)),
-        _number(deployment, "error_threshold", -1),
+        number_of(deployment, "instance_count", 1),
+        number_of(deployment, "max_concurrency_per_instance", 1),
+        number_of(deployment, "max_retries", 3),
+        float(number_of(deployment, "timeout", 30)),
+        number_of(deployment, "error_threshold", -1),
     )
     subject = Subject(Scenario(spec, job, wanted.settings, wanted.price_ratio), deployment, cluster)
     _check(subject)
     return subject
+
+
+def cluster_spec(cluster: Resource, price: float | None) -> ClusterSpec:
+    """A declared cluster, as the event engine knows it; `price`: None for the catalog's.
+
+    Raises:
+        ForecastError: no price is known.
+    """
+    tier = str(value_of(cluster, "tier") or Tier.DEDICATED.value)
+    size = str(value_of(cluster, "size") or "")
+    return ClusterSpec(
+        f"1/{cluster.address.name}",
+        Tier.LOW_PRIORITY if "low" in tier.replace("_", "").casefold() else Tier.DEDICATED,
+        number_of(cluster, "min_instances", 0),
+        number_of(cluster, "max_instances", 1),
+        float(number_of(cluster, "idle_time_before_scale_down", 120)),
+        cores_of(size),
+        price_of(size, price, cluster.label(("size",))),
+        str(value_of(cluster, "location") or "eastus"),
+    )
 
 
 def _check(subject: Subject) -> None:
@@ -173,17 +184,22 @@ def _deployment(graph: Graph, named: Address | None) -> Resource:
     return next(iter(found.values()))
 
 
-def _cluster(graph: Graph, deployment: Resource) -> Resource:
-    for edge in graph.edges_of(deployment.address):
+def cluster_of(graph: Graph, job: Resource) -> Resource | None:
+    """The cluster that a deployment or a job names; None where it names none.
+
+    Raises:
+        ForecastError: the files do not declare it.
+    """
+    for edge in graph.edges_of(job.address):
         if not kind_of(edge.target).has_nodes:
             continue
         for address in graph.declared(edge.target):
             return graph.resources[address]
         raise ForecastError(
             f"the cluster {edge.target.name} is in none of the files: name its file too",
-            deployment.label(edge.at),
+            job.label(edge.at),
         )
-    raise ForecastError("the deployment names no cluster", deployment.label())
+    return None
 
 
 def _field(resource: Resource, name: str) -> Field | None:
@@ -195,30 +211,37 @@ def _written(resource: Resource, found: Field) -> bool:
     return found.at in resource.values
 
 
-def _value(resource: Resource, name: str) -> Data:
+def value_of(resource: Resource, name: str) -> Data:
+    """The value of a field, wherever in its document the form has it: written, else the default."""
     found = _field(resource, name)
     return None if found is None else resource.effective(*map(str, found.at))
 
 
-def _number(resource: Resource, name: str, default: int) -> int:
-    value = _value(resource, name)
+def number_of(resource: Resource, name: str, default: int) -> int:
+    """The value of a field that holds a whole number."""
+    value = value_of(resource, name)
     return int(value) if isinstance(value, int | float) else default
 
 
-def _cores(cluster: Resource) -> int:
-    size = catalog.find_size(str(_value(cluster, "size") or ""))
-    return size.vcpus if size is not None else 1
+def cores_of(size: str) -> int:
+    """The cores of a VM size; 1 where they are not known."""
+    known = catalog.size_of(size)
+    return known.vcpus if known is not None else 1
 
 
-def _price(cluster: Resource, given: float | None) -> float:
-    text = str(_value(cluster, "size") or "")
-    size = catalog.find_size(text)
-    price = given if given is not None or size is None else size.usd_per_hour
+def price_of(size: str, given: float | None, label: Label) -> float:
+    """The price of a dedicated node-hour in USD: the given one, else the catalog's.
+
+    Raises:
+        ForecastError: there is none, with the place of `label`.
+    """
+    known = catalog.find_size(size)
+    price = given if given is not None or known is None else known.usd_per_hour
     if price is None:
         raise ForecastError(
-            f"the price of `{text}` is not known: say --price with USD for an hour of a dedicated"
+            f"the price of `{size}` is not known: say --price with USD for an hour of a dedicated"
             " node",
-            cluster.label(("size",)),
+            label,
         )
     return price
 

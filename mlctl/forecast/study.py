@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Protocol, TypeVar
 
 from mlctl.forecast import policy, skip
 from mlctl.forecast.history import EngineCloud
@@ -50,12 +51,23 @@ class Study:
         return policy.carry_out(self.policy, engine, job.files, job.mini_batch_size)
 
 
+H = TypeVar("H")
+
+
+class Histories(Protocol[H]):
+    """What can be carried out in ranges of histories, in any process."""
+
+    def histories(self, runs: range) -> list[H]:
+        """The histories of these numbers."""
+        ...
+
+
 def histories(
-    study: Study, runs: range, executor: Executor | None = None
-) -> Iterator[list[History]]:
+    study: Histories[H], runs: range, executor: Executor | None = None
+) -> Iterator[list[H]]:
     """The histories in order, chunk by chunk; an executor carries chunks out side by side."""
     chunks = [runs[at : at + _CHUNK] for at in range(0, len(runs), _CHUNK)]
-    work: Callable[[range], list[History]] = study.histories
+    work: Callable[[range], list[H]] = study.histories
     yield from map(work, chunks) if executor is None else executor.map(work, chunks)
 
 

@@ -52,7 +52,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
         *_histogram(data, width),
         *_timelines(data, width),
         *_tornado(data, styler),
-        _assumptions(data, width),
+        assumptions(data, width),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -272,7 +272,8 @@ def _tornado(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
         yield "\n".join([head, *grid(tornado(data), styler)])
 
 
-def _assumptions(data: Mapping[str, Any], width: int) -> str:
+def assumptions(data: Mapping[str, Any], width: int) -> str:
+    """The assumptions, a line each."""
     lines = ["assumptions (S: stated by Microsoft or hi-ml, D: documented, A: assumed)"]
     for one in data["assumptions"]:
         value = one["value"]

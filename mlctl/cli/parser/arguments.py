@@ -107,6 +107,7 @@ class _Reader:
         flags: list[TypedFlag] = []
         positionals: list[str] = []
         while self._args:
+            self._settle()
             arg = self._args.popleft()
             if arg == "--":
                 positionals += self._args
@@ -124,6 +125,12 @@ class _Reader:
         if not line.wants_help:
             self._check(line)
         return line
+
+    def _settle(self) -> None:
+        """Stay at a command that has others beneath it, unless one of them is what follows."""
+        following = (*self._command.children, *HELP.names)
+        if self._command.run is not None and self._args[0] not in following:
+            self._command = replace(self._command, children={})
 
     @property
     def _options(self) -> tuple[Option, ...]:

@@ -57,7 +57,7 @@ def _title(node: CommandNode, width: int) -> str:
     lines = [*_hanging(f"{_INDENT}{name}{usage} : ", first, width, hang=8)]
     for paragraph in rest:
         lines += ["", *_hanging(" " * 8, paragraph, width, hang=8)]
-    return _section("Group" if node.children else "Command", lines)
+    return _section("Command" if node.run else "Group", lines)
 
 
 def _commands(node: CommandNode, width: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
@@ -112,6 +112,8 @@ Run: TypeAlias = Callable[..., int]
 class CommandNode:
     """A command (`run`), or a group of them (`children`), at a path: `("compute", "create")`.
 
+    A command can have others beneath it: `simulate PATH` and `simulate training FILE`.
+
     `defaults` are the values of the parameters that a command line does not give.
     """
 
@@ -130,7 +132,7 @@ class CommandNode:
 
     def commands(self) -> Iterator[CommandNode]:
         """The commands at and below this node, in their order."""
-        if not self.children:
+        if self.run is not None:
             yield self
         for node in self.children.values():
             yield from node.commands()
@@ -148,7 +150,9 @@ def read(app: typer.Typer, path: tuple[str, ...] = ()) -> CommandNode:
     for group in app.registered_groups:
         assert isinstance(group.name, str)
         assert group.typer_instance is not None
-        children[group.name] = read(group.typer_instance, (*path, group.name))
+        below = read(group.typer_instance, (*path, group.name))
+        own = children.get(group.name)
+        children[group.name] = below if own is None else replace(own, children=below.children)
     root = app.registered_callback
     shared = _options(_parameters(root.callback)) if root is not None and root.callback else ()
     options = (*shared, *(() if path else COMPLETION), HELP)

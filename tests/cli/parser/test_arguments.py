@@ -302,3 +302,15 @@ def test_completion_offers_commands_flags_and_words(
         with pytest.raises(SystemExit):
             run([])
         assert capsys.readouterr().out.split() == offered
+
+
+def test_a_command_may_have_others_beneath_it() -> None:
+    assert words("simulate samples --files 3") == ["simulate", "--files", "3", "samples"]
+    assert words("simulate --files 3 samples") == ["simulate", "--files", "3", "samples"]
+    line = words("simulate training samples --steps 3")
+    assert line == ["simulate", "training", "--steps", "3", "samples"]
+
+
+def test_a_folder_that_is_called_like_a_command_is_named_by_its_path() -> None:
+    assert words("simulate ./training") == ["simulate", "./training"]
+    assert words("simulate -- training") == ["simulate", "training"]

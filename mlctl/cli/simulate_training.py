@@ -1,0 +1,152 @@
+"""`mlctl simulate training`: how long a training job takes, and how often to write checkpoints."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from mlctl.cli.exits import Exit
+from mlctl.cli.forecast_args import (
+    FileArgs,
+    HistoryArgs,
+    executor_of,
+    read_graph,
+    settings_of,
+    tiers_of,
+    weathers,
+)
+from mlctl.cli.local.settings import DelayArgs
+from mlctl.cli.parser.command import command
+from mlctl.cli.rule_choice import Ignore
+from mlctl.cli.session import Session
+from mlctl.cli.validate import Paths
+from mlctl.service_errors import Permanent
+from mlctl.workload import Workload
+
+
+class TrainingFormat(StrEnum):
+    """How a forecast is written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    CSV = "csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepArgs:
+    """The work: its steps, and what checkpoints take."""
+
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, metavar="N", help="Steps to train.")
+    ] = None
+    seconds_per_step: Annotated[
+        float | None,
+        typer.Option("--seconds-per-step", min=0, metavar="S", help="Time of a step."),
+    ] = None
+    checkpoint_every: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--checkpoint-every",
+            min=0,
+            metavar="N",
+            help="Steps between checkpoints; 0 for none (repeatable: a row each).",
+        ),
+    ] = None
+    seconds_per_checkpoint: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds-per-checkpoint", min=0, metavar="S", help="Time to write a checkpoint."
+        ),
+    ] = None
+    seconds_to_restore: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds-to-restore", min=0, metavar="S", help="Time to go on from a checkpoint."
+        ),
+    ] = None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "training")(training)
+
+
+def training(
+    session: Session,
+    paths: Paths,
+    *,
+    declared: FileArgs,
+    work: StepArgs,
+    delays: DelayArgs,
+    delay_cv: Annotated[
+        float | None,
+        typer.Option("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting",
+            metavar="NAME=VALUE",
+            help="How the cloud behaves; see `mlctl local settings list` (repeatable).",
+        ),
+    ] = None,
+    study: HistoryArgs,
+    ignore: Ignore = None,
+    output: Annotated[
+        TrainingFormat, typer.Option("--output", "-o", help="How the forecast is written.")
+    ] = TrainingFormat.HUMAN,
+) -> Exit:
+    """Forecast a training job: its time, its cost, and the best interval between checkpoints.
+
+    Of a command job, on its cluster or serverless. The best interval stands beside Young's and
+    Daly's; it is exact where losses are a Poisson process of one node.
+    """
+    from mlctl.forecast import training_report
+    from mlctl.forecast.reading import ForecastError
+    from mlctl.forecast.training_reading import TrainingWanted, read
+    from mlctl.simulator.control_plane.jobs import workloads
+    from mlctl.simulator.engine.commands import EngineError
+
+    graph = read_graph(session, paths, declared.override, ignore)
+    if graph is None:
+        return Exit.ERROR
+    workload = Workload(
+        steps=work.steps,
+        seconds_per_step=work.seconds_per_step,
+        seconds_per_checkpoint=work.seconds_per_checkpoint,
+        seconds_to_restore=work.seconds_to_restore,
+    )
+    workloads.check(workload)
+    settings = settings_of(delays, delay_cv, setting)
+    found, main = weathers(study.weather)
+    try:
+        subject = read(
+            graph,
+            TrainingWanted(workload, settings, declared.price, declared.low_priority_ratio),
+        )
+        every = list(dict.fromkeys(work.checkpoint_every or [0]))
+        rows = training_report.rows(subject.scenario, every, found, tiers_of(study.tier))
+        asked = training_report.Asked(str(study.seed), study.runs, main)
+        with executor_of(study.workers) as executor:
+            data = training_report.document(subject, rows, asked, executor)
+    except (ForecastError, EngineError) as error:
+        raise Permanent("NoForecast", str(error)) from None
+    _print(session, data, output)
+    return Exit.OK
+
+
+def _print(session: Session, data: dict[str, Any], output: TrainingFormat) -> None:
+    from mlctl.render import forecast, training_forecast
+
+    match output:
+        case TrainingFormat.JSON:
+            session.out_data(forecast.as_json(data))
+        case TrainingFormat.CSV:
+            session.out_data(forecast.csv(data))
+        case TrainingFormat.HUMAN:
+            color = session.color(sys.stdout)
+            session.out(training_forecast.human(data, width=session.width, color=color))

@@ -1,0 +1,174 @@
+"""Training with checkpoints on a node that losses interrupt: what is expected, in closed form.
+
+Losses are a Poisson process, so an attempt at a stretch of L seconds succeeds with the chance
+exp(-rate L), and lasts (1 - exp(-rate L)) / rate on average whether it does or not. Repeating it
+until it succeeds takes (exp(rate L) - 1) / rate (J. T. Daly, "A higher order estimate of the
+optimum checkpoint interval for restart dumps", Future Generation Computer Systems 22, 2006). Here
+besides: the way to a new node, a restore that may be interrupted too, and a first stretch without
+one. Times are seconds, rates per second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, expm1, sqrt
+
+_EVERY_ONE = 512  # intervals up to this are all looked at
+_GRID = 1.02  # beyond, each is so many times the one before
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """How often a node is lost, and what getting one takes.
+
+    `first_s` passes from asking for the first node to having it, `again_s` for each that replaces
+    a lost one; a node is then prepared for `preparation_s`, and may be lost in that time too.
+    """
+
+    rate: float
+    first_s: float = 0.0
+    again_s: float = 0.0
+    preparation_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The work: equal steps, what writing a checkpoint takes, and what going on from one does."""
+
+    count: int
+    step_s: float
+    checkpoint_s: float = 0.0
+    restore_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is expected of a job from its submission to its end.
+
+    `billed_s` is the time that a node is there; `points` are the steps that are logged, those that
+    are repeated too.
+    """
+
+    time_s: float
+    billed_s: float
+    points: float
+    interruptions: float
+
+
+def expected(work: Steps, every: int, losses: Losses) -> Expected:
+    """The job with a checkpoint after `every` steps; 0: without any."""
+    parts = [_stretch(one, losses.rate) for one in _stretches(work, every)]
+    up = sum(one.up_s for one in parts)
+    lost = sum(one.losses for one in parts)
+    points = sum(one.points for one in parts)
+    prepared = _until(losses.preparation_s, losses.rate)
+    again = exp(_bounded(losses.rate * losses.preparation_s)) * losses.again_s
+    waits = losses.first_s + again - losses.again_s + lost * again
+    billed = up + (1 + lost) * prepared
+    return Expected(waits + billed, billed, points, lost)
+
+
+def best(work: Steps, losses: Losses) -> int:
+    """The number of steps between checkpoints with which the job ends soonest, by `expected`.
+
+    The smallest of several that are as good; 0 where the job is best off without checkpoints.
+    """
+    found = min(_candidates(work.count), key=lambda every: expected(work, every, losses).time_s)
+    around = range(max(int(found / _GRID**2) - 1, 1), min(int(found * _GRID**2) + 2, work.count))
+    closer = min([found, *around], key=lambda every: expected(work, every, losses).time_s)
+    without = expected(work, 0, losses).time_s <= expected(work, closer, losses).time_s
+    return 0 if without else closer
+
+
+def young(work: Steps, rate: float) -> int | None:
+    """Young's interval (1974) in steps: sqrt(2 * checkpoint / rate); None where nothing is lost."""
+    return _steps(sqrt(2 * work.checkpoint_s / rate), work) if rate > 0 else None
+
+
+def daly(work: Steps, rate: float) -> int | None:
+    """Daly's interval (2006, equation 37) in steps; None where nothing is lost."""
+    if rate <= 0:
+        return None
+    mean, cost = 1 / rate, work.checkpoint_s
+    if cost >= 2 * mean:
+        return _steps(mean, work)
+    share = cost / (2 * mean)
+    return _steps(sqrt(2 * cost * mean) * (1 + sqrt(share) / 3 + share / 9) - cost, work)
+
+
+def _steps(seconds: float, work: Steps) -> int:
+    return min(max(round(seconds / work.step_s), 1), work.count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """`times` equal stretches of steps, each with what comes after it and before a new try."""
+
+    times: int
+    steps: int
+    step_s: float
+    checkpoint_s: float
+    restore_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    up_s: float
+    losses: float
+    points: float
+
+
+def _stretches(work: Steps, every: int) -> Iterator[_Stretch]:
+    """From one checkpoint to the next; no checkpoint is written at the end."""
+    each = every or work.count
+    whole = (work.count - 1) // each
+    if not whole:
+        yield _Stretch(1, work.count, work.step_s, 0.0, 0.0)
+        return
+    yield _Stretch(1, each, work.step_s, work.checkpoint_s, 0.0)
+    if whole > 1:
+        yield _Stretch(whole - 1, each, work.step_s, work.checkpoint_s, work.restore_s)
+    yield _Stretch(1, work.count - whole * each, work.step_s, 0.0, work.restore_s)
+
+
+def _stretch(one: _Stretch, rate: float) -> _Outcome:
+    length = one.steps * one.step_s + one.checkpoint_s
+    fails = -expm1(-rate * length)
+    tries = fails * exp(_bounded(rate * (one.restore_s + length)))  # after the first
+    logged = _logged(one.steps, one.step_s, rate)
+    return _Outcome(
+        one.times * (lasts(length, rate) + fails * _until(one.restore_s + length, rate)),
+        one.times * tries,
+        one.times * logged * (1 + tries * exp(-rate * one.restore_s)),
+    )
+
+
+def _logged(steps: int, step_s: float, rate: float) -> float:
+    """The steps that an attempt ends: q + q^2 + ... + q^steps, where q is exp(-rate * step)."""
+    if rate * step_s <= 0:
+        return steps
+    return exp(-rate * step_s) * expm1(-rate * step_s * steps) / expm1(-rate * step_s)
+
+
+def lasts(length: float, rate: float) -> float:
+    """The time that an attempt lasts, whether it is interrupted or not."""
+    return length if rate <= 0 else -expm1(-rate * length) / rate
+
+
+def _until(length: float, rate: float) -> float:
+    """The time that attempts take until one is not interrupted."""
+    return length if rate <= 0 else expm1(_bounded(rate * length)) / rate
+
+
+def _bounded(exponent: float) -> float:
+    """An exponent whose power is a number: what takes e^700 attempts is never done."""
+    return min(exponent, 600.0)
+
+
+def _candidates(count: int) -> Iterator[int]:
+    yield from range(1, min(count, _EVERY_ONE) + 1)
+    last = _EVERY_ONE
+    while last < count:
+        last = min(max(int(last * _GRID), last + 1), count)
+        yield last
