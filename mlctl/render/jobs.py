@@ -21,6 +21,7 @@ LIST: Columns = {
     "Endpoint": ("endpoint_name",),
     "Deployment": ("deployment_name",),
     "Done": ("mini_batches", "completed"),
+    "Failed": ("mini_batches", "failed"),
     "Of": ("mini_batches", "total"),
     "Preempted": ("preempted_nodes",),
     "MakespanS": ("makespan_s",),

@@ -11,9 +11,11 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flag_text import parse_file, parse_numbers
 from mlctl.cli.local.preemption import TRACE_SHAPE
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
+from mlctl.pointer import Data
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.simulator.engine.processes import CapacityProcess
@@ -25,6 +27,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands to those of `mlctl local`."""
     capacity = typer.Typer(help="How many nodes a region has.")
     command(capacity, "set")(capacity_set)
+    command(capacity, "show")(capacity_show)
     app.add_typer(capacity, name="capacity")
 
 
@@ -90,6 +93,19 @@ def capacity_set(session: Session, args: CapacityArgs) -> Exit:
     tier = Tier(args.tier) if args.tier else None
     with opened(session) as cloud:
         disruptions.set_capacity(cloud.handle, found[0] if found else None, tier)
+    return Exit.OK
+
+
+def capacity_show(
+    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
+) -> Exit:
+    """Show how many nodes every region has now, by tier."""
+    from mlctl.simulator.control_plane import disruptions
+
+    with opened(session) as cloud:
+        found = disruptions.capacity(cloud.handle)
+        data: list[Data] = [{"tier": tier.value, "nodes": text} for tier, text in found.items()]
+        print_data(session, data, output, query)
     return Exit.OK
 
 

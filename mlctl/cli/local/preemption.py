@@ -14,10 +14,12 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.fit import preemption_fit
 from mlctl.cli.local.flag_text import parse_file, parse_numbers, read_text, time_of_day
+from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.kinds.address import Address
+from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
@@ -44,6 +46,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands to those of `mlctl local`."""
     preemption = typer.Typer(help="What takes low-priority nodes away.")
     command(preemption, "set")(preemption_set)
+    command(preemption, "show")(preemption_show)
     command(preemption, "fit")(preemption_fit)
     app.add_typer(preemption, name="preemption")
     command(app, "preempt")(preempt)
@@ -164,6 +167,19 @@ def preemption_set(session: Session, args: PreemptionArgs) -> Exit:
     found = _preemption(args)
     with opened(session) as cloud:
         disruptions.set_preemption(cloud.handle, tuple(found), trace_start=args.trace_start)
+    return Exit.OK
+
+
+def preemption_show(
+    session: Session, output: Output = OutputFormat.TABLE, query: Query = None
+) -> Exit:
+    """Show what takes low-priority nodes away now."""
+    from mlctl.simulator.control_plane import disruptions
+
+    with opened(session) as cloud:
+        found = disruptions.preemption(cloud.handle) or ["none"]
+        data: list[Data] = [{"preemption": one} for one in found]
+        print_data(session, data, output, query)
     return Exit.OK
 
 

@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands to those of `mlctl local`."""
     delays = typer.Typer(help="How long nodes take to come and to go.")
     command(delays, "set")(delays_set)
+    command(delays, "show")(delays_show)
     app.add_typer(delays, name="delays")
     settings = typer.Typer(help="How the cloud behaves, and why.")
     command(settings, "set")(settings_set)
@@ -83,6 +84,21 @@ def delays_set(
         raise UsageError(f"say which: {', '.join(f'--{name}' for name in texts)} or --cv.")
     with opened(session) as cloud:
         disruptions.configure(cloud.handle, changes)
+    return Exit.OK
+
+
+def delays_show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
+    """Show how long nodes take to come and to go, in seconds."""
+    from mlctl.simulator.control_plane import disruptions
+
+    names = {**{f"{name}_s": name for name in DelayArgs.__annotations__}, "delay_cv": "cv"}
+    with opened(session) as cloud:
+        data: list[Data] = [
+            {"delay": names[one.name], "value": one.value, "meaning": one.why}
+            for one in disruptions.parameters(cloud.handle)
+            if one.name in names
+        ]
+        print_data(session, data, output, query)
     return Exit.OK
 
 

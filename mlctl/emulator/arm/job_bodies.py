@@ -13,7 +13,7 @@ from mlctl.pointer import Data, get
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.state import clock
 
-_OURS = ("run", "checkpointEvery", "startTime", "endTime", "notice")
+_OURS = ("run", "checkpointEvery", "startTime", "endTime", "notice", "work")
 _DEFAULT_OUTPUT = "azureml://datastores/workspaceartifactstore/ExperimentRun/dcid.{}"
 # What the service makes names of runs of; the third part tells them apart.
 _ADJECTIVES = ("blue", "calm", "eager", "gentle", "keen", "loyal", "plucky", "quiet")

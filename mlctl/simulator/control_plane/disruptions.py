@@ -24,7 +24,7 @@ from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
 from mlctl.simulator.control_plane.state.settings import CloudSettings
 from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
-from mlctl.simulator.engine import model, rng, traces
+from mlctl.simulator.engine import model, rng, traces, waiting
 from mlctl.simulator.engine.commands import (
     Configure,
     Preempt,
@@ -33,14 +33,19 @@ from mlctl.simulator.engine.commands import (
 )
 from mlctl.simulator.engine.model import Parameter, SimulationSettings, Tier
 from mlctl.simulator.engine.nodes import UP_STATES
-from mlctl.simulator.engine.processes import CapacityProcess, PreemptionProcess, Trace
+from mlctl.simulator.engine.processes import (
+    CapacityProcess,
+    PreemptionProcess,
+    Trace,
+    described,
+)
 from mlctl.workload import Workload
 
 
 def parameters(workspace: WorkspaceHandle) -> list[Parameter]:
     """Every setting with its value and source: the engine's, then those of the control plane."""
     with replay.current(workspace.store) as now:
-        found = list(model.parameters(now.settings))
+        found = [*model.parameters(now.settings), *waiting.assumed(now)]
     with workspace.store.read() as db:
         own = rows.workspace_state(db, workspace.scope, workspace.location).settings
     return [
@@ -79,6 +84,19 @@ def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) ->
             raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
     read: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
     return replace(settings, **read)
+
+
+def preemption(workspace: WorkspaceHandle) -> list[str]:
+    """What takes low-priority nodes now, each process in words."""
+    with replay.current(workspace.store) as now:
+        return [described(process) for process in now.preemption]
+
+
+def capacity(workspace: WorkspaceHandle) -> dict[Tier, str]:
+    """How many nodes each region has, by tier, in words."""
+    with replay.current(workspace.store) as now:
+        known = {tier: described(process) for tier, process in now.capacity.items()}
+        return {tier: known.get(tier, "unlimited") for tier in Tier}
 
 
 def configure(workspace: WorkspaceHandle, changes: Mapping[str, object]) -> None:
@@ -205,9 +223,8 @@ def set_workload(workspace: WorkspaceHandle, name: str, given: Workload) -> Work
     """
     stored_workloads.check(given)
     with workspace.store.write() as db:
-        made = given.over(stored_workloads.find(db, name) or stored_workloads.DEFAULT_WORKLOAD)
-        stored_workloads.save(db, name, made)
-        return made
+        stored_workloads.save(db, name, given.over(stored_workloads.stored(db, name)))
+        return stored_workloads.get(db, name)
 
 
 @contextmanager

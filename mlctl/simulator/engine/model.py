@@ -153,8 +153,6 @@ _RESOURCE_DEFAULTS = (
     Parameter("max_retries", 3, "D", "batch deployment YAML reference"),
     Parameter("timeout", 30, "D", "batch deployment YAML reference, seconds; SDK v1 has 60"),
     Parameter("error_threshold", -1, "D", "batch deployment YAML reference; -1 ignores failures"),
-    Parameter("preemption", "none", "A", "what takes low-priority nodes, until it is set"),
-    Parameter("capacity", "unlimited", "A", "the nodes of a region and tier, until it is set"),
     Parameter("low_priority_price_ratio", prices.LOW_PRIORITY_RATIO, "S", "hi-ml: around 20%"),
     Parameter("price", None, "A", "never guessed: without a price a cost is unknown"),
 )

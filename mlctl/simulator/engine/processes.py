@@ -176,3 +176,54 @@ def _bathtub(process: Bathtub, u: float) -> float:
 def eviction_rate(probability: float) -> float:
     """The loss rate per hour for Azure's eviction rate, a `probability` per hour."""
     return -log(1 - probability)
+
+
+def described(process: PreemptionProcess | CapacityProcess) -> str:
+    """What a process does, in words."""
+    by_hour = getattr(process, "by_hour", None)
+    return _described(process) + (", by the hour of the day" if by_hour is not None else "")
+
+
+def _described(process: PreemptionProcess | CapacityProcess) -> str:
+    match process:
+        case Poisson() | HyperExponential() | Weibull():
+            lives = _described_lives(process)
+            return f"{process.rate:g} losses per node-hour{lives}"
+        case Bathtub(a, t1, t2, b, most):
+            return f"bathtub lives {a:g},{t1:g},{t2:g},{b:g} of at most {most:g} h"
+        case Shock(rate, fraction):
+            return f"{rate:g} shocks an hour that take {fraction:.0%} of the nodes"
+        case OnOff():
+            return _described_outages(process)
+        case _:
+            return _described_counts(process)
+
+
+def _described_lives(process: Poisson | HyperExponential | Weibull) -> str:
+    match process:
+        case HyperExponential(_, cv):
+            return f", lives of cv {cv:g}"
+        case Weibull(_, shape):
+            return f", Weibull lives of shape {shape:g}"
+        case _:
+            return ""
+
+
+def _described_outages(process: OnOff) -> str:
+    spread = "" if process.cv is None else f", cv {process.cv:g}"
+    text = f"{process.rate:g} outages an hour of {process.mean_outage_s:g} s on average{spread}"
+    return text if process.nodes is None else f"{process.nodes} nodes, {text}"
+
+
+def _described_counts(process: PreemptionProcess | CapacityProcess) -> str:
+    match process:
+        case LossScript(losses):
+            return f"a script of {len(losses)} losses"
+        case CapacitySteps(steps):
+            return f"a script of {len(steps)} numbers of nodes"
+        case Trace(gap, counts):
+            return f"a trace of {len(counts)} numbers of nodes, one every {gap:g} s"
+        case Constant(count):
+            return f"{count} nodes"
+        case _:
+            raise AssertionError(process)

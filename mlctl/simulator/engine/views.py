@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mlctl.simulator.engine import autoscaling, groups, training, usage
+from mlctl.simulator.engine import autoscaling, groups, training, usage, waiting
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.jobs import (
     AnyJob,
@@ -88,6 +88,9 @@ class TrainingProgress:
 class JobView:
     """A job as it is now. `cost` is None if the price is unknown.
 
+    `cost_to_come` is what an ended job will still be billed for nodes that idle, None if that or
+    the price is unknown; `waits_for` says why a job runs on no node.
+
     A group is billed what its members are; `members` has their names and statuses. `parts` are the
     job and all that it is made of, at every depth, each with its cluster.
     """
@@ -108,6 +111,8 @@ class JobView:
     training: TrainingProgress | None
     members: Mapping[str, JobStatus] | None = None
     parts: Mapping[str, str | None] = field(default_factory=dict)
+    waits_for: str | None = None
+    cost_to_come: float | None = None
 
     @property
     def makespan_s(self) -> float | None:
@@ -197,7 +202,14 @@ def job(world: World, name: str) -> JobView:
         members=_members(world, found) if isinstance(found, GroupJob) else None,
         mini_batches=_mini_batches(found) if isinstance(found, BatchJob) else None,
         training=_training(found, world.now) if isinstance(found, TrainingJob) else None,
+        waits_for=waiting.waits_for(world, found) if isinstance(found, ClusterJob) else None,
+        cost_to_come=_cost_to_come(world, found),
     )
+
+
+def _cost_to_come(world: World, job: AnyJob) -> float | None:
+    seconds = waiting.seconds_to_come(world, job) if isinstance(job, ClusterJob) else None
+    return None if seconds is None else usage.cost(seconds, job.price)
 
 
 def pool(world: World, name: str) -> PoolView:

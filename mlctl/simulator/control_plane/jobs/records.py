@@ -65,6 +65,7 @@ class JobRecord:
         row, view = self.row, self.view
         note = {key: held for key, held in row.note.items() if key not in _OWN}
         notice = {"notice": note.pop("notice")} if "notice" in note else {}
+        work = {"work": note.pop("work")} if "work" in note else {}
         named = {"endpointName": row.endpoint, "deploymentName": row.deployment}
         times = {
             "startTime": None if view.started is None else clock.iso(view.started),
@@ -76,7 +77,7 @@ class JobRecord:
             **note,
             **{key: value for key, value in (named | times).items() if value is not None},
             **({"parentJobName": row.parent} if row.parent else {}),
-            "run": measurements(view) | notice,
+            "run": measurements(view) | work | notice,
         }
         return {
             "id": f"{scope.id}/jobs/{row.name}",
@@ -275,7 +276,9 @@ def measurements(view: JobView) -> dict[str, Data]:
         "billed_node_s": rounded(view.billed_node_s),
         "billed_node_h": rounded(view.billed_node_s / HOUR),
         "cost": "unknown" if view.cost is None else rounded(view.cost),
+        "cost_to_come": rounded(view.cost_to_come),
         "lost_node_s": rounded(view.lost_node_s),
+        "waits_for": view.waits_for,
         "reason": view.reason or None,
         "warning": view.warning,
     }

@@ -50,6 +50,12 @@ def find(db: Connection, name: str) -> Workload | None:
     return _read(json.loads(row[0])).over(DEFAULT_WORKLOAD)
 
 
+def stored(db: Connection, name: str) -> Workload:
+    """What was set of a workload, without the figures that are assumed where nothing was."""
+    row = db.execute("SELECT spec FROM workloads WHERE name = ?", (name,)).fetchone()
+    return _read(json.loads(row[0])) if row is not None else Workload()
+
+
 def get(db: Connection, name: str) -> Workload:
     """The workload of that name, as `find`.
 
