@@ -161,6 +161,8 @@ class Run:
             self.count(self.until)
             fleet.end_job(completed=False)
             return self._result(JobStatus.CANCELED, self.until, given_up=True)
+        if self._is_undisturbed(at):
+            return self._result(JobStatus.COMPLETED, fleet.now)
         status = LastRounds(self, at).carry_out()
         return self._result(status or JobStatus.CANCELED, fleet.now, given_up=status is None)
 
@@ -170,7 +172,7 @@ class Run:
         Until when that is: the last rounds begin there. None: the run was cancelled.
         """
         fleet = self.fleet
-        events, until = fleet.events, self.until
+        events, until, usual = fleet.events, self.until, fleet.usual
         # With random delays a node that is lost may be back before another is ready at first.
         safe = self._safe(fleet.now if fleet.plain_s is None else fleet.first_ready)
         while True:
@@ -197,6 +199,10 @@ class Run:
                 fleet.now = at
                 if fleet.coming:
                     fleet.note_ready(at)
+                if usual and len(fleet.up) > 1 and node in fleet.up and not fleet.out:
+                    self._lose_progress(node)
+                    fleet.replace(node)
+                    continue
                 self._lose((node,))
             if self.cancels and not fleet.up and fleet.lost_usable:
                 fleet.end_job(completed=False)
@@ -232,16 +238,44 @@ class Run:
 
     def _lose(self, nodes: Iterable[int]) -> None:
         """Lose nodes: what they had in flight is queued again."""
-        fleet = self.fleet
-        now, since, up = fleet.now, fleet.since, fleet.up
         for node in nodes:
-            if node in up:
-                age = now - since[node]
-                rounds = int(age // self.seconds)
-                self.done += rounds * self.slots
-                self.attempts += (rounds + 1) * self.slots
-                self.lost_s += age - rounds * self.seconds
-            fleet.lose(node, cancels=self.cancels)
+            if node in self.fleet.up:
+                self._lose_progress(node)
+            self.fleet.lose(node, cancels=self.cancels)
+
+    def _lose_progress(self, node: int) -> None:
+        """R5, R6: of what a node began, only what it has completed counts."""
+        age = self.fleet.now - self.fleet.since[node]
+        rounds = int(age // self.seconds)
+        self.done += rounds * self.slots
+        self.attempts += (rounds + 1) * self.slots
+        self.lost_s += age - rounds * self.seconds
+
+    def _is_undisturbed(self, at: float) -> bool:
+        """Complete the run if nothing happens to its nodes from here on; whether that is so.
+
+        What is queued goes to the slots in the order in which they are free.
+        """
+        fleet, seconds, slots = self.fleet, self.seconds, self.slots
+        done, running = self.known(at)
+        queued = self.total - done - running
+        if fleet.coming or fleet.waiting or not 0 < queued <= running:
+            return False
+        since = fleet.since
+        ends = sorted(
+            since[node] + (int((at - since[node]) // seconds) + 1) * seconds for node in fleet.up
+        )
+        end = max(ends[-1], ends[(queued - 1) // slots] + self.last_seconds)
+        if queued > 1:
+            end = max(end, ends[(queued - 2) // slots] + seconds)
+        next_event = min(fleet.events[0][0], fleet.due) if fleet.events else fleet.due
+        if end > next_event or end > self.until:
+            return False
+        self.attempts += done - self.done + running + queued
+        self.done = self.total
+        fleet.now = end
+        fleet.end_job(completed=True)
+        return True
 
     def _result(self, status: JobStatus, ended: float, *, given_up: bool = False) -> Try:
         return Try(

@@ -80,8 +80,15 @@ class Fleet:
         self.lives: list[tuple[str, processes.LifetimeProcess]] = []
         self.rate = 0.0
         self.due = inf
+        again_s = settings.replacement_s
+        self.again_s = settings.allocation_s if again_s is None else again_s
         if tier is Tier.LOW_PRIORITY and scenario.processes:
             self._set_processes(scenario)
+
+    @property
+    def usual(self) -> bool:
+        """Whether `replace` knows all: losses at one rate, and delays that are not random."""
+        return bool(self.rate) and self.plain_s is not None
 
     # What takes nodes away.
 
@@ -314,6 +321,24 @@ class Fleet:
         self._enter(node)
         self.to_request.append(node)
         self.waiting[node] = None
+
+    def replace(self, node: int) -> None:
+        """What `lose` and `request_lost` do, where others are up and all is `usual`; quicker."""
+        self.preempted += self.payer[node] == self.paying
+        self._stop(node)
+        self.epoch[node] = epoch = self.epoch[node] + 1
+        self.times[node] = times = self.times[node] + 1
+        self.was_lost[node] = True
+        del self.up[node]
+        self.coming[node] = None
+        self.comes[node] = self.billed_until[node] = comes = self.now + self.again_s
+        self.since[node] = comes + (self.plain_s or 0.0)
+        draw = blake2b(f"{self.lives[0][0]}{node}/{times}".encode(), digest_size=8).digest()
+        u = (int.from_bytes(draw, "little") >> 11) * _SCALE
+        self.loss[node] = loss = comes + -log1p(-u) / self.rate * HOUR
+        self.number = number = self.number + 1
+        self.entered[node] = number
+        heappush(self.events, (loss, LOST, number, node, epoch))
 
     def request_lost(self) -> None:
         """R4: ask for lost nodes again."""

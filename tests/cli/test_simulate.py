@@ -1,4 +1,4 @@
-"""`mlctl simulate`, from the shell: against closed forms at fixed seeds, and what it refuses."""
+"""`mlctl simulate`, from the shell: what it shows, and what it refuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from concurrent.futures import ThreadPoolExecutor
-from math import exp, expm1, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -23,121 +22,11 @@ from mlctl.simulator.engine.model import (
     Tier,
 )
 from mlctl.simulator.engine.processes import Poisson
+from tests.builders.forecasts import forecast, weather, work
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run, edit
 
 SCHEMA = ROOT / "schemas" / "output" / "forecast.schema.json"
-AT_ONCE = ("--allocation", "0", "--preparation", "0", "--replacement", "0")
-EXACT = (
-    "--setting",
-    "billing_granularity_s=0",
-    "--override",
-    "compute.idle_time_before_scale_down=0",
-)
-RUNS = 2000
-HOUR = 3600
-
-
-def weather(file: str = "weather.json", **told: Any) -> str:
-    """A file of weather, under its name."""
-    Path(file).write_text(json.dumps(told))
-    return file
-
-
-def work(nodes: int, mini_batches: int, seconds: float) -> tuple[str, ...]:
-    """Mini-batches of one file, one at a time on each node, that no timeout ends."""
-    deployment = {
-        "resources.instance_count": nodes,
-        "settings.mini_batch_size": 1,
-        "settings.max_concurrency_per_instance": 1,
-        "settings.retry_settings.timeout": 10_000_000,
-    }
-    flags = [f"batch-deployment.{name}={value}" for name, value in deployment.items()]
-    flags.append(f"compute.max_instances={nodes}")
-    overrides = (part for flag in flags for part in ("--override", flag))
-    return (*overrides, "--files", str(mini_batches), "--seconds-per-mini-batch", str(seconds))
-
-
-def forecast(mlctl: Run, sample: Path, *flags: str) -> dict[str, Any]:
-    """The rows of a forecast by name, of the sample's deployment."""
-    done = mlctl("simulate", sample, *flags, "-o", "json")
-    assert done.code == 0, done.err
-    return {row["name"]: row for row in done.json["rows"]}
-
-
-def near(found: float, truth: float, spread: float, runs: int = RUNS) -> bool:
-    """Whether a mean of so many runs of this standard deviation is within z < 4 of the truth."""
-    return abs(found - truth) < 4 * spread / sqrt(runs)
-
-
-def runs(count: int = RUNS) -> tuple[str, ...]:
-    return ("--runs", str(count), "--tier", "low_priority")
-
-
-def test_dedicated_nodes_take_and_bill_what_division_says(mlctl: Run, sample: Path) -> None:
-    flags = (
-        *work(20, 1000, 60),
-        "--allocation",
-        "300",
-        "--preparation",
-        "0",
-        "--price",
-        "1",
-        "--runs",
-        "2",
-    )
-    row = forecast(mlctl, sample, *flags)["dedicated"]
-    assert row["completion_s"]["p50"]["value"] == 3300
-    assert row["cost"]["mean"]["value"] == pytest.approx(62_400 / HOUR, rel=1e-12)
-
-
-def test_resubmitting_an_hour_under_full_shocks_takes_what_the_exponential_says(
-    mlctl: Run, sample: Path
-) -> None:
-    storm = weather(shocks={"per_hour": 0.1, "fraction": 1})
-    flags = (*work(2, 2, HOUR), *AT_ONCE, *EXACT, "--weather", storm, *runs())
-    row = forecast(mlctl, sample, *flags)["weather"]
-    rate, length = 0.1, 1.0
-    mean = expm1(rate * length) / rate  # 1.051709 h
-    variance = (exp(2 * rate) - 2 * rate * exp(rate) - 1) / rate**2
-    assert mean == pytest.approx(1.051709, abs=1e-6)
-    assert near(row["until_done"]["time_s"]["value"] / HOUR, mean, sqrt(variance))
-    assert near(row["cancelled"]["value"], -expm1(-rate), 0.5)
-    assert near(row["until_done"]["runs"], exp(rate), sqrt(exp(2 * rate) - exp(rate)))
-
-
-def test_one_node_is_cancelled_as_often_as_the_exponential_says(mlctl: Run, sample: Path) -> None:
-    windy = weather(rate=0.2)
-    flags = (*work(1, 100, 60), *AT_ONCE, *EXACT, "--policy", "once", "--weather", windy, *runs())
-    row = forecast(mlctl, sample, *flags)["weather"]
-    chance = -expm1(-0.2 * 100 / 60)
-    assert chance == pytest.approx(0.283469, abs=1e-6)
-    assert near(row["cancelled"]["value"], chance, sqrt(chance * (1 - chance)))
-    assert near(row["until_done"]["time_s"]["value"] / HOUR, chance / 0.2, 0.5)  # 1.417343 h
-
-
-def test_a_task_that_is_never_cancelled_takes_what_the_exponential_says(
-    mlctl: Run, sample: Path
-) -> None:
-    windy = weather(rate=0.1)
-    never = ("--setting", "cancel_when_preempted=false")
-    flags = (*work(1, 1, 2 * HOUR), *AT_ONCE, *EXACT, *never, "--weather", windy, *runs())
-    row = forecast(mlctl, sample, *flags)["weather"]
-    assert near(row["until_done"]["time_s"]["value"] / HOUR, 2.214028, sqrt(0.326359))
-    assert near(row["preempted_nodes"], expm1(0.2), 0.52)
-
-
-def test_retries_end_as_often_as_counting_says(mlctl: Run, sample: Path) -> None:
-    failing = (
-        "--fail-probability",
-        "0.1",
-        "--override",
-        "batch-deployment.settings.error_threshold=0",
-    )
-    more = ("--setting", "retries_are_tries=false", "--runs", "400", "--tier", "dedicated")
-    row = forecast(mlctl, sample, *work(4, 1000, 1), *AT_ONCE, *failing, *more)["dedicated"]
-    assert near(row["completed"] / 400, 0.904833, 0.294, 400)
-    assert near(row["attempts"], 1111.0, 40, 400)
 
 
 def test_a_forecast_has_the_shape_of_its_schema(mlctl: Run, sample: Path) -> None:
