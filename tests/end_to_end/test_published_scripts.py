@@ -1,0 +1,115 @@
+"""Published scripts, run as they are through the shim on a new local workspace.
+
+They are of Azure/azureml-examples (MIT), folder `cli/`, as it stood in November 2026, and lie
+beside the checkout. Nothing in them is changed but the placeholders that readers are to fill in.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.builders import shell
+from tests.builders.paths import SHARED
+
+SCRIPTS = SHARED / "corpus-kinds" / "scripts"
+BATCH = "cli/endpoints/batch"
+PREPROCESSING = f"{BATCH}/deploy-pipelines/batch-scoring-with-preprocessing/deploy-and-run.sh"
+HEART = f"{BATCH}/deploy-models/heart-classifier-mlflow"
+FILLED_IN = {
+    "<subscription>": "00000000-0000-0000-0000-000000000001",
+    "<resource-group>": "G",
+    "<workspace>": "W",
+    "<location>": "eastus",
+}
+# Where `job create` checks pipelines without running them, and what follows from that in a script.
+OF_PIPELINE_JOBS = ("ERROR: (NotRun)", "error[MLC107]: `job_definition`: `azureml:` is no")
+pytestmark = pytest.mark.skipif(not SCRIPTS.is_dir(), reason="the published scripts are not here")
+
+
+def run(folder: Path, script: str, mended: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    """Run a script where it lies, in a copy of all; `mended` are faults of its own."""
+    copy = folder / "scripts"
+    if not copy.is_dir():
+        shutil.copytree(SCRIPTS, copy, copy_function=shutil.copyfile)
+        for each in (copy, *copy.rglob("*")):
+            each.chmod(0o755)
+    file = copy / script
+    text = file.read_text(encoding="utf-8")
+    for old, new in {**FILLED_IN, **(mended or {})}.items():
+        text = text.replace(old, new)
+    file.write_text(text, encoding="utf-8")
+    mlctl = folder / "bin" / "mlctl"
+    mlctl.parent.mkdir(exist_ok=True)
+    mlctl.write_text(f"#!{sys.executable}\nfrom mlctl.cli import main\n\nmain()\n")
+    mlctl.chmod(0o755)
+    known = shell.environment(folder) | {"PATH": f"{mlctl.parent}:/usr/bin:/bin"}
+    line = f'eval "$(mlctl az-shim)" && cd {file.parent} && exec bash {file.name}'
+    done = subprocess.run(
+        ["bash", "-c", line],
+        cwd=folder,
+        env=known | {"MLCTL_LOCAL_POLLING": "1800"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def failures(err: str) -> list[str]:
+    """The first lines of what went wrong on the way: without `set -e` a script goes on."""
+    begins = ("ERROR", "error[", "az:")
+    return [line for line in err.splitlines() if line.startswith(begins) or "not found" in line]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "cli/setup.sh",
+        "cli/deploy-mlcompute-create_with-system-identity.sh",
+        f"{BATCH}/deploy-pipelines/hello-batch/deploy-and-run.sh",
+        PREPROCESSING,
+    ],
+)
+def test_a_published_script_runs_to_its_end(tmp_path: Path, script: str) -> None:
+    code, _, err = run(tmp_path, script)
+    found = [line for line in failures(err) if not line.startswith(OF_PIPELINE_JOBS)]
+    assert (code, found) == (0, [])
+
+
+def test_a_script_ends_where_it_is_broken_itself(tmp_path: Path) -> None:
+    """Line 17 names a folder that the repository has not, line 57 has blanks around a `=`."""
+    script = f"{HEART}/deploy-and-run.sh"
+    code, _, err = run(tmp_path, script)
+    assert (code, failures(err)) == (1, ["error[MLC204]: path: `model` does not exist"])
+    folder = tmp_path / "scripts" / HEART
+    shutil.copytree(folder / "deployment-custom" / "model", folder / "model")
+    code, out, err = run(tmp_path, script, {"JOB_NAME = ": "JOB_NAME="})
+    assert (code, failures(err)) == (0, [])
+    assert out.count("Job completed") == 2
+    assert (folder / "named-outputs" / "score" / "predictions.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("script", "group"),
+    [
+        ("cli/deploy-managed-online-endpoint.sh", "online-endpoint"),
+        ("cli/deploy-safe-rollout-online-endpoints.sh", "online-endpoint"),
+        ("cli/schedules/schedule.sh", "schedule"),
+    ],
+)
+def test_what_mlctl_has_not_is_refused_with_the_reason(
+    tmp_path: Path, script: str, group: str
+) -> None:
+    code, _, err = run(tmp_path, script)
+    assert code == 2
+    found = failures(err)
+    assert found
+    assert all(line.startswith(f"ERROR: az ml {group} ") for line in found)
+    assert all("mlctl manages clusters, batch inference and training" in line for line in found)
