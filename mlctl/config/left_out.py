@@ -92,7 +92,10 @@ def _one(why: Why, path: str, kind: str) -> str:
 
 def _many(why: Why, found: dict[str, str]) -> str:
     if why is Why.UNKNOWN_KIND:
-        counted = Counter(found.values()).most_common()
+        spelt: dict[str, str] = {}  # `Schedule` and `schedule` are one
+        counted = Counter(
+            spelt.setdefault(kind.casefold(), kind) for kind in found.values()
+        ).most_common()
         told = ", ".join(f"`{kind}` ({count})" for kind, count in counted)
     else:
         told = ", ".join(list(found)[:_SHOWN])

@@ -180,3 +180,16 @@ def test_a_misspelt_schema_leaves_no_cluster_out(mlctl: Run, tmp_path: Path) -> 
     done = mlctl("validate", ".")
     assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
     assert "cpu.yml: read as a compute (its `$schema` is none of Azure ML's)" in done.err
+
+
+def test_the_default_of_an_input_of_a_component_is_a_field_of_it(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "pipeline.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/pipelineComponent.schema.json\n"
+        "type: pipeline\nname: scoring\ninputs:\n  mode: {type: string, default: append}\n"
+        "jobs:\n  one:\n    type: command\n    component: azureml:score@latest\n"
+        "    inputs: {mode: '${{parent.inputs.mode}}'}\n"
+    )
+    done = mlctl("validate", ".")
+    assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")

@@ -22,10 +22,11 @@ def test_one_note_tells_all_kinds_that_are_unknown(mlctl: Run, tmp_path: Path) -
     for name in ("a", "b"):
         unknown(tmp_path / f"{name}.yml", "schedule")
     unknown(tmp_path / "c.yml", "connection")
+    unknown(tmp_path / "d.yml", "Schedule")
     done = mlctl("validate", ".")
     assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
     assert done.err == (
-        "note: 3 files left out of kinds that mlctl does not know: `schedule` (2),"
+        "note: 4 files left out of kinds that mlctl does not know: `schedule` (3),"
         " `connection` (1)\n"
     )
 

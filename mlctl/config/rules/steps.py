@@ -24,7 +24,7 @@ from mlctl.kinds import Resource
 from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS, PARENT, SEARCH_SPACE, SIDES, spelt
 from mlctl.pointer import Pointer
 from mlctl.schema import Schema, places
-from mlctl.schema.text import listed, nearest
+from mlctl.schema.text import listed, nearest, with_article
 
 _PIPELINE = "learn.microsoft.com/azure/machine-learning/reference-yaml-job-pipeline"
 _EXPRESSIONS = "learn.microsoft.com/azure/machine-learning/concept-expressions"
@@ -115,7 +115,8 @@ def unknown_fields(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
             continue
         for at, level in places(resource.form.schema, data):
             properties, value = level.get("properties", {}), pointer.get(data, at)
-            if len(properties) < _FEW or "additionalProperties" in level:
+            closed = "additionalProperties" in level or "if" in level  # by each of its branches
+            if len(properties) < _FEW or closed:
                 continue
             for name in value if isinstance(value, dict) else ():
                 if name not in properties:
@@ -140,7 +141,7 @@ def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
         UNKNOWN_FIELD,
         resource,
         resource.label(at, key=True),
-        f"a {owner} has no field `{name}`",
+        f"{with_article(owner)} has no field `{name}`",
         str(said or hint),
     )
 
