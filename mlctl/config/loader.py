@@ -15,6 +15,7 @@ from mlctl.config import graph, named_files, rules
 from mlctl.config.graph import Graph
 from mlctl.config.left_out import LeftOut, Why, named_paths
 from mlctl.config.named_files import NamedFiles
+from mlctl.config.pipelines import ReadDocument
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
 from mlctl.kinds.address import Address, Scope
@@ -57,13 +58,17 @@ DocumentEdit = Callable[[Document, Kind], Document]
 
 @dataclass(frozen=True, eq=False)
 class LoadedConfig:
-    """What was read: the graph of the resources, the findings, and notes for the user."""
+    """What was read: the graph of the resources, the findings, and notes for the user.
+
+    `read` gives the document of a component in a file that another one names.
+    """
 
     graph: Graph
     resources: tuple[Resource, ...]
     report: Report
     files: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    read: ReadDocument = lambda _path: None
 
 
 @dataclass(slots=True)
@@ -113,7 +118,7 @@ class Loader:
             built = graph.build(resolve_local_files(resources, self.scope, self.report), self.scope)
         paths = tuple(path for path in paths if path not in self.left_out.paths)
         notes = (*self.notes, *self.left_out.notes(document for _, document in documents))
-        return LoadedConfig(built, tuple(resources), self.report, paths, notes)
+        return LoadedConfig(built, tuple(resources), self.report, paths, notes, read.component)
 
     def _check_components(self, named: NamedFiles, context: rules.RuleContext) -> None:
         """Check the components in files that documents name, and those that these name."""
@@ -267,9 +272,11 @@ def _hide_secrets(document: Document, kind: Kind) -> None:
 
 def _other_kind(document: Document, kind: Kind, wanted: Kind) -> Diagnostic:
     name = document.source.name
+    title = str(kind.form_of(document.data).schema.get("title", kind.title)).lower()
+    called = title if kind.runs else kind.name
     return Diagnostic(
         OTHER_KIND,
-        f"this is {with_article(kind.name)}, and the command creates {with_article(wanted.name)}",
+        f"this is {with_article(called)}, and the command creates {with_article(wanted.name)}",
         document.label(("$schema",) if "$schema" in document.data else ()),
         hint=f"run: mlctl {kind.name} create -f {name}",
     )

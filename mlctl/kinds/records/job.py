@@ -16,8 +16,14 @@ _OF_A_JOB = {"compute", "experiment_name", "settings"}  # of a pipeline: a compo
 
 def _inferred(data: Mapping[str, Data]) -> bool:
     if str(data.get("type", "")).casefold() == "pipeline" and "jobs" in data:
-        return "name" not in data or bool(data.keys() & _OF_A_JOB)
+        return "name" not in data or bool(data.keys() & _OF_A_JOB) or _given(data.get("inputs"))
     return "command" in data and bool(data.keys() & _KEYS)
+
+
+def _given(inputs: Data) -> bool:
+    """Whether an input has a value: a component declares types alone."""
+    given = inputs.values() if isinstance(inputs, dict) else ()
+    return any(not isinstance(one, dict) or one.keys() & {"path", "value"} for one in given)
 
 
 JOB = Kind(

@@ -1,0 +1,1 @@
+"""Resources and pipelines as pictures: what refers to what, and what flows from step to step."""

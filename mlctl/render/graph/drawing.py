@@ -1,0 +1,140 @@
+"""What a picture shows, whatever its format: panels of nodes, and arrows between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from mlctl.config.graph import Graph
+from mlctl.config.pipelines import Pipeline, ReadDocument, Step, pipelines, uses
+from mlctl.kinds import Resource
+from mlctl.kinds.expressions import INPUTS, JOBS, OUTPUTS
+from mlctl.pointer import dotted
+
+
+class Shape(Enum):
+    """What a node is, which is how it looks."""
+
+    RESOURCE = "resource"
+    MISSING = "missing"  # named by a file, declared by none
+    STEP = "step"
+    PORT = "port"  # an input or output of a pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node: `title` is its name, `note` what it is, in a few words."""
+
+    id: str
+    title: str
+    note: str
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """From one node to another, and what it says."""
+
+    source: str
+    target: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A part of the picture with a title; its arrows stay within it."""
+
+    title: str
+    note: str
+    nodes: Mapping[str, Node]
+    arrows: tuple[Arrow, ...]
+    needs: tuple[str, ...] = field(default=())
+
+
+def panels(graph: Graph, read: ReadDocument) -> list[Panel]:
+    """The resources and what they refer to, then each pipeline with its steps."""
+    found = list(pipelines(graph, read))
+    drawn = [_pipeline(one, graph) for one in found]
+    whole = _resources(graph, [one.resource for one in found if one.resource.kind.runs])
+    return [*([whole] if whole.nodes else []), *drawn]
+
+
+def _resources(graph: Graph, runs: list[Resource]) -> Panel:
+    """All resources but jobs with steps, which have panels of their own."""
+    shown = {one.address for one in graph.resources.values() if one not in runs}
+    nodes: dict[str, Node] = {}
+    arrows = []
+    for address in shown:
+        resource = graph.resources[address]
+        note = str(resource.form.schema.get("title", resource.kind.title)).lower()
+        nodes[str(address)] = Node(str(address), address.name, note, Shape.RESOURCE)
+    for edge in graph.edges:
+        if edge.source in shown and not edge.deferred:
+            known = graph.declared(edge.target)
+            target = str(known[0] if known else edge.target)
+            if target not in nodes:
+                version = f":{edge.target.version}" if edge.target.version else ""
+                title = f"{edge.target.name}{version}"
+                nodes[target] = Node(target, title, edge.target.kind, Shape.MISSING)
+            arrows.append(Arrow(str(edge.source), target, dotted(edge.at)))
+    return Panel("resources", "", dict(sorted(nodes.items())), tuple(dict.fromkeys(arrows)))
+
+
+def _pipeline(pipeline: Pipeline, graph: Graph) -> Panel:
+    nodes: dict[str, Node] = {}
+    for side, mark in ((INPUTS, "input"), (OUTPUTS, "output")):
+        for name in pipeline.ports(side):
+            nodes[f"{side}.{name}"] = Node(f"{side}.{name}", name, mark, Shape.PORT)
+    for step in pipeline.steps.values():
+        nodes[f"{JOBS}.{step.name}"] = Node(
+            f"{JOBS}.{step.name}", step.name, _runs(step), Shape.STEP
+        )
+    arrows = [one for step in pipeline.steps.values() for one in _flows(step, nodes)]
+    resource = pipeline.resource
+    title = str(resource.get("display_name") or resource.get("name") or resource.document.place)
+    note = str(resource.form.schema.get("title", f"{resource.form.name} {resource.kind.title}"))
+    needs = [str(edge.target) for edge in graph.edges_of(resource.address)]
+    return Panel(
+        title, note.lower(), nodes, tuple(dict.fromkeys(arrows)), tuple(dict.fromkeys(needs))
+    )
+
+
+def _flows(step: Step, nodes: Mapping[str, Node]) -> Iterator[Arrow]:
+    """The arrows to and from a step."""
+    here = f"{JOBS}.{step.name}"
+    for use in uses(step.part.document, step.part.data, step.part.at):
+        below = use.at[len(step.part.at) :]
+        port = str(below[1]) if len(below) > 1 and below[0] in (INPUTS, OUTPUTS) else dotted(below)
+        match use.expression.path:
+            case ("parent", "inputs", name, *_) if f"{INPUTS}.{name}" in nodes:
+                yield Arrow(f"{INPUTS}.{name}", here, port)
+            case ("parent", "outputs", name, *_) if f"{OUTPUTS}.{name}" in nodes:
+                yield Arrow(here, f"{OUTPUTS}.{name}", port)
+            case ("parent", "jobs", name, "outputs", output) if f"{JOBS}.{name}" in nodes:
+                yield Arrow(
+                    f"{JOBS}.{name}", here, output if output == port else f"{output} → {port}"
+                )
+            case ("parent", "jobs", name, *_) if f"{JOBS}.{name}" in nodes:
+                yield Arrow(f"{JOBS}.{name}", here, port)
+            case _:
+                pass
+
+
+def _runs(step: Step) -> str:
+    """What a step runs, in short."""
+    data = step.part.data
+    kind = str(data.get("type") or "command").lower()
+    named = data.get("component") or data.get("trial")
+    if isinstance(named, str):
+        return f"{kind} {_short(named)}"
+    task = data.get("task")
+    return f"{kind} {task}" if isinstance(task, str) else kind
+
+
+def _short(reference: str) -> str:
+    name = reference.removeprefix("azureml:")
+    if name.startswith("//"):
+        parts = name.strip("/").split("/")
+        return parts[3] if len(parts) > 3 else name  # noqa: PLR2004 - registries/R/components/NAME
+    return name.rpartition("/")[2] if name.startswith("/") else name

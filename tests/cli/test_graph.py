@@ -1,0 +1,50 @@
+"""`mlctl graph`, from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders.shell import Run, edit
+
+PIPELINE = """\
+$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json
+type: pipeline
+settings: {default_compute: serverless}
+jobs:
+  train: {component: "azureml:train:1"}
+"""
+
+
+def test_files_are_drawn_as_a_tree(mlctl: Run, sample: Path) -> None:
+    done = mlctl("graph", "sample")
+    assert done.code == 0
+    assert done.out.startswith("classifier-xgboost (model deployment)\n├─ ")
+
+
+@pytest.mark.parametrize(
+    ("output", "begins"), [("mermaid", "flowchart LR"), ("dot", "digraph"), ("svg", "<svg ")]
+)
+def test_and_as_pictures_of_other_programs(
+    mlctl: Run, tmp_path: Path, output: str, begins: str
+) -> None:
+    (tmp_path / "pipeline.yml").write_text(PIPELINE)
+    done = mlctl("graph", "pipeline.yml", "-o", output)
+    assert done.code == 0
+    assert done.out.startswith(begins)
+    assert "train" in done.out
+
+
+def test_what_is_wrong_is_said_and_not_drawn(mlctl: Run, sample: Path) -> None:
+    edit(sample / "low-pri-cluster.yml", "tier:", "tire:")
+    done = mlctl("graph", "sample")
+    assert done.code == 1
+    assert "├─" not in done.out
+    assert "did you mean `tier`?" in f"{done.out}{done.err}"
+
+
+def test_a_folder_of_nothing_is_nothing_to_draw(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = mlctl("graph", "empty")
+    assert "├─" not in done.out

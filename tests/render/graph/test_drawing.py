@@ -1,0 +1,152 @@
+"""Pictures of files: what they show, and that other programs can read them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlctl.config.loader import Loader
+from mlctl.diagnostics import Report
+from mlctl.render.graph import markup, svg, text
+from mlctl.render.graph.drawing import Arrow, Node, Panel, Shape, panels
+from mlctl.render.graph.layers import layout, ordered
+from tests.builders.findings import TODAY
+from tests.builders.paths import SAMPLES
+
+PIPELINE = """\
+$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json
+type: pipeline
+display_name: Heart disease
+settings: {default_compute: azureml:cpu-cluster}
+inputs:
+  patients: {type: uri_folder, path: azureml:patients:1}
+outputs:
+  model: {type: mlflow_model}
+jobs:
+  score:
+    component: azureml:score:1
+    inputs:
+      model: ${{parent.jobs.train.outputs.model}}
+      data: ${{parent.jobs.prepare.outputs.data}}
+  train:
+    component: azureml:train:1
+    inputs: {data: "${{parent.jobs.prepare.outputs.data}}"}
+    outputs: {model: "${{parent.outputs.model}}"}
+  prepare:
+    component: azureml:prepare:1
+    inputs: {raw: "${{parent.inputs.patients}}"}
+"""
+TREE = """\
+Heart disease (pipeline job)
+├─ prepare (command prepare:1)
+│  └─ raw ← inputs.patients
+├─ train (command train:1)
+│  └─ data ← prepare.data
+├─ score (command score:1)
+│  ├─ model ← train.model
+│  └─ data ← prepare.data
+├─ outputs
+│  └─ model ← train.model
+└─ needs
+   ├─ compute/cpu-cluster
+   ├─ component/score:1
+   ├─ component/train:1
+   └─ component/prepare:1
+"""
+
+
+def drawn(*paths: Path) -> list[Panel]:
+    loaded = Loader(Report(), TODAY).load([str(path) for path in paths])
+    assert not loaded.report.failed
+    return panels(loaded.graph, loaded.read)
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> list[Panel]:
+    (tmp_path / "pipeline.yml").write_text(PIPELINE)
+    return drawn(tmp_path / "pipeline.yml")
+
+
+def test_a_pipeline_is_a_tree_of_steps_in_the_order_of_their_data(pipeline: list[Panel]) -> None:
+    assert text.text(pipeline) == TREE
+
+
+def test_resources_stand_below_what_refers_to_them() -> None:
+    tree = text.text(drawn(SAMPLES / "low-priority-batch"))
+    assert tree.startswith("classifier-xgboost (model deployment)\n├─ endpoint_name: ")
+    assert "compute: low-pri-cluster (compute cluster)" in tree
+
+
+def test_what_no_file_declares_is_told(tmp_path: Path) -> None:
+    deployment = (SAMPLES / "low-priority-batch" / "deployment.yml").read_text()
+    (tmp_path / "deployment.yml").write_text(re.sub("(?m)^(code|environment).*", "", deployment))
+    (whole,) = panels(Loader(Report(), TODAY).load([str(tmp_path)]).graph, lambda _path: None)
+    assert {one.shape for one in whole.nodes.values()} == {Shape.RESOURCE, Shape.MISSING}
+    assert "low-pri-cluster (compute, not in these files)" in text.text([whole])
+
+
+def test_mermaid_has_every_node_and_arrow(pipeline: list[Panel]) -> None:
+    picture = markup.mermaid(pipeline)
+    assert picture.startswith("flowchart LR\n")
+    assert picture.count("-->") == len(pipeline[0].arrows) == 5
+    assert '-->|"data"|' in picture
+
+
+def test_dot_is_read_by_graphviz(pipeline: list[Panel]) -> None:
+    picture = markup.dot(pipeline)
+    assert picture.count("->") == 5
+    assert picture.count("{") == picture.count("}")
+    if shutil.which("dot"):
+        subprocess.run(
+            ["dot", "-Tplain"], input=picture, text=True, check=True, capture_output=True
+        )
+
+
+def test_svg_is_well_formed_and_stands_alone(pipeline: list[Panel]) -> None:
+    picture = svg.svg(pipeline)
+    root = ET.fromstring(picture)
+    boxes = root.findall(".//{http://www.w3.org/2000/svg}g/{http://www.w3.org/2000/svg}rect")
+    assert len(boxes) == len(pipeline[0].nodes) == 5
+    assert "http" not in picture.replace("http://www.w3.org/2000/svg", "")
+    wide, high = float(root.attrib["width"]), float(root.attrib["height"])
+    for box in boxes:
+        assert float(box.attrib["x"]) + float(box.attrib["width"]) <= wide
+        assert float(box.attrib["y"]) + float(box.attrib["height"]) <= high
+
+
+NAMES = st.sampled_from([f"jobs.{letter}" for letter in "abcdef"])
+TEXTS = st.text(max_size=12)
+
+
+@st.composite
+def pictures(draw: st.DrawFn) -> Panel:
+    names = draw(st.lists(NAMES, min_size=1, unique=True))
+    nodes = {
+        one: Node(one, draw(TEXTS), draw(TEXTS), draw(st.sampled_from(Shape))) for one in names
+    }
+    ends = st.sampled_from(names)
+    arrows = draw(st.lists(st.builds(Arrow, ends, ends, TEXTS), max_size=10))
+    return Panel(draw(TEXTS), draw(TEXTS), nodes, tuple(arrows))
+
+
+@given(pictures())
+def test_whatever_the_names_and_arrows_a_picture_can_be_read(panel: Panel) -> None:
+    ET.fromstring(svg.svg([panel]))
+    assert markup.mermaid([panel]).count("\n") == len(panel.nodes) + len(panel.arrows) + 4
+    assert len(markup.dot([panel]).splitlines()) == len(panel.nodes) + len(panel.arrows) + 8
+    assert text.text([panel])
+
+
+@given(pictures())
+def test_every_node_has_one_place_and_arrows_of_no_ring_lead_on(panel: Panel) -> None:
+    laid = layout(panel)
+    placed = [one for layer in laid.layers for one in layer if one in panel.nodes]
+    assert sorted(placed) == sorted(panel.nodes) == sorted(ordered(panel))
+    assert all(way[0] in panel.nodes and way[-1] in panel.nodes for way in laid.ways.values())
