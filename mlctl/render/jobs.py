@@ -88,8 +88,8 @@ def done(run: Mapping[str, Data]) -> str:
         counts = run["mini_batches"]
         failed = f", {counts['failed']} failed" if counts["failed"] else ""
         return f"{counts['completed'] + counts['failed']}/{counts['total']} mini-batches{failed}"
-    if "jobs" in run:
-        return f"{run['jobs']['completed']}/{run['jobs']['total']} jobs"
+    if "children" in run:
+        return f"{run['children']['completed']}/{run['children']['total']} jobs"
     if "steps" in run:
         return f"{run['steps']['done']}/{run['steps']['total']} steps"
     return ""

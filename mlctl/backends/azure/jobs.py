@@ -28,6 +28,7 @@ from mlctl.service_errors import CONFLICT, NotFound, Permanent
 from mlctl.workload import Workload
 
 _HISTORY = "/history/v1.0"
+_PIPELINES = "2024-01-01-preview"  # of pipeline jobs, as azure-ai-ml 1.35.2 has it
 _LISTS = "2020-09-01-dataplanepreview"  # of the lists of an endpoint's jobs, as azure-ai-ml has it
 _SCORES = "score"  # the output of a job of an endpoint
 _LOOK = 10.0  # seconds between two looks at a job
@@ -81,7 +82,7 @@ class AzureJobs:
         workload: Workload,  # noqa: ARG002 - what the simulated cloud has to be told
         workload_name: str,  # noqa: ARG002
     ) -> Job:
-        """Submit a command job.
+        """Submit a job. With a pipeline goes a token for the data plane, as azure-ai-ml has it.
 
         Raises:
             NotFound: something that it names is not there.
@@ -89,7 +90,10 @@ class AzureJobs:
         """
         chosen = name or f"job-{self.arm.clock.rng.getrandbits(48):012x}"
         asked = {"properties": body["properties"]}
-        data, _ = self.arm.send("PUT", self._at(chosen), VERSION, body=asked)
+        version, headers = VERSION, {}
+        if asked["properties"].get("jobType") == "Pipeline":
+            version, headers = _PIPELINES, {"x-azureml-token": self._data_plane_token()}
+        data, _ = self.arm.send("PUT", self._at(chosen), version, body=asked, headers=headers)
         return job_of(data)
 
     @answers_decoded()
@@ -243,6 +247,10 @@ class AzureJobs:
 
     def _at(self, name: str) -> str:
         return workspace_path(self.scope) + path_of("jobs", name)
+
+    def _data_plane_token(self) -> str:
+        host = _DATA_PLANES.get(self.cloud.name.casefold(), (links.split(self.arm.base).netloc, ""))
+        return str(self.arm.credential.get_token(f"https://{host[0]}/.default").token)
 
     def _run(self, name: str) -> str:
         return f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"

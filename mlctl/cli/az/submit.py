@@ -68,10 +68,11 @@ def create(
     work: TrainingFlags,
     printing: OutputArgs,
 ) -> Exit:
-    """Submit a command job: a YAML file, with what is typed over it.
+    """Submit a job of a command or a pipeline: a YAML file, with what is typed over it.
 
-    On the simulated cloud the command is not run: the job is a number of equal steps, with
-    checkpoints in `outputs`. Preempted, it is started again from the last complete one.
+    On the simulated cloud no command is run: it is a number of equal steps, with checkpoints in
+    `outputs`. Preempted, it is started again from the last complete one. The jobs of a pipeline run
+    in the order of their data; one takes what the workload of its own name says.
     """
     asked = workload_flags.workload_of(work)
     jobs.note_web(session, web=args.web)
@@ -153,7 +154,7 @@ def _resources(
     wanted = [one for one in found if one.kind is JOB]
     if len(wanted) != 1:
         raise Permanent("NotOneJob", f"`{args.file}` has {len(wanted)} jobs: one at a time")
-    return wanted[0], [one for one in found if one.owner == wanted[0].address]
+    return wanted[0], [one for one in found if one.owner is not None]
 
 
 def _refuse(job: Resource) -> None:

@@ -34,7 +34,6 @@ JOB = Kind(
     runs=True,
     steps=("jobs",),
     not_run={
-        "pipelineJob": "steps are not run yet",
         "sweepJob": "trials are not run yet",
         "sparkJob": "the simulated cloud has no Spark pools",
         "autoMLJob": "the simulated cloud trains no models",

@@ -455,7 +455,7 @@ def test_a_pipeline_deployment_runs_the_steps_of_its_component(mlctl: Run) -> No
     assert (job["type"], job["compute"]) == ("pipeline", "pipeline-cluster")
     assert wait(mlctl, job["name"])["status"] == "Completed"
     steps = mlctl("job", "list", "--parent-job-name", job["name"]).json
-    assert [each["status"] for each in steps] == ["Completed"] * job["jobs"]["total"]
+    assert [each["status"] for each in steps] == ["Completed"] * job["children"]["total"]
     assert {each["parent_job_name"] for each in steps} == {job["name"]}
 
 

@@ -294,7 +294,7 @@ def _work_done(view: JobView) -> dict[str, Data]:
         statuses = [each.value for each in view.members.values()]
         ended = ("Completed", "Failed", "Canceled")
         of = {word.lower(): statuses.count(word) for word in ended}
-        return {"jobs": {"total": len(statuses), **of}}
+        return {"children": {"total": len(statuses), **of}}
     if view.training is not None:
         now = view.training
         steps = {"total": now.steps, "done": now.step, "saved": now.saved}

@@ -74,7 +74,7 @@ def test_steps_run_in_the_order_of_their_data(local: LocalBackend) -> None:
     # One node for `in`; the second one for `left` and `right` is asked for when `in` has ended.
     assert done.view.makespan_s == START + STEP + max(STEP, START + STEP) + STEP
     assert list(steps(local, made)) == ["in", "left", "right", "last"]
-    assert done.body(local.handle.scope)["properties"]["run"]["jobs"]["completed"] == 4
+    assert done.body(local.handle.scope)["properties"]["run"]["children"]["completed"] == 4
 
 
 def test_a_pipeline_takes_its_inputs_to_its_steps(local: LocalBackend) -> None:
