@@ -86,7 +86,8 @@ class Resource:
                 named = Reference.parse(value, field.refers_to)
                 if named is not None:
                     found.append((field, named))
-        return [*found, *self._nested_references()]
+        met = {field.at for field, _ in found}
+        return found + [one for one in self._nested_references() if one[0].at not in met]
 
     def places(self, annotation: str) -> Iterator[tuple[Pointer, Schema]]:
         """Where steps, maps and inline assets have values of which the schema says something."""
