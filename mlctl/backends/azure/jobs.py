@@ -19,7 +19,7 @@ from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.job_bodies import job_of, run_of
-from mlctl.backends.azure.planes import FRONT, data_plane
+from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
 from mlctl.kinds.address import Address, Scope
@@ -92,7 +92,10 @@ class AzureJobs:
         asked = {"properties": body["properties"]}
         version, headers = VERSION, {}
         if asked["properties"].get("jobType") == "Pipeline":
-            version, headers = _PIPELINES, {"x-azureml-token": self._data_plane_token()}
+            version, headers = (
+                _PIPELINES,
+                {"x-azureml-token": data_plane_token(self.arm, self.cloud)},
+            )
         data, _ = self.arm.send("PUT", self._at(chosen), version, body=asked, headers=headers)
         return job_of(data)
 
@@ -247,10 +250,6 @@ class AzureJobs:
 
     def _at(self, name: str) -> str:
         return workspace_path(self.scope) + path_of("jobs", name)
-
-    def _data_plane_token(self) -> str:
-        host = _DATA_PLANES.get(self.cloud.name.casefold(), (links.split(self.arm.base).netloc, ""))
-        return str(self.arm.credential.get_token(f"https://{host[0]}/.default").token)
 
     def _run(self, name: str) -> str:
         return f"{_HISTORY}{workspace_path(self.scope)}{path_of('runs', name)}"

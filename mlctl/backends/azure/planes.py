@@ -41,6 +41,13 @@ def data_plane(arm: ArmClient, cloud: Cloud, url: str) -> ArmClient:
     raise Permanent("ForeignLink", text)
 
 
+def data_plane_token(arm: ArmClient, cloud: Cloud) -> str:
+    """A token for the data planes of a cloud; of one that is none of Azure's, for its manager."""
+    name = cloud.name.casefold()
+    domains = _DOMAINS.get(name) or (links.split(arm.base).netloc,)
+    return str(arm.credential.get_token(f"https://{domains[0]}/.default").token)
+
+
 def discovery_url(arm: ArmClient, cloud: Cloud) -> str:
     """Where a cloud tells of its registries; one that is none of Azure's, at its manager."""
     name = cloud.name.casefold()
