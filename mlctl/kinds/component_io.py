@@ -42,10 +42,9 @@ def decode_ports(value: Data, _field: Field, _scope: Scope) -> Data:
 def canonical_ports(value: Data, field: Field, scope: Scope) -> Data:
     """All values as texts; what says nothing (`optional: false`) left out."""
     sent = encode_ports(decode_ports(value or {}, field, scope), field, scope)
-    told = {
-        name: {key: held for key, held in one.items() if held not in (None, "", False)}
-        for name, one in sent.items()
-    }
+    told = _each(
+        sent, lambda one: {key: held for key, held in one.items() if held not in (None, "", False)}
+    )
     return json.dumps(told, sort_keys=True)
 
 
@@ -75,8 +74,9 @@ def decode_list(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def canonical_texts(value: Data, _field: Field, _scope: Scope) -> Data:
     """A mapping whose values are compared as texts."""
-    texts = {key: str(held).casefold() for key, held in (value or {}).items()}
-    return json.dumps(texts, sort_keys=True)
+    if not isinstance(value, Mapping):
+        return json.dumps(value)
+    return json.dumps({key: str(held).casefold() for key, held in value.items()}, sort_keys=True)
 
 
 def _each(value: Data, spelt: Callable[[Mapping[str, Data]], Data]) -> Data:

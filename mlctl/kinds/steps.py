@@ -87,10 +87,10 @@ def _node(name: str, step: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
     for key, spelt in _NODE.items():
         if isinstance(node.get(key), Mapping):
             node[key] = spelt(node[key], kind)
-    inputs = {key: _input(one, scope) for key, one in (step.get("inputs") or {}).items()}
+    inputs = {key: _input(one, scope) for key, one in _mapping(step.get("inputs")).items()}
     outputs = {
         key: _output(one, scope)
-        for key, one in (step.get("outputs") or {}).items()
+        for key, one in _mapping(step.get("outputs")).items()
         if one is not None
     }
     node |= {"inputs": inputs} if inputs else {}
@@ -114,6 +114,10 @@ def _step(node: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
         if isinstance(node.get(key), Mapping):
             step[key] = {name: _value(one, scope) for name, one in node[key].items()}
     return step
+
+
+def _mapping(value: Data) -> Mapping[str, Data]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _id(value: Data, kind: str, scope: Scope) -> Data:
@@ -219,8 +223,11 @@ def _step_distribution(value: Data) -> Data:
 
 def _step_limits(value: Data) -> Data:
     rest = {key: held for key, held in value.items() if key != "job_limits_type"}
-    if isinstance(rest.get("timeout"), str) and rest["timeout"].startswith("P"):
-        rest["timeout"] = int(parse_iso(rest["timeout"]))
+    try:
+        if isinstance(rest.get("timeout"), str):
+            rest["timeout"] = int(parse_iso(rest["timeout"]))
+    except ValueError:  # an expression, or what nobody knows
+        pass
     return rest
 
 

@@ -14,7 +14,7 @@ from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS
 from mlctl.kinds.infer import infer
-from mlctl.kinds.values import complete, encode
+from mlctl.kinds.values import complete, decode, encode, fingerprint
 from mlctl.pointer import Data
 from tests.builders.azure import azure, emulated
 from tests.builders.findings import TODAY
@@ -216,3 +216,12 @@ def test_the_definition_of_a_component_is_text_of_its_own() -> None:
     (document,) = source.load("a.yml", json.dumps(TRAIN).encode(), Report())
     assert COMPONENT.form_of(document.data).name == "command"
     assert COMPONENT.form_of({**TRAIN, "type": "Spark"}).name == "spark"
+
+
+@pytest.mark.parametrize("value", [1, "a", [1], {"a": 1}, {"a": {"inputs": 1, "outputs": [2]}}])
+def test_what_the_service_may_say_of_a_component_is_read_whatever_it_is(value: Data) -> None:
+    body = {"type": "pipeline", "jobs": value, "inputs": value, "outputs": value}
+    found = {"properties": {"componentSpec": body}}
+    form = COMPONENT.form_of({"type": "pipeline"})
+    assert decode(found, form, SCOPE)["jobs",] is not None
+    assert fingerprint(found, COMPONENT, SCOPE)
