@@ -99,6 +99,10 @@ Keep = Annotated[
     Path | None,
     typer.Option("--keep", metavar="DIR", help="Leave what the runs wrote in this new folder."),
 ]
+Stub = Annotated[
+    bool,
+    typer.Option("--stub", help="Answer by a hash in place of an MLflow model without a script."),
+]
 Network = Annotated[bool, typer.Option("--network", help="Let the script reach the network.")]
 Output = Annotated[
     RehearsalFormat, typer.Option("--output", "-o", help="How the rehearsal is written.")
@@ -125,6 +129,7 @@ def rehearse(
     python: Python = None,
     keep: Keep = None,
     network: Network = False,
+    stub: Stub = False,
     output: Output = RehearsalFormat.HUMAN,
 ) -> Exit:
     """Run a scoring or training script here, take its nodes away, and compare the results.
@@ -141,13 +146,14 @@ def rehearse(
     processes = _processes(preempt, weather, script)
     plan = Plan(seed=seed, kills=kills, weather=processes, only=kill)
     again = ["mlctl", "rehearse", path, "--seed", str(seed)]
+    again += ["--stub"] if stub else []
     for flag, value in (
         *(("--input", input), ("--deployment", deployment), ("--preempt", preempt)),
         *(("--weather", weather), ("--script", script), ("--nodes", nodes), ("--python", python)),
     ):
         again += [flag, str(value)] if value is not None else []
     try:
-        asked = _asked(session, path, deployment)
+        asked = _asked(session, path, deployment, stub=stub)
         if isinstance(asked, Training):
             rate = RATE if preempt is None else preempt
             with _stage(session, python, keep, network=network) as stage:
@@ -242,10 +248,17 @@ def _batch(
 
 def _fails(failure: Failure, deployment: Deployment) -> str:
     """A sentence, and the traceback below it, with the user's own paths."""
+    from mlctl.rehearsal.documents import MLFLOW_DRIVER
+
     code = os.path.relpath(deployment.code)
     at = os.path.relpath(deployment.script)
     if failure.place is not None:
         at = f"{os.path.normpath(f'{code}/{failure.place.file}')}:{failure.place.line}"
+    if failure.type == "ModuleNotFoundError" and deployment.script.name == MLFLOW_DRIVER:
+        return (
+            f"the model has no script, and this Python cannot load it: {failure.message};"
+            " --python names one that can, and --stub answers in its place"
+        )
     if failure.type == "ModuleNotFoundError":
         text = f"{at}: {failure.message}; --python names a Python that has it"
     else:
@@ -254,7 +267,9 @@ def _fails(failure: Failure, deployment: Deployment) -> str:
     return f"{text}\n{trace}" if trace else text
 
 
-def _asked(session: Session, path: str, address: str | None) -> Deployment | Training:
+def _asked(
+    session: Session, path: str, address: str | None, *, stub: bool
+) -> Deployment | Training:
     """What PATH names."""
     from mlctl.rehearsal.deployment import Deployment, RehearsalError
     from mlctl.rehearsal.documents import from_documents, of_script
@@ -262,7 +277,7 @@ def _asked(session: Session, path: str, address: str | None) -> Deployment | Tra
 
     given = Path(path)
     if given.suffix != ".py":
-        return from_documents(path, address, session.today)
+        return from_documents(path, address, session.today, stub=stub)
     if not files.is_file(given):
         raise RehearsalError(f"there is no script `{path}`")
     real = files.real(given)

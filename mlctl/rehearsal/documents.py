@@ -16,14 +16,19 @@ from mlctl.kinds.resource import Resource
 from mlctl.rehearsal.deployment import Deployment, RehearsalError
 from mlctl.rehearsal.training import Training
 
+MLFLOW_DRIVER = "mlflow_model.py"
+_DRIVERS = Path(__file__).with_name("drivers")
 _SETTINGS = ("settings",)
 _RETRY = (*_SETTINGS, "retry_settings")
 
 
-def from_documents(path: str, address: str | None, today: date) -> Deployment | Training:
+def from_documents(
+    path: str, address: str | None, today: date, *, stub: bool = False
+) -> Deployment | Training:
     """The deployment or command job that a file or folder declares.
 
-    `address` says which one where there are several.
+    `address` says which one where there are several. An MLflow model without a script gets a
+    driver; with `stub` one that needs no model.
 
     Raises:
         RehearsalError: there is none, or several, or it has no script, or cannot be read.
@@ -44,7 +49,7 @@ def from_documents(path: str, address: str | None, today: date) -> Deployment | 
     if len(found) > 1:
         raise RehearsalError(f"`{path}` has several of them: --deployment says which ({names})")
     if found[0].kind is BATCH_DEPLOYMENT:
-        return _deployment(found[0], loaded)
+        return _deployment(found[0], loaded, stub=stub)
     return _training(found[0])
 
 
@@ -79,13 +84,15 @@ def _training(job: Resource) -> Training:
     )
 
 
-def _deployment(resource: Resource, loaded: LoadedConfig) -> Deployment:
+def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Deployment:
     folder = resource.document.folder
     script = resource.get("code_configuration", "scoring_script")
-    if not isinstance(script, str):
-        runs = "it runs a pipeline" if resource.get("component") else "its model has a driver"
-        raise RehearsalError(f"{resource.address} has no scoring script: {runs}")
-    code = files.real(folder / str(resource.get("code_configuration", "code") or "."))
+    if isinstance(script, str):
+        code = files.real(folder / str(resource.get("code_configuration", "code") or "."))
+    elif resource.get("component"):
+        raise RehearsalError(f"{resource.address} has no scoring script: it runs a pipeline")
+    else:
+        code, script = _DRIVERS, "stub.py" if stub else MLFLOW_DRIVER
     if not files.is_file(code / script):
         raise RehearsalError(f"{resource.address}: there is no script `{script}` in `{code}`")
     names = resource.get("environment_variables")

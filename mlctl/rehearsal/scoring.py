@@ -57,6 +57,7 @@ class _Place:
     doomed: Loss | None = None
     told: dict[str, Any] | None = None
     ready: bool = False
+    ahead: int | None = None  # the mini-batch that it was told of already, to begin with next
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,8 @@ class Run:
     def _open(self) -> bool:
         if self.outcome.status is not Status.COMPLETED:
             return False
-        return bool(self.queue) or any(one.mini_batch is not None for one in self.places)
+        waiting = (one.mini_batch is not None or one.ahead is not None for one in self.places)
+        return bool(self.queue) or any(waiting)
 
     def _step(self) -> None:
         """Go on to the next virtual moment at which something happens."""
@@ -150,8 +152,16 @@ class Run:
         while self.losses and self.losses[0].at <= now:
             self._lose(self.losses.popleft())
         for one in self.places:
-            if one.ready and self.queue and self.outcome.status is Status.COMPLETED:
-                self._dispatch(one, self.queue.popleft(), now)
+            if one.ready and self.outcome.status is Status.COMPLETED:
+                if one.ahead is not None:
+                    self._dispatch(one, one.ahead, now)
+                elif self.queue:
+                    self._dispatch(one, self.queue.popleft(), now)
+        if not self.order.losses:  # nobody waits for word, then
+            for one in self.places:
+                if one.mini_batch is not None and one.ahead is None and self.queue:
+                    one.ahead = self.queue.popleft()
+                    self._order(one, one.ahead, {"trace": self.order.trace})
 
     def _node(self, node: int, now: float) -> None:
         """A node comes: its folder, a worker for each slot, `init` in each of them."""
@@ -199,7 +209,6 @@ class Run:
         return 1 + int(done * events) if events else None
 
     def _dispatch(self, place: _Place, mini_batch: int, now: float) -> None:
-        assert place.process is not None
         place.start, place.end = now, now + when.MINI_BATCH_S
         place.mini_batch, place.told, place.ready = mini_batch, None, False
         place.doomed = loss = self._doom(place)
@@ -214,6 +223,13 @@ class Run:
             elif aimed is Moment.RUN:
                 more["pause"] = self._line(place, self.order.known.events.get(mini_batch, 0))
                 more["trace"] = more["pause"] is not None
+        if place.ahead == mini_batch:
+            place.ahead = None
+        else:
+            self._order(place, mini_batch, more)
+
+    def _order(self, place: _Place, mini_batch: int, more: Mapping[str, Any]) -> None:
+        assert place.process is not None
         files = [str(self.input / name) for name in self.order.mini_batches[mini_batch]]
         place.process.order(run=files, timeout=self.deployment.timeout, **more)
 
@@ -266,6 +282,9 @@ class Run:
         self._note_span(place, mini_batch, now, "failed" if "failed" in told else "done")
         if "failed" in told and told["failed"]["type"] in ("Timeout", "Ended"):
             self._drop(place)
+            if place.ahead is not None:
+                self.queue.appendleft(place.ahead)
+                place.ahead = None
             self._worker(place, now)
 
     def _note_span(self, place: _Place, mini_batch: int | None, now: float, state: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import select
 import signal
@@ -96,7 +97,7 @@ def test_weather_takes_nodes_away_in_one_run(mlctl: Run) -> None:
         ((APPENDS, "--input", INPUT, "--keep", "empty"), "cannot make the folder `empty`"),
         (("bad.py", "--input", INPUT), "bad.py:2: the script cannot be used: SyntaxError"),
         (("wants.py", "--input", INPUT), "wants.py:1: No module named 'nothere'; --python"),
-        ((SAMPLES / "low-priority-batch", "--input", INPUT), "has no scoring script"),
+        ((SAMPLES / "pipeline-batch", "--input", INPUT), "has no scoring script: it runs a"),
         ((SAMPLES / "clusters", "--input", INPUT), "has no batch deployment"),
     ],
 )
@@ -117,6 +118,7 @@ def test_what_cannot_be_rehearsed_is_one_sentence(
 
 
 HANGS = """\
+import importlib.util
 import os
 def run(mini_batch):
     told = os.open(os.environ["TOLD"], os.O_WRONLY)
@@ -190,3 +192,27 @@ def test_a_training_that_fails_says_so_with_its_log(mlctl: Run, tmp_path: Path) 
     assert done.code == 1
     assert "the command fails without any loss (exit code 1)" in done.err
     assert "No module named 'nothere'" in done.err
+
+
+def test_a_model_without_a_script_is_scored_by_a_stub_where_mlflow_is_absent(mlctl: Run) -> None:
+    batch = SAMPLES / "low-priority-batch"
+    given = ("rehearse", batch, "--input", SAMPLES / "data" / "patients.csv")
+    done = mlctl(*given, "--kills", "1", "--stub")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1].startswith("Verdict: survives")
+    if importlib.util.find_spec("mlflow") is None:
+        refused = mlctl(*given)
+        assert refused.code == 1
+        assert "--stub answers in its place" in refused.err
+
+
+def test_what_a_rehearsal_left_is_verified(mlctl: Run) -> None:
+    script = APPENDS.with_name("counts_up_cured.py")
+    assert mlctl("rehearse", script, "--input", INPUT, "--kills", "0", "--keep", "kept").code == 0
+    good = mlctl("job", "verify", "kept/runs/calm/output", "--input", INPUT)
+    assert (good.code, good.out.split(",")[0]) == (0, "Every one of 8 inputs has its rows")
+    rows = Path("kept/runs/calm/output/predictions.csv")
+    rows.write_text(rows.read_text().replace("text-3.txt", "text-4.txt"))
+    bad = mlctl("job", "verify", "kept/runs/calm/output", "--input", INPUT)
+    assert bad.code == 1
+    assert "1 of 8 inputs have no row: `text-3.txt`" in bad.out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from mlctl.cli.az import jobs, stream, submit
+from mlctl.cli.az import job_verify, jobs, stream, submit
 from mlctl.cli.parser.command import command
 
 
@@ -21,4 +21,5 @@ def register(app: typer.Typer, verb: str) -> None:
     command(group, "restore")(jobs.restore)
     command(group, "create")(submit.create)
     command(group, "stream")(stream.stream)
+    command(group, "verify")(job_verify.verify)
     app.add_typer(group, name=verb)

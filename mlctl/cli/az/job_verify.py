@@ -1,0 +1,79 @@
+"""`mlctl job verify`: what a job left behind, held against its inputs."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import files
+from mlctl.backends.ports.jobs import SupportsDownloads, SupportsOutputs
+from mlctl.cli.az.jobs import opened, write
+from mlctl.cli.exits import Exit
+from mlctl.cli.session import Session
+from mlctl.diagnostics import Report
+from mlctl.service_errors import Permanent
+
+Left = Annotated[
+    str,
+    typer.Argument(metavar="JOB|FOLDER", help="A job, or the files that it has left, downloaded."),
+]
+Input = Annotated[
+    Path, typer.Option("--input", metavar="DIR|FILE", help="The inputs that the job was given.")
+]
+Key = Annotated[
+    int | None,
+    typer.Option(
+        "--key", metavar="N", min=1, help="The cell of a row that names the input, from 1."
+    ),
+]
+
+
+def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:  # noqa: A002
+    """Check that a batch job has scored each input, and none of them twice.
+
+    Rows belong to inputs by the file's name. Exits with 1 where an input has no row, or a row is
+    there twice.
+    """
+    from mlctl.rehearsal.deployment import Inputs, RehearsalError
+    from mlctl.rehearsal.verify import verify as check
+    from mlctl.render import diagnostics
+    from mlctl.render import rehearsal as render
+
+    report = Report()
+    try:
+        inputs = Inputs.find(input)
+        given = Path(left)
+        if files.is_folder(given) or files.is_file(given):
+            found = tuple(check(given, inputs, key))
+        else:
+            with tempfile.TemporaryDirectory(prefix="mlctl-verify-") as folder:
+                _download(session, left, Path(folder))
+                found = tuple(check(Path(folder), inputs, key))
+    except RehearsalError as error:
+        raise Permanent("NothingToVerify", str(error)) from None
+    report.extend(render.findings(found, Path(), lambda _: ""))
+    color = session.color(sys.stdout)
+    text = diagnostics.report(report, color=color, width=session.width)
+    good = f"Every one of {len(inputs.names)} inputs has its rows, and no row is there twice."
+    session.out(text or good)
+    return Exit.ERROR if report.failed else Exit.OK
+
+
+def _download(session: Session, name: str, folder: Path) -> None:
+    """The files that a job has left.
+
+    Raises:
+        NotFound: there is no such job.
+    """
+    with opened(session) as jobs:
+        if isinstance(jobs, SupportsDownloads):
+            jobs.download(name, folder, "score", every=False)
+            return
+        left = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
+        for path, text in left:
+            if path.parts[0] == "named-outputs":
+                write(folder / path, [text])

@@ -1,0 +1,44 @@
+"""What a job left behind, held against its inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlctl.rehearsal.deployment import RehearsalError
+from mlctl.rehearsal.verify import verify
+from tests.builders import rehearsed
+
+
+def codes(folder: Path, text: str, key: int | None = None) -> list[str]:
+    """The codes of what is found in one file of results about `0.txt`, `1.txt` and `2.txt`."""
+    inputs = rehearsed.numbers(folder, 3)
+    (folder / "scores.csv").write_text(text)
+    return [one.rule.code for one in verify(folder / "scores.csv", inputs, key)]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "found"),
+    [
+        ("0.txt,5\n1.txt,5\n2.txt,5\n", None, []),
+        ("/mnt/in/0.txt,5\n'1.txt',5\n2.txt,5\n", None, []),
+        ("0.txt,5\n0.txt,6\n1.txt,5\n2.txt,5\n", None, []),
+        ("0.txt,5\n2.txt,5\n", None, ["MLC601"]),
+        ("0.txt,5\n1.txt,5\n1.txt,5\n2.txt,5\n", None, ["MLC602"]),
+        ("0.txt,5\n0.txt,6\n1.txt,5\n2.txt,5\n", 1, ["MLC602"]),
+        ("5,0.txt\n5,1.txt\n5,2.txt\n", 1, ["MLC601"]),
+    ],
+)
+def test_each_input_is_there_once(
+    text: str, key: int | None, found: list[str], tmp_path: Path
+) -> None:
+    assert codes(tmp_path, text, key) == found
+
+
+def test_results_without_rows_or_without_the_cell_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RehearsalError, match="has no rows"):
+        codes(tmp_path, "")
+    (tmp_path / "more").mkdir()
+    with pytest.raises(RehearsalError, match="has 9 cells"):
+        codes(tmp_path / "more", "a,b\n", 9)
