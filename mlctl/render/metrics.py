@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlctl.backends.ports.metrics import Series
+from mlctl.backends.ports.metrics import MetricInterval, Series
 from mlctl.pointer import Data
 from mlctl.render import charts
 
@@ -43,14 +43,19 @@ def rows(series: Sequence[Series]) -> list[dict[str, Data]]:
 
 
 def chart(series: Sequence[Series], *, width: int, plain: bool) -> str:
-    """The totals as bars, one metric after the other."""
+    """Bars, one metric after the other: how many nodes were lost, of the others the average."""
     parts = [
         f"{one.name}\n"
         + charts.bars(
-            [(each.start[:16].replace("T", " "), each.total) for each in one.intervals],
+            [(each.start[:16].replace("T", " "), _drawn(one, each)) for each in one.intervals],
             width=width,
             plain=plain,
         )
         for one in series
     ]
     return "\n".join(parts)
+
+
+def _drawn(series: Series, one: MetricInterval) -> float:
+    """A sum over minutes of how many nodes there are says nothing that one can see."""
+    return one.total if series.name.startswith("Preempted") else round(one.average, 2)

@@ -120,3 +120,9 @@ def test_a_chart_names_each_metric() -> None:
     drawn = metrics.chart(series(), width=40, plain=True)
     assert drawn.startswith("Preempted Nodes\n2026-01-01 01:00 |")
     assert "\n\nIdle Nodes\n" in drawn
+
+
+def test_a_chart_draws_how_many_nodes_there_are_and_not_their_sum_over_minutes() -> None:
+    eight = MetricInterval("2026-01-01T01:00:00.000Z", 8.0, 8, 8, 240)
+    drawn = metrics.chart([Series("Active Nodes", 1800.0, (eight,))], width=40, plain=True)
+    assert drawn.split()[-1] == "8"

@@ -53,8 +53,8 @@ def metrics(
 ) -> Exit:
     """Show what the nodes of a cluster did, as Azure Monitor counts it.
 
-    In tables and charts a number is the total of an interval: of preempted nodes how many were
-    lost, of the others what is measured every minute, summed up. JSON has averages, too.
+    In tables a number is the total of an interval: of preempted nodes how many were lost, of the
+    others what is measured every minute, summed up. Charts draw the average of those.
     """
     from mlctl.render import metrics as render
 

@@ -109,11 +109,15 @@ class TrainingPhase(Enum):
 
 @dataclass(slots=True)
 class StepRange:
-    """The steps `first` to `last` of a training job, logged one by one since the second `began`."""
+    """The steps `first` to `last` of a training job, logged one by one since the second `began`.
+
+    `run` counts the job's runs from 1.
+    """
 
     first: int
     last: int
     began: float
+    run: int = 1
 
 
 @dataclass(slots=True)

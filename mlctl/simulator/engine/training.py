@@ -99,7 +99,7 @@ def _log_steps(world: World, job: TrainingJob, count: int) -> None:
         first = job.step + 1
         job.step += count
         job.metric_count += count
-        job.metrics.append(StepRange(first, job.step, job.phase_began))
+        job.metrics.append(StepRange(first, job.step, job.phase_began, job.runs))
         log_event(world, "STEPS", job=job.name, first=first, last=job.step, began=job.phase_began)
 
 
@@ -155,3 +155,8 @@ def logged_steps(spec: TrainingSpec, stretches: list[StepRange]) -> list[tuple[f
         for stretch in stretches
         for step in range(stretch.first, stretch.last + 1)
     ]
+
+
+def logged_runs(stretches: list[StepRange]) -> list[int]:
+    """The run that logged each of `logged_steps`."""
+    return [stretch.run for stretch in stretches for _ in range(stretch.first, stretch.last + 1)]

@@ -71,8 +71,8 @@ class TrainingProgress:
     """A training job's steps: `step` is the last of this run, `saved` that of the last checkpoint.
 
     `metric_count` counts the logged metrics, repeated steps too; `metrics` are (second, step) in
-    the order in which they were logged; `partial_checkpoints` are the steps of unfinished
-    checkpoints.
+    the order in which they were logged, by the runs `metric_runs`; `partial_checkpoints` are
+    the steps of unfinished checkpoints.
     """
 
     steps: int
@@ -82,6 +82,7 @@ class TrainingProgress:
     metric_count: int
     metrics: tuple[tuple[float, int], ...]
     partial_checkpoints: tuple[int, ...]
+    metric_runs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,7 @@ def _mini_batches(job: BatchJob) -> MiniBatchCounts:
 
 def _training(job: TrainingJob, now: float) -> TrainingProgress:
     step = training.step_at(job, now)
-    unlogged = [StepRange(job.step + 1, step, job.phase_began)] if step > job.step else []
+    unlogged = [StepRange(job.step + 1, step, job.phase_began, job.runs)] if step > job.step else []
     return TrainingProgress(
         steps=job.spec.steps,
         step=step,
@@ -262,4 +263,5 @@ def _training(job: TrainingJob, now: float) -> TrainingProgress:
         metric_count=job.metric_count + step - job.step,
         metrics=tuple(training.logged_steps(job.spec, [*job.metrics, *unlogged])),
         partial_checkpoints=tuple(job.partial_checkpoints),
+        metric_runs=tuple(training.logged_runs([*job.metrics, *unlogged])),
     )

@@ -95,3 +95,14 @@ def test_checkpoints_that_cost_nothing_never_lengthen_a_job() -> None:
     for without, with_checkpoints in zip(*runs, strict=True):
         assert (with_checkpoints.makespan_s or 0) <= (without.makespan_s or 0)
     assert z(runs[0], lambda view: view.makespan_s or 0, (2.718281828 - 1) * HOUR) < 4
+
+
+def test_every_logged_step_says_which_run_it_is_of() -> None:
+    """A run that is lost before it logs beyond the checkpoint counts, though no step jumps back."""
+    losses = LossScript(((1500.0, 0), (2600.0, 0)))
+    job = training(60, 60, checkpoint_every=10, checkpoint_s=30.0)
+    settings = replace(AT_ONCE, allocation_s=180.0, preparation_s=60.0)
+    view = ended(world(*of(cluster(1, low=True), job, losses), settings=settings))
+    assert steps(view).restarts == 2
+    assert {*steps(view).metric_runs} == {1, 2, 3}
+    assert len(steps(view).metric_runs) == len(steps(view).metrics)

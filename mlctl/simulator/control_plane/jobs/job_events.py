@@ -102,13 +102,8 @@ def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int
     training = records.get_job(workspace, name).view.training
     if training is None:
         raise bad(f"The job `{name}` logs no metrics: it is no training job.", "NoMetrics")
-    points: list[tuple[int, float, int]] = []
-    run, before = 1, 0
-    for at, step in training.metrics:
-        run += step <= before
-        before = step
-        points.append((run, at, step))
-    return points
+    logged = zip(training.metric_runs, training.metrics, strict=True)
+    return [(run, at, step) for run, (at, step) in logged]
 
 
 def _progress(
