@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlctl.cli import simulate_training
+from mlctl.cli import simulate_pool, simulate_training
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
@@ -87,6 +87,7 @@ def register(app: typer.Typer, verb: str) -> None:
     command(app, verb)(simulate)
     below = typer.Typer(name=verb)
     simulate_training.register(below)
+    simulate_pool.register(below)
     app.add_typer(below, name=verb)
 
 

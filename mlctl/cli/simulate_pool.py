@@ -1,0 +1,163 @@
+"""`mlctl simulate pool`: how long jobs wait in a Batch Pool, and what it costs beside a cluster."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from mlctl.cli.exits import Exit
+from mlctl.cli.forecast_args import WEATHER, executor_of, read_graph, settings_of, weather_of
+from mlctl.cli.local.settings import DelayArgs
+from mlctl.cli.migrate_pool import SIZE
+from mlctl.cli.parser.command import command
+from mlctl.cli.rule_choice import Ignore
+from mlctl.cli.session import Session
+from mlctl.cli.validate import Paths
+from mlctl.service_errors import Permanent
+
+
+class PoolFormat(StrEnum):
+    """How a forecast is written."""
+
+    HUMAN = "human"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobArgs:
+    """The jobs, and what other users do."""
+
+    jobs_per_day: Annotated[
+        float,
+        typer.Option("--jobs-per-day", metavar="N", help="Jobs that come, at random times."),
+    ]
+    seconds_per_job: Annotated[
+        float, typer.Option("--seconds-per-job", metavar="S", help="Time of a job.")
+    ]
+    exponential: Annotated[
+        bool, typer.Option("--exponential", help="These times are exponential, not equal.")
+    ] = False
+    shared_slots: Annotated[
+        int,
+        typer.Option(
+            "--shared-slots", min=1, metavar="N", help="Jobs that the shared queue runs at once."
+        ),
+    ] = 4
+    shared_arrivals: Annotated[
+        float,
+        typer.Option(
+            "--shared-arrivals", min=0, metavar="N", help="Jobs of other users in it, per hour."
+        ),
+    ] = 0.0
+    shared_seconds: Annotated[
+        float,
+        typer.Option("--shared-seconds", min=1, metavar="S", help="How long those take."),
+    ] = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceArgs:
+    """What VMs and nodes cost."""
+
+    size: Annotated[
+        str, typer.Option("--size", metavar="SIZE", help="The VM size; a pool names none.")
+    ] = SIZE
+    price: Annotated[
+        float | None,
+        typer.Option(
+            "--price", min=0, metavar="USD", help="Of an hour of a VM of the pool; of --size."
+        ),
+    ] = None
+    node_price: Annotated[
+        float | None,
+        typer.Option(
+            "--node-price", min=0, metavar="USD", help="Of an hour of a dedicated node; of --size."
+        ),
+    ] = None
+    idle_time: Annotated[
+        int,
+        typer.Option("--idle-time", min=0, metavar="S", help="Of the cluster, before it shrinks."),
+    ] = 120
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "pool")(pool)
+
+
+def pool(
+    session: Session,
+    paths: Paths,
+    *,
+    jobs: JobArgs,
+    price: PriceArgs,
+    delays: DelayArgs,
+    weather: Annotated[
+        str,
+        typer.Option("--weather", metavar="NAME", help="What takes low-priority nodes away."),
+    ] = WEATHER,
+    runs: Annotated[
+        int, typer.Option("--runs", min=2, max=100_000, metavar="N", help="Histories a row.")
+    ] = 20,
+    jobs_per_run: Annotated[
+        int, typer.Option("--jobs", min=10, max=100_000, metavar="N", help="Jobs of a history.")
+    ] = 500,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
+    ] = 1,
+    ignore: Ignore = None,
+    output: Annotated[
+        PoolFormat, typer.Option("--output", "-o", help="How the forecast is written.")
+    ] = PoolFormat.HUMAN,
+) -> Exit:
+    """Forecast a Batch Pool: how long jobs wait in it, and what it costs.
+
+    Beside the shared queue of the classic service and a compute cluster that grows and shrinks,
+    with the number of jobs a day from which on the pool costs less. Jobs come as a Poisson process.
+    """
+    from mlctl.forecast import pool_report
+    from mlctl.forecast.pool_reading import PoolWanted, read
+    from mlctl.forecast.reading import ForecastError
+    from mlctl.simulator.engine.model import SharedQueueSettings
+
+    graph = read_graph(session, paths, None, ignore)
+    if graph is None:
+        return Exit.ERROR
+    shared = SharedQueueSettings(jobs.shared_slots, jobs.shared_arrivals, jobs.shared_seconds)
+    found = weather_of(weather)
+    wanted = PoolWanted(
+        jobs.jobs_per_day,
+        jobs.seconds_per_job,
+        jobs.exponential,
+        price.size,
+        price.price,
+        price.node_price,
+        float(price.idle_time),
+        shared,
+        settings_of(delays, None, None),
+        found.processes(),
+    )
+    try:
+        name, scenario = read(graph, wanted)
+    except ForecastError as error:
+        raise Permanent("NoForecast", str(error)) from None
+    asked = pool_report.Asked(str(seed), runs, jobs_per_run, found)
+    with executor_of(workers) as executor:
+        data = pool_report.document(name, scenario, asked, executor)
+    _print(session, data, output)
+    return Exit.OK
+
+
+def _print(session: Session, data: dict[str, Any], output: PoolFormat) -> None:
+    from mlctl.render import forecast, pool_forecast
+
+    if output is PoolFormat.JSON:
+        session.out_data(forecast.as_json(data))
+    else:
+        color = session.color(sys.stdout)
+        session.out(pool_forecast.human(data, width=session.width, color=color))

@@ -1,0 +1,98 @@
+"""The forecast of a Batch Pool as data: a row for each place that its jobs could run in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from math import isfinite
+
+from mlctl import catalog
+from mlctl.catalog import prices
+from mlctl.forecast import pools, queues, statistics
+from mlctl.forecast.pools import Place, PoolScenario, PoolStudy
+from mlctl.forecast.study import histories
+from mlctl.forecast.summary import estimate
+from mlctl.forecast.weather import Weather
+from mlctl.pointer import Data
+
+MONTH = 730  # hours
+_CLUSTERS = (Place.DEDICATED, Place.LOW_PRIORITY)
+_TRIALS, _TRIAL_JOBS = 4, 150  # histories of each load that is tried for the break-even
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The seed, how many histories of how many jobs, and the weather of low priority."""
+
+    seed: str
+    runs: int
+    jobs: int
+    weather: Weather
+
+
+def document(
+    name: str, scenario: PoolScenario, asked: Asked, executor: Executor | None = None
+) -> dict[str, Data]:
+    """The forecast as data; `name` is the pool's. Amounts are USD, null is unknown."""
+    return {
+        "pool": name,
+        "seed": int(asked.seed),
+        "vms": scenario.vms,
+        "jobs_per_day": scenario.jobs_per_day,
+        "most_jobs_per_day": scenario.most_jobs_per_day,
+        "seconds_per_job": scenario.job_s,
+        "exponential": scenario.exponential,
+        "weather": asked.weather.document(),
+        "rows": [_row(scenario, place, asked, executor) for place in Place],
+        "break_even_jobs_per_day": {
+            place.value: _even(scenario, place, asked) for place in _CLUSTERS
+        },
+        "assumptions": list(_assumptions(scenario, asked)),
+    }
+
+
+def _row(
+    scenario: PoolScenario, place: Place, asked: Asked, executor: Executor | None
+) -> dict[str, Data]:
+    study = PoolStudy(scenario, place, asked.jobs, asked.seed)
+    done = [one for chunk in histories(study, range(asked.runs), executor) for one in chunk]
+    queue = scenario.queue(place)
+    costs = [one.cost_per_hour for one in done if one.cost_per_hour is not None]
+    month = statistics.mean(cost * MONTH for cost in costs) if costs else None
+    all_waits = sorted(wait for one in done for wait in one.waits)
+    jobs_a_month = scenario.jobs_per_day * MONTH / 24
+    return {
+        "name": place.value,
+        "wait_s": estimate(statistics.mean(one.wait_s for one in done)),
+        "wait_p95_s": statistics.quantile(all_waits, 0.95),
+        "time_s": estimate(statistics.mean(one.time_s for one in done)),
+        "cost_per_month": None if month is None else estimate(month),
+        "cost_per_job": None if month is None else month.value / jobs_a_month,
+        "exact_wait_s": None if queue is None else queues.wait(queue),
+        "exact_wait_p95_s": None if queue is None else queues.wait_at(queue, 0.95),
+    }
+
+
+def _even(scenario: PoolScenario, place: Place, asked: Asked) -> float | None:
+    found = pools.break_even(scenario, place, _TRIAL_JOBS, asked.seed, _TRIALS)
+    return found if isfinite(found) else None
+
+
+def _assumptions(scenario: PoolScenario, asked: Asked) -> Iterator[dict[str, Data]]:
+    shared, settings, weather = scenario.shared, scenario.settings, asked.weather
+    when = f"the catalog's are of {catalog.PRICES_AS_OF}, {prices.OF}"
+    for name, value, source, why in (
+        ("price", scenario.price, "A", f"USD for an hour of a VM of the pool; {when}"),
+        ("node_price", scenario.node_price, "D", "USD for an hour of a dedicated node"),
+        ("low_priority_price_ratio", scenario.price_ratio, "S", prices.LOW_PRIORITY_SOURCE),
+        (f"weather {weather.name}", weather.document(), "A", weather.source),
+        ("arrivals", "at random", "A", "a Poisson process, the same at all hours"),
+        ("shared_slots", shared.slots, "A", "jobs that the shared queue runs at once"),
+        ("shared_arrivals", shared.arrivals, "A", "jobs of other users an hour; none published"),
+        ("shared_mean_s", shared.mean_s, "A", "how long those take, exponential"),
+        ("allocation_s", settings.allocation_s, "A", "from asking for a node to having it"),
+        ("preparation_s", settings.preparation_s, "A", "from having a node to its being ready"),
+        ("idle_s", scenario.idle_s, "D", "idle time before a node of the cluster is given back"),
+    ):
+        yield {"name": name, "value": value, "source": source, "why": why}

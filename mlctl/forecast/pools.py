@@ -1,0 +1,221 @@
+"""Forecasts of classic jobs in a Batch Pool, beside the shared queue and a compute cluster.
+
+A pool's VMs are billed as long as it exists, a cluster's nodes while they are there; the shared
+queue runs jobs of all users. Histories are the event engine's; `queues` has closed forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple
+
+from mlctl.forecast import history, queues
+from mlctl.forecast.queues import Queue
+from mlctl.simulator.engine import admin_commands, cluster_commands, engine, processes, rng, usage
+from mlctl.simulator.engine.commands import (
+    AddCluster,
+    AddPool,
+    SetPreemption,
+    SetSharedQueue,
+    SubmitPoolJob,
+    SubmitTraining,
+)
+from mlctl.simulator.engine.jobs import JobStatus
+from mlctl.simulator.engine.model import (
+    HOUR,
+    ClusterSpec,
+    PoolSpec,
+    SharedQueueSettings,
+    SimulationSettings,
+    Tier,
+    TrainingSpec,
+)
+from mlctl.simulator.engine.processes import PreemptionProcess
+from mlctl.simulator.engine.state import World
+
+DAY = 24 * HOUR
+_POOL, _CLUSTER = "1/pool", "1/cluster"
+_WARM_UP = 0.2  # of the jobs of a history, which find emptier queues than later ones
+_HALVINGS = 12
+
+
+class Place(Enum):
+    """Where the jobs run."""
+
+    POOL = "pool"
+    SHARED_QUEUE = "shared queue"
+    DEDICATED = "cluster, dedicated"
+    LOW_PRIORITY = "cluster, low priority"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolScenario:
+    """Jobs that come at random times, and what there is for them.
+
+    Durations are `job_s`, or exponential of that mean. `price` is that of an hour of a VM of the
+    pool, `node_price` that of a dedicated node of the cluster, of which a low-priority one costs
+    `price_ratio`. The cluster, whose idle time is `idle_s`, grows to as many nodes as the pool has.
+    """
+
+    vms: int
+    jobs_per_day: float
+    job_s: float
+    exponential: bool
+    price: float
+    node_price: float
+    price_ratio: float
+    idle_s: float
+    shared: SharedQueueSettings
+    settings: SimulationSettings
+    processes: tuple[PreemptionProcess, ...] = ()
+
+    @property
+    def cv(self) -> float:
+        """The coefficient of variation of the durations."""
+        return 1.0 if self.exponential else 0.0
+
+    def queue(self, place: Place) -> Queue | None:
+        """The queue of a place; None where servers come and go, or durations differ by user."""
+        rate = self.jobs_per_day / DAY
+        if place is Place.POOL:
+            return Queue(self.vms, rate, self.job_s, self.cv)
+        others, shared = self.shared.arrivals / HOUR, self.shared
+        alike = not others or (self.exponential and shared.mean_s == self.job_s)
+        known = place is Place.SHARED_QUEUE and alike
+        return Queue(shared.slots, rate + others, self.job_s, self.cv) if known else None
+
+    @property
+    def most_jobs_per_day(self) -> float:
+        """As many jobs as the pool can take."""
+        return self.vms * DAY / self.job_s
+
+
+class PoolHistory(NamedTuple):
+    """Means over the jobs of one history, in seconds, and its cost in USD per hour.
+
+    `cost_per_hour` is None where no price is known: that of the shared queue was never published.
+    """
+
+    wait_s: float
+    time_s: float
+    cost_per_hour: float | None
+    waits: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStudy:
+    """Many histories of so many jobs in one place; each from the seed and its number alone."""
+
+    scenario: PoolScenario
+    place: Place
+    jobs: int
+    seed: str = "0"
+
+    def histories(self, runs: range) -> list[PoolHistory]:
+        """The histories of these numbers."""
+        return [
+            carry_out(self.scenario, self.place, self.jobs, f"{self.seed}/{run}") for run in runs
+        ]
+
+
+def carry_out(scenario: PoolScenario, place: Place, jobs: int, seed: str) -> PoolHistory:
+    """One history, by the event engine: so many jobs, of which the first ones are not counted."""
+    world = _world(scenario, place, seed)
+    began = world.now
+    names = []
+    for number, (at, seconds) in enumerate(_arrivals(scenario, jobs, seed, began)):
+        engine.run(world, at)
+        names.append(f"1/job{number}")
+        _submit(world, place, names[-1], seconds)
+    for name in names:
+        engine.finish(world, name, world.now + history.LONGEST_S)
+    ended = world.now
+    counted = [world.jobs[name] for name in names[int(jobs * _WARM_UP) :]]
+    done = [one for one in counted if one.status is JobStatus.COMPLETED]
+    waits = tuple((one.started or ended) - one.submitted for one in done)
+    times = [(one.ended or ended) - one.submitted for one in done]
+    count = max(len(done), 1)
+    cost = _cost_per_hour(world, scenario, place, began)
+    return PoolHistory(sum(waits) / count, sum(times) / count, cost, waits)
+
+
+def break_even(scenario: PoolScenario, place: Place, jobs: int, seed: str, runs: int) -> float:
+    """The jobs per day above which the pool costs less than a cluster; infinite if it never does.
+
+    By halving, with the same histories at every step.
+    """
+    pool = scenario.vms * scenario.price
+    low, high = 0.0, scenario.most_jobs_per_day * 0.95
+
+    def cost(per_day: float) -> float:
+        study = PoolStudy(replace(scenario, jobs_per_day=per_day), place, jobs, seed)
+        costs = [one.cost_per_hour or 0.0 for one in study.histories(range(runs))]
+        return sum(costs) / len(costs)
+
+    if cost(high) <= pool:
+        return float("inf")
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if cost(middle) > pool else (middle, high)
+    return (low + high) / 2
+
+
+def closed_form(scenario: PoolScenario, place: Place) -> float | None:
+    """The mean wait, exactly; None where there is no closed form."""
+    queue = scenario.queue(place)
+    return None if queue is None else queues.wait(queue)
+
+
+def _world(scenario: PoolScenario, place: Place, seed: str) -> World:
+    """A cloud in which the place is ready: the VMs of the pool are there."""
+    world = World(seed, settings=scenario.settings)
+    if place is Place.POOL:
+        admin_commands.carry_out(world, AddPool(PoolSpec(_POOL, scenario.vms, scenario.price)))
+        engine.run(world, scenario.settings.provisioning_s)
+    elif place is Place.SHARED_QUEUE:
+        admin_commands.carry_out(world, SetSharedQueue(scenario.shared))
+    else:
+        low = place is Place.LOW_PRIORITY
+        tier = Tier.LOW_PRIORITY if low else Tier.DEDICATED
+        price = scenario.node_price * (scenario.price_ratio if low else 1.0)
+        spec = ClusterSpec(_CLUSTER, tier, 0, scenario.vms, scenario.idle_s, price=price)
+        cluster_commands.carry_out(world, AddCluster(spec))
+        if low and scenario.processes:
+            admin_commands.carry_out(world, SetPreemption(scenario.processes))
+    return world
+
+
+def _arrivals(
+    scenario: PoolScenario, jobs: int, seed: str, at: float
+) -> Iterator[tuple[float, float]]:
+    """When jobs come, and how long they take: the same in every place."""
+    per_hour, service = scenario.jobs_per_day / 24, HOUR / scenario.job_s
+    for number in range(jobs):
+        at += processes.exponential(per_hour, rng.uniform(f"{seed}/job/{number}"))
+        length = rng.uniform(f"{seed}/length/{number}")
+        seconds = processes.exponential(service, length) if scenario.exponential else scenario.job_s
+        yield at, max(seconds, 1e-6)
+
+
+def _submit(world: World, place: Place, name: str, seconds: float) -> None:
+    if place in (Place.DEDICATED, Place.LOW_PRIORITY):
+        job = TrainingSpec(name, 1, seconds, _CLUSTER)
+        cluster_commands.carry_out(world, SubmitTraining(job))
+    else:
+        pool = _POOL if place is Place.POOL else None
+        admin_commands.carry_out(world, SubmitPoolJob(name, seconds, pool))
+
+
+def _cost_per_hour(
+    world: World, scenario: PoolScenario, place: Place, began: float
+) -> float | None:
+    if place is Place.SHARED_QUEUE:
+        return None
+    if place is Place.POOL:
+        return scenario.vms * scenario.price
+    hours = (world.now - began) / HOUR
+    history.settle(world)
+    used = sum(one.cost or 0.0 for one in usage.usage(world) if one.kind == "cluster")
+    return used / hours if hours else 0.0
