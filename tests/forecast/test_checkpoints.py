@@ -65,6 +65,11 @@ def test_a_restore_is_paid_by_each_try_but_the_first() -> None:
     lost = -expm1(-rate * length)
     later = -expm1(-rate * length) / rate + lost * expm1(rate * (length + restore)) / rate
     assert two.time_s - one.time_s == pytest.approx(later)
+    again = lost * exp(rate * (length + restore))  # tries after the first
+    assert two.interruptions - one.interruptions == pytest.approx(again)
+    step = exp(-rate * 60)
+    logged = step * (1 - step**10) / (1 - step)
+    assert two.points - one.points == pytest.approx(logged * (1 + again * exp(-rate * restore)))
 
 
 @given(works, st.integers(0, 500))
