@@ -11,6 +11,7 @@ from mlctl.forecast import policy, skip
 from mlctl.forecast.history import EngineCloud
 from mlctl.forecast.policy import History, Policy, Way
 from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.study import Study
 from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
@@ -134,3 +135,11 @@ def test_the_shortcut_gives_the_history_of_the_engine(scenario: Scenario, plan: 
         if found is not None:
             short, full = found
             assert all(map(same, short, full)), (run, short, full)
+
+
+def test_where_nothing_is_left_to_chance_all_histories_are_one() -> None:
+    job = BatchSpec("1/forecast", "1/c", 90, BatchWork(per_mini_batch_s=60.0), 1, 4, timeout_s=1e6)
+    scenario = Scenario(ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 4), job, SimulationSettings(), 0.2)
+    found = both(scenario, Policy(), "law/7")
+    assert found is not None
+    assert Study(scenario).histories(range(5, 8)) == [found[1]] * 3
