@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench import mixed
 from bench.figure import Figure, absent, beside, told
 
 ROOT = Path(__file__).parents[1]
@@ -134,6 +135,9 @@ def rows(scratch: Path, *, quick: bool) -> Iterator[Row]:
     yield Row(name, "check-jsonschema", 0.7, validate, lambda: checker(one))
     name, validate = f"validate {MANY:,} files", mlctl(many, "validate", ".")
     yield Row(name, "check-jsonschema", 0.45, validate, lambda: checker(many))
+    name = f"validate {MANY:,} of ten kinds"
+    validate_mixed = mlctl(scratch / "mixed", "validate", ".")
+    yield Row(name, "check-jsonschema, one kind", 0.5, validate_mixed, lambda: checker(many))
     apply, plan = applying(many), planning(many)
     name = f"plan {MANY:,}, nothing to do"
     yield Row(name, "terraform plan", 0.5, plan, lambda: terraform(many, "plan"))
@@ -234,7 +238,9 @@ def filled(folder: Path) -> Path:
     """The folder with its clusters, one in each file; made when it is first needed."""
     if not folder.exists():
         folder.mkdir()
-        for number in range(SIZES[folder.name]):
+        if folder.name == "mixed":
+            mixed.write(folder, MANY)
+        for number in range(SIZES.get(folder.name, 0)):
             text = CLUSTER.format(name=f"c{number:05}x", most=2 + number % 5)
             (folder / f"c{number:05}x.yml").write_text(text)
     return folder

@@ -95,6 +95,7 @@ _CHECKS: tuple[RuleCheck, ...] = (
     steps.missing_inputs,
     steps.unknown_ports,
     step_values.wrong_values,
+    step_values.other_components,
     steps.no_compute,
     steps.unknown_fields,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mlctl.config.graph import Graph
-from mlctl.config.pipelines import VALUES, Pipeline, Port, steps, type_of
+from mlctl.config.pipelines import VALUES, Pipeline, Port, pipelines, steps, type_of
 from mlctl.config.rules.base import RuleContext, finding
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.expressions import INPUTS, OUTPUTS, only
@@ -34,8 +34,22 @@ OTHER_DATA = Rule(
     "Declare the same type at both ends.",
     "learn.microsoft.com/azure/machine-learning/concept-data",
 )
-STEP_VALUE_RULES = (WRONG_INPUT_VALUE, OTHER_DATA)
+OTHER_COMPONENT = Rule(
+    "MLC359",
+    "component-of-another-type",
+    Severity.ERROR,
+    "a step whose component is of another type than the step says",
+    "az reads the component of a step as what the `type` of the step says: a command, a pipeline, a"
+    " parallel or a Spark component, and for a sweep a command. What is something else is refused.",
+    "Write the component's type as the `type` of the step.",
+    "azure-ai-ml 1.35.2, function PipelineJobsField",
+)
+STEP_VALUE_RULES = (WRONG_INPUT_VALUE, OTHER_DATA, OTHER_COMPONENT)
 
+# The type of a step -> the type of its component.
+_COMPONENTS = {"sweep": "command"} | {
+    one: one for one in ("command", "parallel", "pipeline", "spark")
+}
 # Types of data that a program reads in another way.
 _UNLIKE = {frozenset(pair) for pair in (("uri_file", "uri_folder"), ("uri_file", "mltable"))}
 
@@ -66,6 +80,27 @@ def wrong_values(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                     f"`{name}` of the component is {wanted}, and gets {got}",
                     f"give it {wanted}, or change the component",
                     *related,
+                )
+
+
+def other_components(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC359: a step without a `type` is what its component is."""
+    for pipeline in pipelines(graph, context.read):
+        for step in pipeline.steps.values():
+            said = str(step.part.data.get("type", "")).casefold()
+            wanted = _COMPONENTS.get(said)
+            if wanted is None or step.runs is None or step.written:
+                continue
+            found = str(step.runs.data.get("type") or "command").casefold()
+            if found != wanted and found in _COMPONENTS.values():
+                yield finding(
+                    OTHER_COMPONENT,
+                    pipeline.resource,
+                    step.part.label(("type",)),
+                    f"step `{step.name}` is {with_article(said)}, and its component"
+                    f" {with_article(found)}",
+                    f"write `type: {found}`",
+                    step.runs.label(("type",), "it is this"),
                 )
 
 
