@@ -359,7 +359,8 @@ def _stage(
     ends = time.monotonic() + (session.flags.timeout or _PATIENCE)
     alone = not network and bool(without_network())
     interpreter = Interpreter(exe, alone, _memory(), mark, ends)
-    before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
+    heard = [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]  # nohup
+    before = {number: signal.signal(number, _interrupt) for number in heard}
     try:
         yield Stage(interpreter, folder, session.environment, keep is not None)
     finally:

@@ -97,16 +97,23 @@ def mini_batches(names: Sequence[str], size: int) -> MiniBatches:
 
 
 def lay_out(folder: Path, deployment: Deployment) -> None:
-    """The folder of a node: the code (links), the model (a link), room for logs and scratch."""
+    """The folder of a node: the code (links), the model, room for logs and scratch.
+
+    The model's folders are real ones: MLflow refuses those that are links.
+    """
     for name in ("code", "logs", "tmp", "home", "model"):
         (folder / name).mkdir(parents=True)
     link_code(folder / "code", deployment.code)
     if deployment.model is not None:
-        (folder / "model" / deployment.model.name).symlink_to(files.real(deployment.model))
+        place = folder / "model" / deployment.model.name
+        if files.is_folder(deployment.model):
+            copy_code(place, deployment.model, folder)
+        else:
+            place.symlink_to(files.real(deployment.model))
 
 
 def copy_code(folder: Path, code: Path, without: Path) -> None:
-    """A copy of a folder of code that a program can write to; big files are links.
+    """A copy of a folder that a program can write to; big files are links.
 
     `without` is a folder that is left out, and all that no node gets.
 
