@@ -183,6 +183,9 @@ class _Planner:
             replace(one, note=notes.get(one.at, ""))
             for one in differences(resource.form.fields, wanted, had, self._live_state.scope)
         ]
+        if resource.anonymous and live.address == resource.address:
+            # Its name is its content, spelt by whoever made it: `@latest`, or what that was then.
+            fields = [one for one in fields if not one.forces_replacement]
         fields += failed_operation(live)
         change = Change(live.address, Action.UPDATE, tuple(fields), resource, wanted, live)
         self.rejections.extend(immutability.altered(change, resource))
