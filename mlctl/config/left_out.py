@@ -44,14 +44,15 @@ class LeftOut:
         """A note for each reason; `documents` are all that were read.
 
         A conda file, a component or what stands in a folder of code belongs to the document that
-        names it.
+        names it. A file that says its kind belongs to it only by its own path: `code: ../..` is
+        no word about a schedule that lies there.
         """
         named = set(named_paths(documents))
         for why, found in self.files.items():
             told = {
                 path: kind
                 for path, kind in found.items()
-                if why is Why.JOB or not _belongs(path, named)
+                if why is Why.JOB or not _belongs(path, named, whole=why is Why.UNKNOWN_KIND)
             }
             if told:
                 yield _one(why, *next(iter(told.items()))) if len(told) == 1 else _many(why, told)
@@ -67,10 +68,12 @@ def named_paths(documents: Iterable[Document]) -> Iterator[str]:
                 yield os.path.normpath(path)
 
 
-def _belongs(path: str, named: set[str]) -> bool:
-    """Whether a file, or a folder that it is in, is named."""
+def _belongs(path: str, named: set[str], *, whole: bool) -> bool:
+    """Whether a file is named, or, unless by its `whole` path alone, a folder that it is in."""
     path = os.path.normpath(path)
     while path not in named:
+        if whole:
+            return False
         above = os.path.dirname(path)  # noqa: PTH120
         if above in (path, ""):
             return False

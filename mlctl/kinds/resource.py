@@ -82,7 +82,7 @@ class Resource:
         """The fields that name other resources, and what they name."""
         found = []
         for field, value in self._referring():
-            if field.refers_to and isinstance(value, str) and value not in _NOT_CLUSTERS:
+            if field.refers_to and isinstance(value, str) and not _is_no_resource(value):
                 named = Reference.parse(value, field.refers_to)
                 if named is not None:
                     found.append((field, named))
@@ -101,7 +101,7 @@ class Resource:
     def _nested_references(self) -> Iterator[tuple[Field, Reference]]:
         for at, level in self.places("x-mlctl-refers-to"):
             value = self.get(*map(str, at))
-            if isinstance(value, str) and value not in _NOT_CLUSTERS and "${{" not in value:
+            if isinstance(value, str) and not _is_no_resource(value) and "${{" not in value:
                 field = read_field(level, at)
                 named = Reference.parse(value, str(field.refers_to))
                 if named is not None:
@@ -130,3 +130,8 @@ def build(document: Document, kind: Kind) -> Resource | None:
     if address is None:
         return None
     return Resource(address, kind, form, document, written(document.data, form))
+
+
+def _is_no_resource(value: str) -> bool:
+    """Whether a value says where to run without naming a cluster; `azureml:` may stand before."""
+    return value.removeprefix("azureml:").casefold() in _NOT_CLUSTERS

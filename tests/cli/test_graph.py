@@ -23,6 +23,15 @@ def test_files_are_drawn_as_a_tree(mlctl: Run, sample: Path) -> None:
     assert done.out.startswith("classifier-xgboost (model deployment)\n├─ ")
 
 
+def test_a_deployment_is_one_in_whichever_form_it_is_written(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/batchDeployment.schema.json\n"
+        "name: main\nendpoint_name: heart-batch\nmodel: azureml:m:1\ncompute: azureml:cpu-cluster\n"
+        "mini_batch_size: 10\n"
+    )
+    assert mlctl("graph", "d.yml").out.splitlines()[0].endswith(" (model deployment)")
+
+
 @pytest.mark.parametrize(
     ("output", "begins"), [("mermaid", "flowchart LR"), ("dot", "digraph"), ("svg", "<svg ")]
 )

@@ -193,3 +193,13 @@ def test_the_default_of_an_input_of_a_component_is_a_field_of_it(
     )
     done = mlctl("validate", ".")
     assert (done.code, done.out) == (0, "Success! 1 file is valid.\n")
+
+
+def test_a_field_that_settings_do_not_have_is_told_by_their_key(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "pipeline.yml").write_text(
+        "$schema: https://azuremlschemas.azureedge.net/latest/pipelineJob.schema.json\n"
+        "type: pipeline\nsettings: {default_compute: serverless, is_deterministic: false}\n"
+        "jobs: {train: {component: 'azureml:train:1'}}\n"
+    )
+    said = mlctl("validate", "pipeline.yml").out
+    assert "warning[MLC358]: `settings` has no field `is_deterministic`" in said

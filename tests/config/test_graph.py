@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mlctl.config import graph
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
@@ -35,10 +37,11 @@ def test_a_pipeline_needs_its_component_and_its_default_cluster() -> None:
     }
 
 
-def test_serverless_and_local_are_no_clusters() -> None:
+@pytest.mark.parametrize("spelt", ["serverless", "azureml:serverless", "azureml:Serverless"])
+def test_serverless_and_local_are_no_clusters(spelt: str) -> None:
     assert "compute" not in needs(deployment(compute="local"))
     data = {"name": "words", "endpoint_name": "texts", "type": "pipeline"}
-    said = {**data, "settings": {"default_compute": "serverless"}}
+    said = {**data, "settings": {"default_compute": spelt}}
     assert list(needs(declared("batch-deployment", said))) == ["endpoint_name"]
 
 

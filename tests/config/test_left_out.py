@@ -79,6 +79,20 @@ def test_what_an_unknown_kind_names_belongs_to_it(mlctl: Run, tmp_path: Path) ->
     )
 
 
+def test_a_file_of_an_unknown_kind_is_told_though_a_job_takes_its_folder_as_code(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    jobs = tmp_path / "core" / "jobs"
+    unknown(jobs / "schedules" / "drift.yml", "schedule")
+    (tmp_path / "core" / "conda.yml").write_text("dependencies: [python]\n")
+    (jobs / "job.yml").write_text(
+        f"{SCHEMAS}/commandJob.schema.json\ncode: ../\ncommand: ls\nenvironment: azureml:e:1\n"
+    )
+    assert mlctl("validate", ".").err == (
+        "note: core/jobs/schedules/drift.yml: left out, `schedule` is no kind that mlctl knows\n"
+    )
+
+
 def test_strict_makes_kinds_that_are_unknown_errors(mlctl: Run, tmp_path: Path) -> None:
     unknown(tmp_path / "a.yml", "schedule")
     (tmp_path / "conda.yml").write_text("dependencies: [python]\n")

@@ -136,12 +136,13 @@ def _ignored(resource: Resource, at: Pointer, schema: Schema) -> Diagnostic:
     near = nearest(name, schema["properties"])
     hint = f"did you mean `{near}`?" if near else "remove it, or move it to where it belongs"
     said = schema.get("x-mlctl-retired", {}).get(name)
-    owner = str(schema.get("title", resource.kind.name)).lower()
+    title = str(schema.get("title", resource.kind.name)).lower()
+    owner = f"`{at[-2]}`" if title.endswith("s") and len(at) > 1 else with_article(title)
     return finding(
         UNKNOWN_FIELD,
         resource,
         resource.label(at, key=True),
-        f"{with_article(owner)} has no field `{name}`",
+        f"{owner} has no field `{name}`",
         str(said or hint),
     )
 

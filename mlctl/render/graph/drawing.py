@@ -67,7 +67,8 @@ def _resources(graph: Graph, runs: list[Resource]) -> Panel:
     arrows = []
     for address in shown:
         resource = graph.resources[address]
-        note = str(resource.form.schema.get("title", resource.kind.title)).lower()
+        title = str(resource.form.schema.get("title", resource.kind.title)).lower()
+        note = title.partition(" (")[0]  # which form it is written in tells nothing here
         nodes[str(address)] = Node(str(address), address.name, note, Shape.RESOURCE)
     for edge in graph.edges:
         if edge.source in shown and not edge.deferred:
