@@ -21,14 +21,15 @@ _OF_VERSION = ("name", "version", "display_name", "description", "tags")  # a PU
 def normalized(context: RequestContext, address: Address, spec: Data) -> Data:
     """A spec with the name and version of its address, values as texts, and what is added to it.
 
-    An environment that is not in the workspace is one of the registry of Azure Machine Learning.
+    An anonymous component keeps the name and version of its spec; its steps are known by that name
+    (test_anonymous_registration_from_load_component of azure-sdk-for-python). An environment that
+    is not in the workspace is one of the registry of Azure Machine Learning.
     """
     if not isinstance(spec, Mapping):
         return spec
     kept = {key: held for key, held in spec.items() if key not in _DROPPED}
-    out = {**_texts(kept), "name": address.name}
-    if address.name != ANONYMOUS or "version" not in out:
-        out["version"] = address.version
+    own = {"name": address.name, "version": address.version}
+    out = {**own, **_texts(kept)} if address.name == ANONYMOUS else {**_texts(kept), **own}
     short = _SHORT.fullmatch(str(out.get("environment", "")))
     if (
         short is not None

@@ -7,6 +7,7 @@ import pytest
 from mlctl.pointer import Data
 from tests.builders.emulator import WS, world
 
+ANONYMOUS = f"{WS}/components/azureml_anonymous/versions/abc"
 WHERE = f"{WS}/components/c/versions/2"
 
 
@@ -50,10 +51,16 @@ def test_an_environment_that_is_not_here_is_one_of_the_registry(sent: str, told:
     assert answer.data["properties"]["componentSpec"]["environment"] == told
 
 
-def test_one_without_a_name_keeps_the_version_of_its_spec() -> None:
-    told = put({"version": "1"}, f"{WS}/components/azureml_anonymous/versions/abc")
-    assert told["properties"]["componentSpec"]["version"] == "1"
+def test_an_anonymous_one_keeps_the_name_and_version_of_its_spec() -> None:
+    told = put({"name": "prepare", "version": "1"}, ANONYMOUS)
+    spec = told["properties"]["componentSpec"]
+    assert (spec["name"], spec["version"]) == ("prepare", "1")
     assert told["properties"]["isAnonymous"] is True
+
+
+def test_an_anonymous_one_whose_spec_has_no_name_is_called_so() -> None:
+    spec = put({"command": "true"}, ANONYMOUS)["properties"]["componentSpec"]
+    assert spec["name"] == "azureml_anonymous"
 
 
 def test_another_content_of_a_version_is_refused_by_its_field() -> None:
