@@ -16,7 +16,7 @@ from datetime import datetime
 
 from mlctl import source
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import component_io, datastore_uri, job_io, steps
+from mlctl.kinds import component_io, datastore_uri, job_io, steps, sweeps
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field
 from mlctl.kinds.registry import ALL
@@ -169,7 +169,7 @@ def _reference_encode(value: Data, field: Field, scope: Scope) -> Data:
         or (field.refers_to == "compute" and value == "local")
     ):
         return value
-    if named.label is None and is_curated(named):
+    if is_curated(named):
         return value  # the service finds what it brings along by its name (recorded)
     if named.label is not None:
         return f"{named.address.id(named.scope or scope)}/labels/{named.label}"
@@ -295,6 +295,11 @@ def _paths_canonical(value: Data, field: Field, scope: Scope) -> Data:
     return _json_canonical(job_io.with_paths(value, scope), field, scope)
 
 
+def _as_sent(encoded: Callable[[Data, Field, Scope], Data]) -> Callable[[Data, Field, Scope], Data]:
+    """The canonical form of what has one spelling on the wire: that, as JSON."""
+    return lambda value, field, scope: _json_canonical(encoded(value, field, scope), field, scope)
+
+
 def _whole(text: str) -> float:
     number = float(text)
     return int(number) if number.is_integer() else number
@@ -355,5 +360,12 @@ CODECS: dict[str, Codec] = {
     ),
     "steps": Codec(steps.encode, steps.decode, steps.canonical),
     "inputs": Codec(job_io.encode_inputs, job_io.decode_inputs, _paths_canonical),
+    "search_space": Codec(sweeps.encode_space, sweeps.decode_space, _as_sent(sweeps.encode_space)),
+    "sampling": Codec(
+        sweeps.encode_sampling, sweeps.decode_sampling, _as_sent(sweeps.encode_sampling)
+    ),
+    "early_termination": Codec(
+        sweeps.encode_policy, sweeps.decode_policy, _as_sent(sweeps.encode_policy)
+    ),
     "outputs": Codec(job_io.encode_outputs, job_io.decode_outputs, _paths_canonical),
 }

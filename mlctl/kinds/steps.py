@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from mlctl import pointer
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import component_io, job_io
+from mlctl.kinds import component_io, job_io, sweeps
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.field import Field
@@ -24,11 +24,6 @@ FILE, INLINE = "YAML.COMPONENT", "YAML.JOB"
 _EXPRESSION = re.compile(r"\s*\$\{\{.*\}\}\s*")
 _COMPONENT = {"component": ("componentId",), "trial": ("trial", "componentId")}
 _DISTRIBUTIONS = {"pytorch": "PyTorch", "mpi": "Mpi", "tensorflow": "TensorFlow", "ray": "Ray"}
-_POLICIES = {
-    "bandit": "Bandit",
-    "median_stopping": "MedianStopping",
-    "truncation_selection": "TruncationSelection",
-}
 _TASK = {"code": "code", "environment": "environment"}  # of a parallel step: keys and kinds
 _OWN = ("name", SOURCE, *_COMPONENT, "compute", "inputs", "outputs")
 
@@ -213,7 +208,7 @@ def _node_limits(value: Data, kind: str) -> Data:
 def _node_policy(value: Data, _kind: str) -> Data:
     rest = {key: held for key, held in value.items() if key != "type"}
     kind = str(value.get("type")).casefold()
-    return {"delay_evaluation": 0, **rest, "policy_type": _POLICIES.get(kind, kind)}
+    return {"delay_evaluation": 0, **rest, "policy_type": sweeps.POLICIES.get(kind, kind)}
 
 
 def _step_distribution(value: Data) -> Data:
@@ -233,7 +228,7 @@ def _step_limits(value: Data) -> Data:
 
 def _step_policy(value: Data) -> Data:
     rest = {key: held for key, held in value.items() if key != "policy_type"}
-    words = {wire: word for word, wire in _POLICIES.items()}
+    words = {wire: word for word, wire in sweeps.POLICIES.items()}
     return {"type": words.get(str(value.get("policy_type")), value.get("policy_type")), **rest}
 
 

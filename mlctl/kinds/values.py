@@ -127,9 +127,18 @@ def encode_fields(values: Values, form: Form, scope: Scope) -> dict[str, Data]:
             value = codec.encode(values[field.at], field, scope)
             if value is not None:
                 pointer.put(body, field.wire, value)
-            if value is not None and field.copy:
+            if value is not None and field.copy and _stands_in(field, values, form):
                 pointer.put(body, field.copy, copy.deepcopy(value))
     return body
+
+
+def _stands_in(field: Field, values: Values, form: Form) -> bool:
+    """Whether a copy is sent: that of a part of a mapping is not where the file has a mapping.
+
+    Origin: azure-ai-ml 1.35.2 sends a trial's resources as its sweep's, unless that says its own.
+    """
+    there = (one.at for one in form.writable if one.wire[:-1] == field.copy[:-1])
+    return len(field.at) == 1 or not any(at in values for at in there)
 
 
 def decode(

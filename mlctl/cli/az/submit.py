@@ -68,11 +68,11 @@ def create(
     work: TrainingFlags,
     printing: OutputArgs,
 ) -> Exit:
-    """Submit a job of a command or a pipeline: a YAML file, with what is typed over it.
+    """Submit a job: a command, a pipeline or a sweep in a YAML file, with what is typed over it.
 
     On the simulated cloud no command is run: it is a number of equal steps, with checkpoints in
     `outputs`. Preempted, it is started again from the last complete one. The jobs of a pipeline run
-    in the order of their data; one takes what the workload of its own name says.
+    in the order of their data; one takes what the workload of its own name says. A sweep is trials.
     """
     asked = workload_flags.workload_of(work)
     jobs.note_web(session, web=args.web)

@@ -34,7 +34,6 @@ JOB = Kind(
     runs=True,
     steps=("jobs",),
     not_run={
-        "sweepJob": "files of sweeps are not sent yet; azure-ai-ml submits them to the emulator",
         "sparkJob": "the simulated cloud has no Spark pools",
         "autoMLJob": "the simulated cloud trains no models",
     },

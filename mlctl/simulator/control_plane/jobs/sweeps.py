@@ -172,6 +172,10 @@ def _samples(seed: str, name: str, sweep: Sweep) -> Iterator[dict[str, Any]]:
     if not space:
         raise bad("A sweep job needs a search space.", "InvalidSearchSpace")
     if sweep.algorithm.casefold() == "grid":
+        for key, (form, _) in space.items():
+            if form != "choice":
+                text = f"Grid sampling takes choices: the search space of `{key}` is `{form}`."
+                raise bad(text, "InvalidSearchSpace")
         choices = [list(arguments[0]) for _, arguments in space.values()]
         for values in itertools.product(*choices):
             yield dict(zip(space, values, strict=True))

@@ -109,3 +109,12 @@ def test_a_sweep_that_cannot_be_is_refused(local: LocalBackend, space: Any, limi
     with pytest.raises(Permanent):
         create(local, limits, space)
     assert records.list_jobs(local.handle) == []
+
+
+def test_a_grid_of_anything_but_choices_is_refused(local: LocalBackend) -> None:
+    with pytest.raises(Permanent, match=r"Grid sampling takes choices: .* `a` is `uniform`"):
+        create(
+            local,
+            space={"a": ["uniform", [0, 1]]},
+            samplingAlgorithm={"samplingAlgorithmType": "Grid"},
+        )

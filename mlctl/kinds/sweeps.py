@@ -1,0 +1,125 @@
+"""What a sweep job tries and how, in its two spellings, as azure-ai-ml 1.35.2 sends them.
+
+YAML says each distribution, algorithm and policy as a mapping with its `type`; the wire says a
+distribution as `["uniform", [0, 1]]`, the others with a type of another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Field
+from mlctl.pointer import Data
+
+POLICIES = {
+    "bandit": "Bandit",
+    "median_stopping": "MedianStopping",
+    "truncation_selection": "TruncationSelection",
+}
+_DISTRIBUTIONS: Mapping[str, tuple[str, ...]] = {
+    "choice": ("values",),
+    "uniform": ("min_value", "max_value"),
+    "loguniform": ("min_value", "max_value"),
+    "quniform": ("min_value", "max_value", "q"),
+    "qloguniform": ("min_value", "max_value", "q"),
+    "normal": ("mu", "sigma"),
+    "lognormal": ("mu", "sigma"),
+    "qnormal": ("mu", "sigma", "q"),
+    "qlognormal": ("mu", "sigma", "q"),
+    "randint": ("upper",),
+}
+_POLICY = {
+    "delay_evaluation": "delayEvaluation",
+    "evaluation_interval": "evaluationInterval",
+    "slack_factor": "slackFactor",
+    "slack_amount": "slackAmount",
+    "truncation_percentage": "truncationPercentage",
+}
+# What the SDK sends for what a policy does not say.
+_UNSAID: Mapping[str, Mapping[str, Data]] = {
+    "bandit": {"evaluation_interval": 0, "slack_factor": 0, "slack_amount": 0},
+    "median_stopping": {"evaluation_interval": 1},
+    "truncation_selection": {"evaluation_interval": 0, "truncation_percentage": 0},
+}
+_OF_RANDOM = ("rule", "seed", "logbase")  # no other algorithm has parameters
+
+
+def encode_space(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The search space as the wire has it: `{"lr": ["uniform", [0.1, 1]]}`."""
+    return _each(value, _encoded)
+
+
+def decode_space(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The search space as YAML has it."""
+    return _each(value, _decoded)
+
+
+def encode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
+    """How trials are chosen: a word, or a mapping with its type, becomes an object."""
+    said = value if isinstance(value, Mapping) else {"type": value}
+    kind = str(said.get("type")).casefold()
+    sent: dict[str, Data] = {"samplingAlgorithmType": kind.capitalize()}
+    for key in _OF_RANDOM if kind == "random" else ():
+        if said.get(key) is not None:
+            sent[key] = str(said[key]).casefold() if key == "rule" else said[key]
+    return sent
+
+
+def decode_sampling(value: Data, _field: Field, _scope: Scope) -> Data:
+    """How trials are chosen, as a mapping with its type."""
+    if not isinstance(value, Mapping):
+        return value
+    kind = str(value.get("samplingAlgorithmType")).casefold()
+    rest = {key: value[key] for key in _OF_RANDOM if value.get(key) is not None}
+    if "rule" in rest:
+        rest["rule"] = str(rest["rule"]).casefold()
+    return {"type": kind, **rest}
+
+
+def encode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The policy of early termination with all its numbers, as the SDK completes them."""
+    if not isinstance(value, Mapping):
+        return value
+    kind = str(value.get("type")).casefold()
+    said = {"delay_evaluation": 0, **_UNSAID.get(kind, {}), **value}
+    sent = {wire: said[key] for key, wire in _POLICY.items() if said.get(key) is not None}
+    return {**sent, "policyType": POLICIES.get(kind, kind)}
+
+
+def decode_policy(value: Data, _field: Field, _scope: Scope) -> Data:
+    """The policy of early termination as a mapping with its type."""
+    if not isinstance(value, Mapping):
+        return value
+    words = {wire: word for word, wire in POLICIES.items()}
+    named = value.get("policyType")
+    rest = {key: value[wire] for key, wire in _POLICY.items() if value.get(wire) is not None}
+    return {"type": words.get(str(named), named), **rest}
+
+
+def _each(value: Data, spelt: Callable[[Data], Data]) -> Data:
+    return {name: spelt(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _encoded(value: Data) -> Data:
+    """A distribution; the values of a choice may be mappings with distributions of their own."""
+    kind = str(value.get("type")).casefold() if isinstance(value, Mapping) else ""
+    if kind not in _DISTRIBUTIONS:
+        return value
+    arguments = [value.get(key) for key in _DISTRIBUTIONS[kind]]
+    return [kind, [_choices(one, _encoded) for one in arguments]]
+
+
+def _decoded(value: Data) -> Data:
+    """A distribution, where it has as many arguments as one of its type."""
+    match value:
+        case [str(kind), [*arguments]] if kind.casefold() in _DISTRIBUTIONS:
+            keys = _DISTRIBUTIONS[kind.casefold()]
+            if len(keys) == len(arguments):
+                held = (_choices(one, _decoded) for one in arguments)
+                return {"type": kind.casefold(), **dict(zip(keys, held, strict=True))}
+    return value
+
+
+def _choices(value: Data, spelt: Callable[[Data], Data]) -> Data:
+    return [_each(one, spelt) for one in value] if isinstance(value, list) else value
