@@ -101,7 +101,8 @@ class Loader:
         self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()
     ) -> LoadedConfig:
         """Check documents and build their graph."""
-        named = set(named_paths(document for _, document in documents))
+        ours = (one for _, one in documents if "$schema" in one.data or _has_kind(one.data))
+        named = set(named_paths(ours))  # a file of another tool owns no component
         resources = [
             one for one in (self._resource(*pair, named) for pair in documents) if one is not None
         ]

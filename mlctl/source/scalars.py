@@ -74,7 +74,10 @@ def trap(text: str, value: Data) -> str | None:
         number = int(text, 8) if text.startswith("0o") else float(text)
         if not math.isfinite(number):
             return None
-        return str(int(number) if number == int(number) else number)
+        if number == int(number):
+            return str(int(number))
+        meant = str(number)  # PyYAML takes no exponent without a point before it
+        return meant if "." in meant else meant.replace("e", ".0e")
     return None
 
 

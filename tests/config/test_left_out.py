@@ -100,3 +100,12 @@ def test_strict_makes_kinds_that_are_unknown_errors(mlctl: Run, tmp_path: Path) 
     assert done.code == 1
     assert "error[MLC120]" in done.out
     assert "conda.yml: left out" in done.err
+
+
+def test_a_file_of_another_tool_takes_no_component_away(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "asset.yaml").write_text("type: component\nspec: spec.yaml\n")
+    (tmp_path / "spec.yaml").write_text(
+        f"{SCHEMAS}/commandComponent.schema.json\nname: prepare\nversion: 1\ntype: command\n"
+        "command: echo\nenvironment: azureml:e:1\n"
+    )
+    assert mlctl("graph", ".").out.startswith("prepare (component)\n")

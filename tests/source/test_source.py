@@ -353,3 +353,11 @@ def test_reading_imports_nothing_that_only_the_edge_needs() -> None:
 def test_the_rules_have_codes_of_their_own_and_full_prose() -> None:
     assert len({rule.code for rule in SOURCE_RULES}) == len(SOURCE_RULES) == 12
     assert all(rule.code.startswith("MLC0") and rule.why and rule.fix for rule in SOURCE_RULES)
+
+
+def test_the_number_that_is_meant_is_one_that_is_read_as_a_number() -> None:
+    report, again = Report(), Report()
+    source.load("a.yml", b"rate: 1e-5\n", report)
+    assert ["1.0e-05" in str(one.hint) for one in report] == [True]
+    (document,) = source.load("a.yml", b"rate: 1.0e-05\n", again)
+    assert (document.data, len(again)) == ({"rate": 1e-5}, 0)
