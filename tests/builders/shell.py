@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,6 +87,16 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     }
     path = os.pathsep.join([str(folder), str(ROOT)])
     return kept | {"HOME": str(folder), "PYTHONPATH": path, "COLUMNS": "100"} | more
+
+
+@contextmanager
+def inherited(number: signal.Signals, handler: Any) -> Iterator[None]:
+    """What children begin with, whatever this process was started with (`nohup`, some CI)."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def start(folder: Path, *arguments: str | Path, **options: Any) -> subprocess.Popen[str]:

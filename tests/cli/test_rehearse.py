@@ -133,14 +133,15 @@ def test_no_process_is_left_when_a_rehearsal_is_stopped(number: int, tmp_path: P
     (tmp_path / "hangs.py").write_text(HANGS)
     for name in ("told", "never"):
         os.mkfifo(tmp_path / name)
-    process = shell.start(
-        *(tmp_path, "rehearse", "hangs.py", "--input", INPUT, "--network"),
-        env={
-            "TOLD": str(tmp_path / "told"),
-            "NEVER": str(tmp_path / "never"),
-            "TMPDIR": str(tmp_path),
-        },
-    )
+    with shell.inherited(signal.SIGHUP, signal.SIG_DFL):
+        process = shell.start(
+            *(tmp_path, "rehearse", "hangs.py", "--input", INPUT, "--network"),
+            env={
+                "TOLD": str(tmp_path / "told"),
+                "NEVER": str(tmp_path / "never"),
+                "TMPDIR": str(tmp_path),
+            },
+        )
     with (tmp_path / "told").open("rb") as told:
         assert told.read(1) == b"x"
     children = [pid for pid in _marked() if str(tmp_path) in pid[1]]

@@ -7,14 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders import entry_points
-from tests.builders.shell import Done, cluster, clusters, environment, finish, start
+from tests.builders.shell import Done, cluster, clusters, environment, finish, inherited, start
 
 STATE = {"MLCTL_LOCAL_DB": "state.db"}
 
@@ -25,16 +24,6 @@ def waiting(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process = start_held(tmp_path)
     yield process
     process.kill()
-
-
-@contextmanager
-def inherited(number: signal.Signals, handler: Any) -> Iterator[None]:
-    """What children begin with, whatever this process was started with (`nohup`, some CI)."""
-    before = signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 def start_held(folder: Path, hangup: Any = signal.SIG_DFL) -> subprocess.Popen[str]:
