@@ -12,6 +12,7 @@ import typer
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
+    WEATHER,
     SubjectArgs,
     executor_of,
     read_subject,
@@ -68,13 +69,13 @@ def advise(
         ),
     ] = None,
     weather: Annotated[
-        str | None,
+        str,
         typer.Option(
             "--weather",
             metavar="NAME",
-            help="What takes nodes away: stress, band:5-10 or a FILE; aws-v100-2023 unless given.",
+            help="What takes nodes away: stress, band:5-10 or a FILE.",
         ),
-    ] = None,
+    ] = WEATHER,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,7 +126,6 @@ def advise(
     from mlctl.forecast import advice, search
     from mlctl.forecast.policy import Policy
     from mlctl.forecast.reading import ForecastError
-    from mlctl.forecast.weather import by_name
     from mlctl.simulator.engine.commands import EngineError
 
     try:
@@ -137,8 +137,7 @@ def advise(
         wishes = search.Wishes(
             duration(deadline) if deadline is not None else None, budget, max_cancel
         )
-        there = weather_of(weather) if weather is not None else by_name(_WEATHER)
-        assert there is not None
+        there = weather_of(weather)
         wanted = _vary(vary or _USUAL)
         found = list(
             search.candidates(read.scenario, there.processes(), wanted, Policy(), str(seed))
@@ -159,9 +158,6 @@ def advise(
     return Exit.OK
 
 
-_WEATHER = "aws-v100-2023"
-
-
 def _print(session: Session, data: Mapping[str, Any], output: AdviceFormat) -> None:
     from mlctl.render import forecast_advice as render
 
@@ -172,13 +168,12 @@ def _print(session: Session, data: Mapping[str, Any], output: AdviceFormat) -> N
 
 
 def _write(session: Session, read: Subject, settings: Mapping[str, Data]) -> None:
+    from mlctl import files
     from mlctl.forecast.patch import patched
 
     changed, left = patched(read, settings)
     for file, text in changed.items():
         try:
-            from mlctl import files
-
             files.write(file, text.encode())
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
