@@ -13,6 +13,7 @@ from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
     WEATHER,
+    CloudArgs,
     SubjectArgs,
     executor_of,
     read_subject,
@@ -56,18 +57,7 @@ def advise(
     subject: SubjectArgs,
     work: BatchFlags,
     delays: DelayArgs,
-    delay_cv: Annotated[
-        float | None,
-        typer.Option("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--setting",
-            metavar="NAME=VALUE",
-            help="How the cloud behaves; see `mlctl local settings list` (repeatable).",
-        ),
-    ] = None,
+    cloud: CloudArgs,
     weather: Annotated[
         str,
         typer.Option(
@@ -129,9 +119,7 @@ def advise(
     from mlctl.simulator.engine.commands import EngineError
 
     try:
-        read = read_subject(
-            session, paths, subject, work, settings_of(delays, delay_cv, setting), ignore
-        )
+        read = read_subject(session, paths, subject, work, settings_of(delays, cloud), ignore)
         if read is None:
             return Exit.ERROR
         wishes = search.Wishes(

@@ -44,6 +44,24 @@ class TierChoice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CloudArgs:
+    """How the simulated cloud behaves, beside its delays."""
+
+    delay_cv: Annotated[
+        float | None,
+        typer.Option("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
+    ] = None
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting",
+            metavar="NAME=VALUE",
+            help="How the cloud behaves; see `mlctl local settings list` (repeatable).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileArgs:
     """What files say otherwise, or not at all: values, and prices."""
 
@@ -215,9 +233,7 @@ def _edit(overrides: Sequence[str] | None) -> Any:
     return edit
 
 
-def settings_of(
-    delays: DelayArgs, cv: float | None, pairs: Sequence[str] | None
-) -> SimulationSettings:
+def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
     """The settings of the simulated cloud that flags ask for.
 
     Raises:
@@ -231,9 +247,9 @@ def settings_of(
     changes: dict[str, object] = {
         f"{name}_s": duration(text) for name, text in texts.items() if text is not None
     }
-    if cv is not None:
-        changes["delay_cv"] = cv
-    return with_changes(SimulationSettings(), {**changes, **dict(map(pair, pairs or ()))})
+    if cloud.delay_cv is not None:
+        changes["delay_cv"] = cloud.delay_cv
+    return with_changes(SimulationSettings(), {**changes, **dict(map(pair, cloud.setting or ()))})
 
 
 def weathers(given: Sequence[str] | None) -> tuple[list[Weather], str]:

@@ -16,6 +16,7 @@ from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
     MOST_RUNS,
+    CloudArgs,
     HistoryArgs,
     SubjectArgs,
     executor_of,
@@ -98,18 +99,7 @@ def simulate(
     subject: SubjectArgs,
     work: BatchFlags,
     delays: DelayArgs,
-    delay_cv: Annotated[
-        float | None,
-        typer.Option("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--setting",
-            metavar="NAME=VALUE",
-            help="How the cloud behaves; see `mlctl local settings list` (repeatable).",
-        ),
-    ] = None,
+    cloud: CloudArgs,
     study: StudyArgs,
     ignore: Ignore = None,
     sensitivity: Annotated[
@@ -142,7 +132,7 @@ def simulate(
     from mlctl.simulator.engine.commands import EngineError
 
     try:
-        settings = settings_of(delays, delay_cv, setting)
+        settings = settings_of(delays, cloud)
         read = read_subject(session, paths, subject, work, settings, ignore)
         if read is None:
             return Exit.ERROR

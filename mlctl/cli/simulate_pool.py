@@ -10,7 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from mlctl.cli.exits import Exit
-from mlctl.cli.forecast_args import WEATHER, executor_of, read_graph, settings_of, weather_of
+from mlctl.cli.forecast_args import (
+    WEATHER,
+    CloudArgs,
+    executor_of,
+    read_graph,
+    settings_of,
+    weather_of,
+)
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.migrate_pool import SIZE
 from mlctl.cli.parser.command import command
@@ -139,7 +146,7 @@ def pool(
         price.node_price,
         float(price.idle_time),
         shared,
-        settings_of(delays, None, None),
+        settings_of(delays, CloudArgs()),
         found.processes(),
     )
     try:

@@ -11,6 +11,7 @@ import typer
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
+    CloudArgs,
     FileArgs,
     HistoryArgs,
     executor_of,
@@ -82,18 +83,7 @@ def training(
     declared: FileArgs,
     work: StepArgs,
     delays: DelayArgs,
-    delay_cv: Annotated[
-        float | None,
-        typer.Option("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--setting",
-            metavar="NAME=VALUE",
-            help="How the cloud behaves; see `mlctl local settings list` (repeatable).",
-        ),
-    ] = None,
+    cloud: CloudArgs,
     study: HistoryArgs,
     ignore: Ignore = None,
     output: Annotated[
@@ -121,7 +111,7 @@ def training(
         seconds_to_restore=work.seconds_to_restore,
     )
     workloads.check(workload)
-    settings = settings_of(delays, delay_cv, setting)
+    settings = settings_of(delays, cloud)
     found, main = weathers(study.weather)
     try:
         subject = read(
