@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
-import shutil
-import signal
-import sys
-import tempfile
-import time
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlctl import files
+from mlctl.cli import rehearse_scoring, rehearse_training
 from mlctl.cli.exits import Exit
-from mlctl.cli.local.flag_text import read_text
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
+from mlctl.cli.rehearse_losses import processes
+from mlctl.cli.rehearse_output import Output, RehearsalFormat
+from mlctl.cli.rehearse_stage import stage
 from mlctl.cli.session import Session
-from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
-    from mlctl.rehearsal.deployment import Deployment, Inputs
-    from mlctl.rehearsal.outcome import Failure
-    from mlctl.rehearsal.rehearse import Plan, Stage
+    from mlctl.rehearsal.deployment import Deployment
     from mlctl.rehearsal.training import Training
-    from mlctl.simulator.engine.processes import PreemptionProcess
-
-_PATIENCE = 600.0  # seconds for a rehearsal, unless --timeout says otherwise
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
-
-
-class RehearsalFormat(StrEnum):
-    """How a rehearsal is written."""
-
-    HUMAN = "human"
-    JSON = "json"
-    JUNIT = "junit"
 
 
 Path_ = Annotated[
@@ -104,7 +79,7 @@ Stub = Annotated[
     typer.Option("--stub", help="Answer by a hash in place of an MLflow model without a script."),
 ]
 Network = Annotated[bool, typer.Option("--network", help="Let the script reach the network.")]
-Output = Annotated[
+Form = Annotated[
     RehearsalFormat, typer.Option("--output", "-o", help="How the rehearsal is written.")
 ]
 
@@ -130,7 +105,7 @@ def rehearse(
     keep: Keep = None,
     network: Network = False,
     stub: Stub = False,
-    output: Output = RehearsalFormat.HUMAN,
+    output: Form = RehearsalFormat.HUMAN,
 ) -> Exit:
     """Run a scoring or training script here, take its nodes away, and compare the results.
 
@@ -143,128 +118,32 @@ def rehearse(
     from mlctl.rehearsal.trained import RATE
     from mlctl.rehearsal.training import Training
 
-    processes = _processes(preempt, weather, script)
-    plan = Plan(seed=seed, kills=kills, weather=processes, only=kill)
+    losses = processes(preempt, weather, script)
+    plan = Plan(seed=seed, kills=kills, weather=losses, only=kill)
     again = ["mlctl", "rehearse", path, "--seed", str(seed)]
+    again += ["--network"] if network else []
     again += ["--stub"] if stub else []
     for flag, value in (
         *(("--input", input), ("--deployment", deployment), ("--preempt", preempt)),
         *(("--weather", weather), ("--script", script), ("--nodes", nodes), ("--python", python)),
     ):
         again += [flag, str(value)] if value is not None else []
+    to = Output(session, output, again)
     try:
         asked = _asked(session, path, deployment, stub=stub)
         if isinstance(asked, Training):
             rate = RATE if preempt is None else preempt
-            with _stage(session, python, keep, network=network) as stage:
-                return _training(session, asked, plan, rate, stage, again, output)
+            with stage(session, python, keep, network=network) as here:
+                return rehearse_training.rehearse(asked, plan, rate, here, to)
         if input is None:
             raise InvalidValue("a scoring script needs inputs", flag="--input")
         given = Inputs.find(Path(input))
     except RehearsalError as error:
         raise Permanent("NoRehearsal", str(error)) from None
-    asked = _sized(session, asked, nodes, len(given.names), alone=Path(path).suffix == ".py")
-    with _stage(session, python, keep, network=network) as stage:
-        return _batch(session, asked, given, plan, stage, again, output)
-
-
-def _training(
-    session: Session,
-    training: Training,
-    plan: Plan,
-    rate: float,
-    stage: Stage,
-    again: list[str],
-    output: RehearsalFormat,
-) -> Exit:
-    from mlctl.rehearsal.process import TooLate
-    from mlctl.rehearsal.trained import TrainingFails, rehearse_training
-    from mlctl.render import diagnostics
-    from mlctl.render import rehearsal as render
-
-    try:
-        done = rehearse_training(
-            training, stage, seed=plan.seed, kills=plan.kills, only=plan.only, rate=rate
-        )
-    except TrainingFails as error:
-        raise Permanent("TrainingFails", str(error)) from None
-    except TooLate:
-        raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
-    report = Report()
-    code = Path(os.path.relpath(training.code))
-    report.extend(render.findings(done.evidence, code, _repeat(again)))
-    match output:
-        case RehearsalFormat.JSON:
-            session.out_data(render.training_json(done, report))
-        case RehearsalFormat.JUNIT:
-            session.out_data(render.training_junit(done))
-        case _:
-            color = session.color(sys.stdout)
-            text = diagnostics.report(report, color=color, width=session.width)
-            session.out(text + ("\n" if text else "") + render.training_summary(done, report))
-    return Exit.ERROR if report.failed else Exit.OK
-
-
-def _repeat(again: list[str]) -> Callable[[int | None], str]:
-    return lambda kill: f"again: {shlex.join([*again, '--kill', str(kill)])}"
-
-
-def _batch(
-    session: Session,
-    deployment: Deployment,
-    inputs: Inputs,
-    plan: Plan,
-    stage: Stage,
-    again: list[str],
-    output: RehearsalFormat,
-) -> Exit:
-    from mlctl.rehearsal.process import TooLate
-    from mlctl.rehearsal.rehearse import rehearse as go
-    from mlctl.rehearsal.scoring import ScriptFails
-    from mlctl.render import diagnostics
-    from mlctl.render import rehearsal as render
-
-    try:
-        done = go(deployment, inputs, plan, stage)
-    except ScriptFails as error:
-        raise Permanent("ScriptFails", _fails(error.failure, deployment)) from None
-    except TooLate:
-        raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
-
-    report = Report()
-    shown_code = Path(os.path.relpath(deployment.code))
-    report.extend(render.findings(done.evidence, shown_code, _repeat(again)))
-    match output:
-        case RehearsalFormat.JSON:
-            session.out_data(render.as_json(done, report))
-        case RehearsalFormat.JUNIT:
-            session.out_data(render.as_junit(done, done.evidence))
-        case _:
-            color = session.color(sys.stdout)
-            text = diagnostics.report(report, color=color, width=session.width)
-            session.out(text + ("\n" if text else "") + render.summary(done, report))
-    return Exit.ERROR if report.failed else Exit.OK
-
-
-def _fails(failure: Failure, deployment: Deployment) -> str:
-    """A sentence, and the traceback below it, with the user's own paths."""
-    from mlctl.rehearsal.documents import MLFLOW_DRIVER
-
-    code = os.path.relpath(deployment.code)
-    at = os.path.relpath(deployment.script)
-    if failure.place is not None:
-        at = f"{os.path.normpath(f'{code}/{failure.place.file}')}:{failure.place.line}"
-    if failure.type == "ModuleNotFoundError" and deployment.script.name == MLFLOW_DRIVER:
-        return (
-            f"the model has no script, and this Python cannot load it: {failure.message};"
-            " --python names one that can, and --stub answers in its place"
-        )
-    if failure.type == "ModuleNotFoundError":
-        text = f"{at}: {failure.message}; --python names a Python that has it"
-    else:
-        text = f"{at}: the script cannot be used: {failure.type}: {failure.message}"
-    trace = re.sub(r'"[^"]*/nodes/\d+-\d+/code/', f'"{code}/', failure.text).rstrip()
-    return f"{text}\n{trace}" if trace else text
+    alone = Path(path).suffix == ".py"
+    asked = rehearse_scoring.sized(session, asked, nodes, len(given.names), alone=alone)
+    with stage(session, python, keep, network=network) as here:
+        return rehearse_scoring.rehearse(asked, given, plan, here, to)
 
 
 def _asked(
@@ -282,113 +161,3 @@ def _asked(
         raise RehearsalError(f"there is no script `{path}`")
     real = files.real(given)
     return Deployment(real, real.parent) if Script.read(real, path).scores else of_script(real)
-
-
-def _sized(
-    session: Session, found: Deployment, nodes: int | None, files_: int, *, alone: bool
-) -> Deployment:
-    """A deployment with as many nodes as a loss leaves some of.
-
-    A script alone gets mini-batches that all workers have some of.
-    """
-    if nodes is None and found.nodes == 1:
-        session.note("note: a job on one node is cancelled when it is lost; rehearsed with 2")
-    found = replace(found, nodes=nodes or max(2, found.nodes))
-    size = max(1, files_ // (2 * found.workers)) if alone else found.mini_batch_size
-    return replace(found, mini_batch_size=min(found.mini_batch_size, size))
-
-
-def _processes(
-    rate: float | None, weather: str | None, script: Path | None
-) -> tuple[PreemptionProcess, ...]:
-    """What takes nodes away, by the flags; at most one of them."""
-    from mlctl.forecast.weather import WeatherError, by_name, names, parse
-    from mlctl.simulator.engine.processes import LossScript, Poisson
-
-    if sum(one is not None for one in (rate, weather, script)) > 1:
-        raise InvalidValue("only one of --preempt, --weather and --script", flag="--weather")
-    if rate:
-        return (Poisson(rate),)
-    if weather is not None:
-        try:
-            found = by_name(weather)
-            if found is None and not files.is_file(Path(weather)):
-                known = ", ".join(names())
-                raise InvalidValue(f"`{weather}` is no weather: {known}", flag="--weather")
-            found = found or parse(read_text(Path(weather)), weather)
-        except WeatherError as error:
-            raise InvalidValue(str(error), flag="--weather") from None
-        return found.processes()
-    if script is not None:
-        losses: list[tuple[float, int | str]] = []
-        for line in read_text(script).splitlines():
-            words = line.partition("#")[0].split()
-            if words:
-                losses.append(_loss(words))
-        return (LossScript(tuple(losses)),)
-    return ()
-
-
-def _loss(words: list[str]) -> tuple[float, int | str]:
-    """A line of a script of losses: when, and the number of a node from 1, or `all`."""
-    from mlctl.simulator.engine.processes import ALL
-
-    at, _, node = " ".join(words).partition(" ")
-    if not at.replace(".", "", 1).isdecimal() or not (node == ALL or node.isdecimal()):
-        text = f"`{' '.join(words)}` is no `SECOND NODE|all`, as `90 1`"
-        raise InvalidValue(text, flag="--script")
-    return float(at), node if node == ALL else int(node) - 1
-
-
-@contextmanager
-def _stage(
-    session: Session, python: str | None, keep: Path | None, *, network: bool
-) -> Iterator[Stage]:
-    """Folder, interpreter and environment; in the end no process and no folder is left."""
-    from mlctl.rehearsal.process import Interpreter, checked, sweep, without_network
-    from mlctl.rehearsal.rehearse import Stage
-
-    try:
-        exe = checked(python)
-    except OSError as error:
-        raise InvalidValue(str(error), flag="--python") from None
-    if not network and not without_network():
-        session.note("note: this system gives no process a network of its own: it stays open")
-    folder = _folder(keep)
-    mark = uuid.uuid4().hex
-    ends = time.monotonic() + (session.flags.timeout or _PATIENCE)
-    alone = not network and bool(without_network())
-    interpreter = Interpreter(exe, alone, _memory(), mark, ends)
-    heard = [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]  # nohup
-    before = {number: signal.signal(number, _interrupt) for number in heard}
-    try:
-        yield Stage(interpreter, folder, session.environment, keep is not None)
-    finally:
-        sweep(mark)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if keep is None:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _interrupt(_number: int, _frame: Any) -> None:
-    raise KeyboardInterrupt
-
-
-def _folder(keep: Path | None) -> Path:
-    if keep is None:
-        return Path(tempfile.mkdtemp(prefix="mlctl-rehearsal-"))
-    try:
-        keep.mkdir(parents=True)
-    except OSError as error:
-        why = f"cannot make the folder `{keep}`: {error.strerror}"
-        raise InvalidValue(why, flag="--keep") from None
-    return files.real(keep)
-
-
-def _memory() -> int:
-    """The bytes of data that one worker may have: the memory of the machine."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):
-        return 0

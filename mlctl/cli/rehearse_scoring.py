@@ -1,0 +1,87 @@
+"""A rehearsal of a batch deployment, from flags to words."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlctl.cli.exits import Exit
+from mlctl.cli.rehearse_output import Output, RehearsalFormat
+from mlctl.cli.session import Session
+from mlctl.diagnostics import Report
+from mlctl.service_errors import Permanent
+
+if TYPE_CHECKING:
+    from mlctl.rehearsal.deployment import Deployment, Inputs
+    from mlctl.rehearsal.outcome import Failure
+    from mlctl.rehearsal.rehearse import Plan, Stage
+
+
+def sized(
+    session: Session, found: Deployment, nodes: int | None, files_: int, *, alone: bool
+) -> Deployment:
+    """A deployment with as many nodes as a loss leaves some of.
+
+    A script alone gets mini-batches that all workers have some of.
+    """
+    if nodes is None and found.nodes == 1:
+        session.note("note: a job on one node is cancelled when it is lost; rehearsed with 2")
+    found = replace(found, nodes=nodes or max(2, found.nodes))
+    size = max(1, files_ // (2 * found.workers)) if alone else found.mini_batch_size
+    return replace(found, mini_batch_size=min(found.mini_batch_size, size))
+
+
+def rehearse(
+    deployment: Deployment, inputs: Inputs, plan: Plan, stage: Stage, output: Output
+) -> Exit:
+    """Rehearse a deployment, and write what came of it.
+
+    Raises:
+        Permanent: the script cannot be used without any loss, or takes too long.
+    """
+    from mlctl.rehearsal.process import TooLate
+    from mlctl.rehearsal.rehearse import rehearse as go
+    from mlctl.rehearsal.scoring import ScriptFails
+    from mlctl.render import rehearsal as render
+
+    try:
+        done = go(deployment, inputs, plan, stage)
+    except ScriptFails as error:
+        raise Permanent("ScriptFails", _fails(error.failure, deployment)) from None
+    except TooLate:
+        raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
+    report = Report()
+    code = Path(os.path.relpath(deployment.code))
+    report.extend(render.findings(done.evidence, code, output.again))
+    return output.write(
+        report,
+        {
+            RehearsalFormat.JSON: lambda: render.as_json(done, report),
+            RehearsalFormat.JUNIT: lambda: render.as_junit(done, done.evidence),
+        },
+        render.summary(done, report),
+    )
+
+
+def _fails(failure: Failure, deployment: Deployment) -> str:
+    """A sentence, and the traceback below it, with the user's own paths."""
+    from mlctl.rehearsal.documents import MLFLOW_DRIVER
+
+    code = os.path.relpath(deployment.code)
+    at = os.path.relpath(deployment.script)
+    if failure.place is not None:
+        at = f"{os.path.normpath(f'{code}/{failure.place.file}')}:{failure.place.line}"
+    if failure.type == "ModuleNotFoundError" and deployment.script.name == MLFLOW_DRIVER:
+        return (
+            f"the model has no script, and this Python cannot load it: {failure.message};"
+            " --python names one that can, and --stub answers in its place"
+        )
+    if failure.type == "ModuleNotFoundError":
+        text = f"{at}: {failure.message}; --python names a Python that has it"
+    else:
+        text = f"{at}: the script cannot be used: {failure.type}: {failure.message}"
+    trace = re.sub(r'"[^"]*/nodes/\d+-\d+/code/', f'"{code}/', failure.text).rstrip()
+    return f"{text}\n{trace}" if trace else text
