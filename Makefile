@@ -72,7 +72,8 @@ test-az: $(READY) $(AZ)
 # RUNS=1000 makes as many random rehearsals of the first sample.
 RUNS ?= 100
 test-rehearsal: $(READY)
-	MLCTL_TEST_REHEARSAL=$(RUNS) $(BIN)/python -m pytest -rs tests/rehearsal/test_rehearse.py
+	MLCTL_TEST_REHEARSAL=$(RUNS) $(BIN)/python -m pytest tests/rehearsal/test_rehearse.py -k "not random"
+	MLCTL_TEST_REHEARSAL=$(RUNS) $(BIN)/python -m pytest $(PARALLEL) tests/rehearsal/test_rehearse.py -k random
 
 $(VENV)/az/bin/az: | $(READY)
 	$(BIN)/python -m venv $(VENV)/az

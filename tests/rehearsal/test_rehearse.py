@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mlctl.rehearsal.deployment import Inputs
+from mlctl.rehearsal.outcome import snapshot
 from mlctl.rehearsal.process import left
 from mlctl.rehearsal.rehearse import Plan, rehearse
 from tests.builders import rehearsed
@@ -26,6 +27,7 @@ TRAININGS = sorted(
     if not one.stem.endswith("_cured")
 )
 RUNS = int(os.environ.get("MLCTL_TEST_REHEARSAL", "0"))
+PARTS = 20  # of the runs, for as many processes
 # The kill that shows the defect; None: the calm runs do.
 QUICK = {"appends": 3, "skips_existing": 5, "counts_up": None, "says_nothing": None}
 
@@ -65,16 +67,18 @@ def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not RUNS, reason="make test-rehearsal")
-def test_random_rehearsals_end_leave_nothing_and_show_the_same(tmp_path: Path) -> None:
-    for seed in range(RUNS):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_rehearsals_end_leave_nothing_and_show_the_same(part: int, tmp_path: Path) -> None:
+    script = rehearsed.FOLDER / "scoring" / "appends.py"
+    inputs, before = Inputs.find(rehearsed.INPUT), snapshot(rehearsed.FOLDER)
+    for seed in range(part, RUNS, PARTS):
         stage = rehearsed.stage(tmp_path / str(seed))
-        script = rehearsed.FOLDER / "scoring" / "appends.py"
         plan = Plan(seed=seed, kills=5)  # one of each moment
-        inputs = Inputs.find(rehearsed.INPUT)
         done = rehearse(rehearsed.deployment(script), inputs, plan, stage)
         assert rehearsed.shown(done) == rehearsed.planted(script), seed
         assert left(stage.interpreter.mark) == [], seed
-        assert list((tmp_path / str(seed) / "runs").iterdir()) == [], seed
+        assert [*(tmp_path / str(seed)).rglob("*")] == [tmp_path / str(seed) / "runs"], seed
+    assert snapshot(rehearsed.FOLDER) == before
 
 
 @pytest.mark.skipif(not RUNS, reason="make test-rehearsal")
