@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 MARK = "MLCTL_REHEARSAL"  # the variable by which every process of a rehearsal is known
-_WORKER = Path(__file__).with_name("worker.py")
+_WORKER = Path(__file__).with_name("worker") / "start.py"
 _CHUNK = 1 << 16
 _GRACE = 5.0  # seconds between a mini-batch's own timeout and ours
 

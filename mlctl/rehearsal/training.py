@@ -26,13 +26,13 @@ from mlctl.rehearsal.process import MARK, Interpreter, TooLate, without_network
 
 _KEPT = ("outputs", "logs")
 _CHUNK = 1 << 16
-_WORKER = Path(__file__).parent
+_ROOT = Path(__file__).parents[2]
 _START = """\
 import sys
 sys.path.insert(0, {folder!r})
-import worker
+from mlctl.rehearsal.worker.trainer import watch
 sys.path.remove({folder!r})
-worker.watch()
+watch()
 """
 
 
@@ -131,7 +131,7 @@ def _live(
         (node / "code" / name).symlink_to(kept / name)
     for name in ("bin", "hook", "tmp", "home"):
         (node / name).mkdir()
-    (node / "hook" / "sitecustomize.py").write_text(_START.format(folder=str(_WORKER)))
+    (node / "hook" / "sitecustomize.py").write_text(_START.format(folder=str(_ROOT)))
     for name in ("python", "python3"):
         program = node / "bin" / name
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(interpreter.python)} -B "$@"\n')

@@ -1,0 +1,36 @@
+"""What a worker is told and tells: lines of JSON through two pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+
+class Pipes:
+    """Lines of JSON to and from the process that rehearses."""
+
+    def __init__(self, control: int, report: int) -> None:
+        for descriptor in (control, report):
+            os.set_inheritable(descriptor, False)  # noqa: FBT003
+        self.control = os.fdopen(control, "rb")
+        self.report = report
+        self.owner = os.getpid()
+        self.forever = False
+
+    def tell(self, **message: Any) -> None:
+        if os.getpid() != self.owner:
+            return
+        data = (json.dumps(message) + "\n").encode()
+        while data:
+            data = data[os.write(self.report, data) :]
+
+    def wait_for_ever(self) -> NoReturn:
+        if not self.control.read():
+            while self.forever:
+                signal.pause()
+        os._exit(0)  # whoever rehearses is gone

@@ -1,0 +1,146 @@
+"""The worker of a batch deployment: `init` once, then `run` for each mini-batch that it is given.
+
+Orders are `{"init": ...}` and `{"run": [paths], ...}` with `pause` (stop for ever at this line
+event), `trace` (count them), `hold` (stop before the result is told), `bytes` (files may grow by so
+much). What is told: `up`, `wrote`, `held`, `done`, `failed`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import resource
+import sys
+
+from mlctl.rehearsal.worker.watched import Watched
+
+TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from mlctl.rehearsal.worker.pipes import Pipes
+
+
+class Scorer(Watched):
+    """One worker: the script, and what it was told about the attempt at hand."""
+
+    def __init__(self, pipes: Pipes, script: str, code: str) -> None:
+        self.script = script
+        self.module: dict[str, Any] | None = None
+        super().__init__(pipes, code)
+
+    def serve(self) -> NoReturn:
+        self.pipes.tell(up=os.getpid(), version=list(sys.version_info[:3]))
+        for line in self.pipes.control:
+            order = json.loads(line)
+            self.obey(order)
+        os._exit(0)
+
+    def obey(self, order: dict[str, Any]) -> None:
+        began, slept = self.clock.now(), self.clock.slept
+        self.tracer.reset(order.get("pause"))
+        self.bytes = order.get("bytes")
+        timeout = order.get("timeout")
+        self.clock.limit = None if timeout is None else began + timeout
+        self.clock.on_limit = lambda: self.timed_out(began)
+        if self.bytes is not None:
+            self.bound_files()
+        try:
+            if order.get("trace"):
+                sys.settrace(self.tracer.start)
+            try:
+                told = self.load() if "init" in order else self.score(order["run"])
+            finally:
+                sys.settrace(None)
+        except BaseException as error:  # SystemExit too: the service counts it as a failure
+            self.clock.limit = None
+            self.pipes.tell(failed=self.described(error), seconds=self.clock.now() - began)
+            return
+        self.clock.limit = None
+        if order.get("hold"):
+            self.pipes.tell(held=None)
+            self.pipes.wait_for_ever()
+        told["seconds"] = self.clock.now() - began
+        told["slept"] = self.clock.slept - slept
+        told["memory"] = memory()
+        told["events"] = self.tracer.count
+        told["caught"] = self.tracer.caught
+        told["returned"] = self.tracer.last
+        self.pipes.tell(**told)
+
+    def timed_out(self, began: float) -> None:
+        self.pipes.tell(
+            failed={"type": "Timeout", "message": "", "place": self.user_line(), "text": ""},
+            seconds=self.clock.now() - began,
+        )
+        self.pipes.wait_for_ever()
+
+    def load(self) -> dict[str, Any]:
+        sys.path.insert(0, os.path.dirname(self.script))
+        with builtins.open(self.script, "rb") as file:
+            program = compile(file.read(), self.script, "exec")
+        module = type(sys)("entry_module")
+        module.__file__ = self.script
+        sys.modules["entry_module"] = module
+        self.module = module.__dict__
+        self.counts = True
+        exec(program, self.module)
+        if not callable(self.module.get("run")):
+            raise AttributeError("the script has no function `run`")  # noqa: TRY004
+        if callable(self.module.get("init")):
+            self.module["init"]()
+        return {"done": "init"}
+
+    def score(self, paths: list[str]) -> dict[str, Any]:
+        assert self.module is not None
+        result = self.module["run"](list(paths))
+        kind = type(result).__name__
+        if result is None:
+            return {"done": "run", "rows": [], "length": None, "kind": kind}
+        rows = rows_of(result)
+        length = len(result) if hasattr(result, "__len__") else len(rows)
+        return {"done": "run", "rows": rows, "length": length, "kind": kind}
+
+    def described(self, error: BaseException) -> dict[str, Any]:
+        import traceback
+
+        place: list[Any] | None = None
+        source = error.filename if isinstance(error, SyntaxError) else None
+        if source is not None and source.startswith(self.tracer.code):
+            place = [source[len(self.tracer.code) :], getattr(error, "lineno", None) or 1]
+        shown = error.__traceback__
+        while shown is not None and shown.tb_frame.f_code.co_filename == __file__:
+            shown = shown.tb_next
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename.startswith(self.tracer.code):
+                place = [frame.f_code.co_filename[len(self.tracer.code) :], line]
+        return {
+            "type": type(error).__name__,
+            "message": str(error)[:500],
+            "errno": getattr(error, "errno", None),
+            "place": place,
+            "text": "".join(traceback.format_exception(type(error), error, shown))[-4000:],
+        }
+
+
+def rows_of(result: Any) -> list[str]:
+    """The rows that `append_row` writes of a result: a data frame's without their header."""
+    if hasattr(result, "to_csv"):
+        text = result.to_csv(header=False, index=False)
+        return text.split("\n")[:-1] if text else []
+    if isinstance(result, (str, bytes)):
+        return [str(result)]
+    try:
+        return [one if isinstance(one, str) else str(one) for one in result]
+    except TypeError:
+        return [str(result)]
+
+
+def memory() -> int | None:
+    """Resident bytes of this process; None where the system does not tell."""
+    try:
+        with builtins.open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return None
