@@ -16,17 +16,17 @@ from mlctl.cli.forecast_args import (
     CloudArgs,
     SubjectArgs,
     executor_of,
-    read_subject,
     settings_of,
     weather_of,
 )
+from mlctl.cli.forecast_subject import read_subject
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
-from mlctl.cli.validate import Paths
+from mlctl.cli.validate import SomePaths
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def register(app: typer.Typer, verb: str) -> None:
 
 def advise(
     session: Session,
-    paths: Paths,
+    paths: SomePaths = None,
     *,
     subject: SubjectArgs,
     work: BatchFlags,
@@ -119,7 +119,7 @@ def advise(
     from mlctl.simulator.engine.commands import EngineError
 
     try:
-        read = read_subject(session, paths, subject, work, settings_of(delays, cloud), ignore)
+        read = read_subject(session, paths or (), subject, work, settings_of(delays, cloud), ignore)
         if read is None:
             return Exit.ERROR
         wishes = search.Wishes(
@@ -167,7 +167,7 @@ def _write(session: Session, read: Subject, settings: Mapping[str, Data]) -> Non
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}; see `mlctl plan`")
     for name in left:
-        session.note(f"{name} is no field of the files: it is up to whoever submits the job")
+        session.note(f"{name} is in no file: change it in the workspace, or in the job")
 
 
 def _vary(texts: Sequence[str]) -> dict[str, list[Data]]:

@@ -1,12 +1,11 @@
-"""What `mlctl simulate` and `mlctl advise` have in common: the job, the weather, the workers."""
+"""Flags that `mlctl simulate` and `mlctl advise` have in common: job, weather, workers."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,18 +14,10 @@ import typer
 
 from mlctl.catalog import prices
 from mlctl.cli.durations import duration
-from mlctl.cli.local import workload_flags
 from mlctl.cli.local.settings import DelayArgs, pair
-from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.parser.arguments import InvalidValue, UsageError
-from mlctl.cli.rule_choice import Ignore, new_report
-from mlctl.cli.session import Session
-from mlctl.config.graph import Graph
-from mlctl.config.loader import Loader
-from mlctl.kinds.address import Address
+from mlctl.cli.parser.arguments import InvalidValue
 
 if TYPE_CHECKING:
-    from mlctl.forecast.reading import Subject
     from mlctl.forecast.weather import Weather
     from mlctl.simulator.engine.model import SimulationSettings
 
@@ -128,8 +119,8 @@ class SubjectArgs(FileArgs):
         typer.Option(
             "--deployment",
             metavar="ADDRESS",
-            help="The deployment that takes the job: batch-deployment/ENDPOINT/NAME; the only one"
-            " unless given.",
+            help="The deployment that takes the job, in the files or in the workspace:"
+            " ENDPOINT/NAME; the only one unless given.",
         ),
     ] = None
     mini_batches: Annotated[
@@ -140,97 +131,6 @@ class SubjectArgs(FileArgs):
         str | None,
         typer.Option("--input", metavar="DIR", help="A folder whose files are counted."),
     ] = None
-
-
-def read_graph(
-    session: Session, paths: Sequence[str], overrides: Sequence[str] | None, ignore: Ignore
-) -> Graph | None:
-    """What files declare, with what overrides say; None where they are not valid, which is said."""
-    report = new_report(session, ignore)
-    loaded = Loader(report, session.today, edit=_edit(overrides)).load([*paths])
-    if not report.failed:
-        return loaded.graph
-    from mlctl.render import diagnostics
-
-    color = session.color(sys.stdout)
-    session.out(diagnostics.report(report, color=color, width=session.width))
-    return None
-
-
-def read_subject(
-    session: Session,
-    paths: Sequence[str],
-    args: SubjectArgs,
-    work: BatchFlags,
-    settings: Any,
-    ignore: Ignore,
-) -> Subject | None:
-    """What files and flags describe; None where the files are not valid, which is said.
-
-    Raises:
-        ForecastError: they describe nothing that can be forecast.
-        UsageError: flags say the same thing twice, or nothing.
-    """
-    from mlctl.forecast.reading import Wanted, read
-
-    graph = read_graph(session, paths, args.override, ignore)
-    if graph is None:
-        return None
-    workload = workload_flags.workload_of(work)
-    counts = [workload.files is not None, args.mini_batches is not None, args.input is not None]
-    if sum(counts) > 1:
-        raise UsageError("--files, --mini-batches and --input say the same: give one of them.")
-    if args.input is not None:
-        workload = replace(workload, files=_counted(args.input))
-    _check_work(workload)
-    try:
-        deployment = Address.parse(args.deployment) if args.deployment else None
-    except ValueError as error:
-        raise InvalidValue(str(error), flag="--deployment") from None
-    ratio = args.low_priority_ratio
-    wanted = Wanted(workload, args.mini_batches, deployment, args.price, ratio, settings)
-    return read(graph, wanted)
-
-
-def _check_work(workload: Any) -> None:
-    from mlctl.simulator.control_plane.jobs import workloads
-
-    workloads.check(workload)
-
-
-def _counted(folder: str) -> int:
-    from mlctl.cli.az import invocation
-
-    count = invocation.files({"inputs": {"input": {"path": folder}}})
-    if count is None:
-        raise InvalidValue(f"the files of `{folder}` cannot be counted from here", flag="--input")
-    return count
-
-
-def _edit(overrides: Sequence[str] | None) -> Any:
-    """The edit of documents that `--override` asks for; None without any."""
-    if not overrides:
-        return None
-    from mlctl import source
-    from mlctl.cli.az.overlay import FlagValue, overlay
-    from mlctl.kinds import DOCUMENTS
-
-    wanted: dict[str, list[FlagValue]] = {}
-    for text in overrides:
-        path, equals, value = text.partition("=")
-        kind, *at = path.split(".")
-        if kind not in DOCUMENTS or not at or not equals:
-            raise InvalidValue(
-                f"`{text}`: write KIND.FIELD=VALUE, as compute.max_instances=8", flag="--override"
-            )
-        found = FlagValue(tuple(at), source.plain(value), "--override", text)
-        wanted.setdefault(kind, []).append(found)
-
-    def edit(document: Any, kind: Any) -> Any:
-        values = wanted.get(kind.name)
-        return overlay(values, document) if values else document
-
-    return edit
 
 
 def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:

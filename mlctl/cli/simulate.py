@@ -20,18 +20,18 @@ from mlctl.cli.forecast_args import (
     HistoryArgs,
     SubjectArgs,
     executor_of,
-    read_subject,
     settings_of,
     tiers_of,
     weathers,
 )
+from mlctl.cli.forecast_subject import read_subject
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
-from mlctl.cli.validate import Paths
+from mlctl.cli.validate import SomePaths
 from mlctl.render.terminal import clean
 from mlctl.service_errors import Permanent
 
@@ -94,7 +94,7 @@ def register(app: typer.Typer, verb: str) -> None:
 
 def simulate(
     session: Session,
-    paths: Paths,
+    paths: SomePaths = None,
     *,
     subject: SubjectArgs,
     work: BatchFlags,
@@ -125,7 +125,7 @@ def simulate(
     """Forecast a batch job: how long it takes, what it costs, and how likely it is cancelled.
 
     From the files that will be applied, on low priority in calm, in some weather and under stress,
-    and on dedicated nodes. Nothing is written, and no cloud is asked.
+    and on dedicated nodes. What no file declares is read in the workspace; nothing is written.
     """
     from mlctl.forecast import report
     from mlctl.forecast.reading import ForecastError
@@ -133,7 +133,7 @@ def simulate(
 
     try:
         settings = settings_of(delays, cloud)
-        read = read_subject(session, paths, subject, work, settings, ignore)
+        read = read_subject(session, paths or (), subject, work, settings, ignore)
         if read is None:
             return Exit.ERROR
         deadline = duration(study.deadline) if study.deadline is not None else None

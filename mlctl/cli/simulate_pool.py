@@ -14,10 +14,10 @@ from mlctl.cli.forecast_args import (
     WEATHER,
     CloudArgs,
     executor_of,
-    read_graph,
     settings_of,
     weather_of,
 )
+from mlctl.cli.forecast_subject import read_graph
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.migrate_pool import SIZE
 from mlctl.cli.parser.command import command

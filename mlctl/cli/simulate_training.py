@@ -15,11 +15,11 @@ from mlctl.cli.forecast_args import (
     FileArgs,
     HistoryArgs,
     executor_of,
-    read_graph,
     settings_of,
     tiers_of,
     weathers,
 )
+from mlctl.cli.forecast_subject import read_graph
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore

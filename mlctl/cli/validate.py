@@ -23,6 +23,14 @@ Paths = Annotated[
         help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.",
     ),
 ]
+SomePaths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PATH...",
+        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; none where"
+        " the workspace has all.",
+    ),
+]
 
 
 class FindingsFormat(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlctl.diagnostics import Span
-from mlctl.forecast.reading import Subject
+from mlctl.forecast.reading import Subject, file_of
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 
@@ -51,6 +51,8 @@ def patched(subject: Subject, settings: Mapping[str, Data]) -> tuple[dict[Path, 
 def _place(subject: Subject, name: str) -> tuple[Resource, Pointer] | None:
     """The resource that has a field of that name, and where it stands."""
     for resource in (subject.cluster, subject.deployment):
+        if file_of(resource) is None:
+            continue
         for one in resource.form.fields:
             if one.at[-1] == name:
                 return resource, one.at

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mlctl import catalog
@@ -25,18 +27,25 @@ from mlctl.workload import Workload
 JOB = "forecast"  # the name of the job; `invoke --job-name forecast` gives it on a simulated cloud
 _MINI_BATCH_SIZE = "mini_batch_size"
 _MOST_MINI_BATCHES = 20_000_000
+_LIVE = re.compile("<([^<>]+/[^<>]+)>")  # what a document is called that was read in the workspace
 
 
 class ForecastError(Exception):
     """Something cannot be forecast; the text is one sentence, with the field's place if it has one.
 
-    `place` is `FILE:LINE:COLUMN`.
+    The place is `FILE:LINE:COLUMN`, or the address of a resource that no file declares.
     """
 
     def __init__(self, message: str, label: Label | None = None) -> None:
-        span = label.span if label is not None else None
-        at = f"{span.source.name}:{span.line + 1}:{span.column + 1}: " if span is not None else ""
-        super().__init__(at + message)
+        super().__init__(("" if label is None else f"{_place(label)}: ") + message)
+
+
+def _place(label: Label) -> str:
+    span = label.span
+    live = _LIVE.fullmatch(span.source.name)
+    if live is not None:
+        return f"{live[1]} in the workspace"
+    return f"{span.source.name}:{span.line + 1}:{span.column + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,8 @@ class Wanted:
     """What is to be forecast, as far as files do not say.
 
     `mini_batches` stands for so many full ones, in the place of files. `price` is that of a
-    dedicated node-hour in USD, None for the catalog's.
+    dedicated node-hour in USD, None for the catalog's. `workspace` is what to call the one in which
+    resources were read that no file declares; "" where none was.
     """
 
     workload: Workload
@@ -53,6 +63,7 @@ class Wanted:
     price: float | None = None
     price_ratio: float = prices.LOW_PRIORITY_RATIO
     settings: SimulationSettings = field(default_factory=SimulationSettings)
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,12 @@ class Subject:
     scenario: Scenario
     deployment: Resource
     cluster: Resource
+    workspace: str = ""
+
+    def origins(self) -> Iterator[tuple[str, Resource, str | None]]:
+        """Deployment and cluster, each with its file; None where it was read in the workspace."""
+        for what, resource in (("deployment", self.deployment), ("cluster", self.cluster)):
+            yield what, resource, file_of(resource)
 
     def label(self, name: str) -> Label:
         """The place of a field of the deployment, or of the cluster where that has it."""
@@ -72,14 +89,20 @@ class Subject:
         return self.deployment.label()
 
 
+def file_of(resource: Resource) -> str | None:
+    """The file that declares a resource; None where it was read in the workspace."""
+    name = resource.document.source.name
+    return None if _LIVE.fullmatch(name) else name
+
+
 def read(graph: Graph, wanted: Wanted) -> Subject:
     """The scenario that files and flags describe.
 
     Raises:
         ForecastError: they describe none, or one that cannot be.
     """
-    deployment = _deployment(graph, wanted.deployment)
-    cluster = cluster_of(graph, deployment)
+    deployment = _deployment(graph, wanted)
+    cluster = cluster_of(graph, deployment, wanted.workspace)
     if cluster is None:
         raise ForecastError("the deployment names no cluster", deployment.label())
     size = number_of(deployment, _MINI_BATCH_SIZE, 10)
@@ -106,7 +129,8 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
         float(number_of(deployment, "timeout", 30)),
         number_of(deployment, "error_threshold", -1),
     )
-    subject = Subject(Scenario(spec, job, wanted.settings, wanted.price_ratio), deployment, cluster)
+    scenario = Scenario(spec, job, wanted.settings, wanted.price_ratio)
+    subject = Subject(scenario, deployment, cluster, wanted.workspace)
     _check(subject)
     return subject
 
@@ -164,39 +188,42 @@ def _check(subject: Subject) -> None:
         )
 
 
-def _deployment(graph: Graph, named: Address | None) -> Resource:
+def _deployment(graph: Graph, wanted: Wanted) -> Resource:
     """The deployment that takes the job: the one that is named, or else the only one."""
     found = {
         address: resource
         for address, resource in graph.resources.items()
         if _field(resource, _MINI_BATCH_SIZE) is not None
     }
-    if named is not None:
-        if named not in found:
-            known = ", ".join(map(str, found)) or "none that scores mini-batches"
-            raise ForecastError(f"the files declare no deployment {named}: there is {known}")
+    named = wanted.deployment
+    if named is not None and named in found:
         return found[named]
-    if len(found) != 1:
-        what = f"{len(found)}: {', '.join(map(str, found))}: say --deployment ADDRESS"
-        raise ForecastError(
-            f"the files declare {what if found else 'no deployment that scores mini-batches'}"
-        )
-    return next(iter(found.values()))
+    if named is None and len(found) == 1:
+        return next(iter(found.values()))
+    known = ", ".join(map(str, found)) or "none that scores mini-batches"
+    there = f"in the files or the workspace {wanted.workspace}" if wanted.workspace else "declared"
+    if named is not None:
+        raise ForecastError(f"no deployment {named} is {there}: there is {known}")
+    if found:
+        raise ForecastError(f"there are {len(found)} deployments, {known}: say --deployment NAME")
+    raise ForecastError(f"no deployment that scores mini-batches is {there}")
 
 
-def cluster_of(graph: Graph, job: Resource) -> Resource | None:
+def cluster_of(graph: Graph, job: Resource, workspace: str = "") -> Resource | None:
     """The cluster that a deployment or a job names; None where it names none.
 
     Raises:
-        ForecastError: the files do not declare it.
+        ForecastError: neither the files nor the workspace, if one was read, has it.
     """
     for edge in graph.edges_of(job.address):
         if not kind_of(edge.target).has_nodes:
             continue
         for address in graph.declared(edge.target):
             return graph.resources[address]
+        name = edge.target.name
+        told = f"neither in the files nor in the workspace {workspace}" if workspace else ""
         raise ForecastError(
-            f"the cluster {edge.target.name} is in none of the files: name its file too",
+            f"the cluster {name} is {told or 'in none of the files: name its file too'}",
             job.label(edge.at),
         )
     return None

@@ -154,8 +154,12 @@ def sentence(found: Sequence[tuple[Row, Summary]], main: str) -> dict[str, Data]
 
 
 def assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[dict[str, Data]]:
-    """What the forecast rests on: S is stated by Microsoft or hi-ml, D documented, A assumed."""
+    """What the forecast rests on, by its source.
+
+    S is stated by Microsoft or hi-ml, D documented, A assumed; F is of a file, W of the workspace.
+    """
     scenario = subject.scenario
+    yield from origins(subject)
     for row in rows_:
         if row.weather is not None:
             yield _assumption(
@@ -175,6 +179,13 @@ def assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[dict[str, Da
             continue
         value = one.value.value if isinstance(one.value, Enum) else one.value
         yield _assumption(one.name, value, one.source, one.why)
+
+
+def origins(subject: Subject) -> Iterator[dict[str, Data]]:
+    """Where the deployment and the cluster are from."""
+    for what, resource, file in subject.origins():
+        why = f"as in {file}" if file is not None else f"as it is in {subject.workspace}"
+        yield _assumption(what, str(resource.address), "F" if file is not None else "W", why)
 
 
 def _assumption(name: str, value: Data, source: str, why: str) -> dict[str, Data]:

@@ -21,6 +21,7 @@ _SIGNS = {
     "lost": "x",
 }
 _UNKNOWN = "-"
+SOURCES = "S: stated by Microsoft or hi-ml, D: documented, A: assumed, F: files, W: the workspace"
 LEGEND = "p5, p50, p95: of first runs that completed; cost and its p95: of first runs; USD"
 Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 _HOUR, _MINUTE, _CENT = 3600, 60, 0.01
@@ -274,7 +275,7 @@ def _tornado(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
 
 def assumptions(data: Mapping[str, Any], width: int) -> str:
     """The assumptions, a line each."""
-    lines = ["assumptions (S: stated by Microsoft or hi-ml, D: documented, A: assumed)"]
+    lines = [f"assumptions ({SOURCES})"]
     for one in data["assumptions"]:
         value = one["value"]
         told = "" if isinstance(value, dict) else f" {scalar(value)}"

@@ -8,6 +8,7 @@ from typing import Any
 from mlctl.render import page
 from mlctl.render.forecast import (
     LEGEND,
+    SOURCES,
     chance,
     grids,
     scalar,
@@ -94,5 +95,5 @@ def _assumptions(data: Mapping[str, Any]) -> Table:
         )
         for one in data["assumptions"]
     )
-    note = "S: stated by Microsoft or hi-ml; D: documented; A: assumed."
+    note = f"{SOURCES}."
     return Table("Assumptions", ("assumption", "value", "source", "why"), rows, note, numbers=False)

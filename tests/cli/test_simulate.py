@@ -82,9 +82,9 @@ def test_a_timeout_that_ends_every_attempt_is_refused(mlctl: Run, sample: Path) 
     assert "mini_batch_size of 1 or less" in told
 
 
-def test_a_cluster_that_is_in_no_file_is_refused(mlctl: Run, sample: Path) -> None:
+def test_a_cluster_that_is_nowhere_is_refused(mlctl: Run, sample: Path) -> None:
     told = refused(mlctl, sample / "deployment.yml", *FILES)
-    assert "deployment.yml:7:10: the cluster low-pri-cluster is in none of the files" in told
+    assert "deployment.yml:7:10: the cluster low-pri-cluster is neither in the files nor in" in told
 
 
 def test_a_price_that_nobody_knows_is_refused(mlctl: Run, sample: Path) -> None:
