@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +17,7 @@ from mlctl.cli.forecast_args import (
     settings_of,
     weather_of,
 )
+from mlctl.cli.forecast_output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast_subject import read_subject
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
@@ -36,13 +35,6 @@ if TYPE_CHECKING:
 _MOST_VALUES = 64  # of a field
 _MOST_CONFIGURATIONS = 2000
 _USUAL = ("max_instances=1..32", "tier=low_priority,dedicated")
-
-
-class AdviceFormat(StrEnum):
-    """How advice is written."""
-
-    HUMAN = "human"
-    JSON = "json"
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -104,9 +96,7 @@ def advise(
         typer.Option("--patch", help="Write the recommended values into the files."),
     ] = False,
     ignore: Ignore = None,
-    output: Annotated[
-        AdviceFormat, typer.Option("--output", "-o", help="How the advice is written.")
-    ] = AdviceFormat.HUMAN,
+    output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
     """Find the settings that finish a batch job most cheaply, and say what to change.
 
@@ -115,10 +105,9 @@ def advise(
     """
     from mlctl.forecast import advice, search
     from mlctl.forecast.policy import Policy
-    from mlctl.forecast.reading import ForecastError
-    from mlctl.simulator.engine.commands import EngineError
+    from mlctl.render import forecast_advice as render
 
-    try:
+    with refusals():
         read = read_subject(session, paths or (), subject, work, settings_of(delays, cloud), ignore)
         if read is None:
             return Exit.ERROR
@@ -136,23 +125,18 @@ def advise(
                 flag="--vary",
             )
         with executor_of(workers) as executor:
-            ranked = search.halve(found, wishes, executor, runs)
-    except (ForecastError, EngineError) as error:
-        raise Permanent("NoForecast", str(error)) from None
+            ranked, complete = search.halve(found, wishes, executor, runs)
     data = advice.document(read, there.name, found, ranked, wishes)
-    _print(session, data, output)
-    if patch and data["recommended"] is not None:
+    write(session, data, output, render.human, _page)
+    if patch and complete and data["recommended"] is not None:
         _write(session, read, data["rows"][data["recommended"]]["settings"])
-    return Exit.OK
+    return ended(session, complete=complete)
 
 
-def _print(session: Session, data: Mapping[str, Any], output: AdviceFormat) -> None:
-    from mlctl.render import forecast_advice as render
+def _page(data: Mapping[str, Any]) -> str:
+    from mlctl.render import forecast_page
 
-    if output is AdviceFormat.JSON:
-        session.out_data(render.as_json(data))
-    else:
-        session.out(render.human(data, color=session.color(sys.stdout)))
+    return forecast_page.advice(data)
 
 
 def _write(session: Session, read: Subject, settings: Mapping[str, Data]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -190,7 +191,8 @@ def executor_of(workers: int) -> Iterator[ProcessPoolExecutor | None]:
     if workers == 1:
         yield None
         return
-    pool = ProcessPoolExecutor(workers)
+    # Ctrl-C reaches every process of the terminal: this one alone decides what is done about it.
+    pool = ProcessPoolExecutor(workers, None, signal.signal, (signal.SIGINT, signal.SIG_IGN))
     try:
         yield pool
     finally:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +22,7 @@ from mlctl.cli.forecast_args import (
     tiers_of,
     weathers,
 )
+from mlctl.cli.forecast_output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast_subject import read_subject
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
@@ -36,22 +35,14 @@ from mlctl.render.terminal import clean
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
-    from mlctl.forecast.policy import Policy
+    from mlctl.forecast.gather import Gathered
+    from mlctl.forecast.policy import History, Policy
     from mlctl.forecast.report import Row
     from mlctl.forecast.study import Study
     from mlctl.forecast.summary import Summary
     from mlctl.simulator.engine.model import SimulationSettings
 
 _BATCH = 1000  # runs between two looks at the precision
-
-
-class ForecastFormat(StrEnum):
-    """How a forecast is written."""
-
-    HUMAN = "human"
-    JSON = "json"
-    CSV = "csv"
-    HTML = "html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +109,7 @@ def simulate(
     explain_path: Annotated[
         bool, typer.Option("--explain-path", help="Say which rows took the exact shortcut.")
     ] = False,
-    output: Annotated[
-        ForecastFormat, typer.Option("--output", "-o", help="How the forecast is written.")
-    ] = ForecastFormat.HUMAN,
+    output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
     """Forecast a batch job: how long it takes, what it costs, and how likely it is cancelled.
 
@@ -128,10 +117,10 @@ def simulate(
     and on dedicated nodes. What no file declares is read in the workspace; nothing is written.
     """
     from mlctl.forecast import report
-    from mlctl.forecast.reading import ForecastError
-    from mlctl.simulator.engine.commands import EngineError
+    from mlctl.forecast.summary import Summary
+    from mlctl.render import forecast as render
 
-    try:
+    with refusals():
         settings = settings_of(delays, cloud)
         read = read_subject(session, paths or (), subject, work, settings, ignore)
         if read is None:
@@ -144,68 +133,43 @@ def simulate(
         found = list(report.rows(read.scenario, there, tiers, plans, str(study.seed), main))
         if events is not None:
             _write_events(found, main, run, events)
-        done, complete = _carried_out(found, study, deadline)
-        tornado = _tornado(done, main, study.workers) if sensitivity and complete else None
-    except (ForecastError, EngineError) as error:
-        raise Permanent("NoForecast", str(error)) from None
-    if not complete:
-        least = min((len(summary.histories) for _, summary in done), default=0)
-        session.note(f"stopped: what {least} runs and more have shown so far")
+        gathered = _gathered(found, study, deadline)
+        done = [(row, Summary(row.study.scenario, of, deadline)) for row, of in gathered.rows]
+        tornado = None
+        if sensitivity and gathered.complete:
+            with gathered.stoppable():
+                tornado = _tornado(done, main, study.workers)
     asked = {"seed": study.seed, "deadline_s": deadline}
     data = report.document(read, done, main, asked, tornado)
-    _print(session, data, output)
+    write(session, data, output, render.human, _page)
     if explain_path:
         for row in data["rows"]:
             why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
             session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
-    return Exit.OK if complete else Exit.ERROR
+    return ended(session, complete=gathered.complete)
 
 
 _PATHS = {"skip": "shortcut", "engine": "event engine"}
 
 
-def _print(session: Session, data: dict[str, Any], output: ForecastFormat) -> None:
-    from mlctl.render import forecast as render
+def _page(data: Mapping[str, Any]) -> str:
+    from mlctl.render import forecast_page
 
-    match output:
-        case ForecastFormat.JSON:
-            session.out_data(render.as_json(data))
-        case ForecastFormat.HTML:
-            from mlctl.render import forecast_page
-
-            session.out_data(forecast_page.html(data))
-        case ForecastFormat.CSV:
-            session.out_data(render.csv(data))
-        case ForecastFormat.HUMAN:
-            color = session.color(sys.stdout)
-            session.out(render.human(data, width=session.width, color=color))
+    return forecast_page.batch(data)
 
 
-def _carried_out(
+def _gathered(
     rows: Sequence[Row], study: StudyArgs, deadline: float | None
-) -> tuple[list[tuple[Row, Summary]], bool]:
-    """The rows with their histories, and whether all of them were carried out.
-
-    Ctrl-C ends the study: what has been learned so far is told.
-    """
+) -> Gathered[Row, History]:
+    """The rows with their histories."""
+    from mlctl.forecast.gather import gather
     from mlctl.forecast.study import with_deadline
-    from mlctl.forecast.summary import Summary
 
-    done: list[tuple[Row, Summary]] = []
+    def of(row: Row) -> Row:
+        return row if deadline is None else replace(row, study=with_deadline(row.study, deadline))
+
     with executor_of(study.workers) as executor:
-        for row in rows:
-            own = row.study if deadline is None else with_deadline(row.study, deadline)
-            found: list[Any] = []
-            done.append((replace(row, study=own), Summary(own.scenario, found, deadline)))
-            try:
-                for chunk in _chunks(own, study, executor, found):
-                    found.extend(chunk)
-            except KeyboardInterrupt:
-                kept = done if found else done[:-1]
-                if not kept:
-                    raise
-                return kept, False
-    return done, True
+        return gather(map(of, rows), lambda row, found: _chunks(row.study, study, executor, found))
 
 
 def _chunks(own: Study, study: StudyArgs, executor: Any, found: list[Any]) -> Iterator[list[Any]]:

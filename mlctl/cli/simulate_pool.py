@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from mlctl.cli.forecast_args import (
     settings_of,
     weather_of,
 )
+from mlctl.cli.forecast_output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast_subject import read_graph
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.migrate_pool import SIZE
@@ -24,14 +24,6 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
-from mlctl.service_errors import Permanent
-
-
-class PoolFormat(StrEnum):
-    """How a forecast is written."""
-
-    HUMAN = "human"
-    JSON = "json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +110,7 @@ def pool(
         int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
     ] = 1,
     ignore: Ignore = None,
-    output: Annotated[
-        PoolFormat, typer.Option("--output", "-o", help="How the forecast is written.")
-    ] = PoolFormat.HUMAN,
+    output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
     """Forecast a Batch Pool: how long jobs wait in it, and what it costs.
 
@@ -129,7 +119,7 @@ def pool(
     """
     from mlctl.forecast import pool_report
     from mlctl.forecast.pool_reading import PoolWanted, read
-    from mlctl.forecast.reading import ForecastError
+    from mlctl.render import pool_forecast
     from mlctl.simulator.engine.model import SharedQueueSettings
 
     graph = read_graph(session, paths, None, ignore)
@@ -149,22 +139,17 @@ def pool(
         settings_of(delays, CloudArgs()),
         found.processes(),
     )
-    try:
+    with refusals():
         name, scenario = read(graph, wanted)
-    except ForecastError as error:
-        raise Permanent("NoForecast", str(error)) from None
-    asked = pool_report.Asked(str(seed), runs, jobs_per_run, found)
-    with executor_of(workers) as executor:
-        data = pool_report.document(name, scenario, asked, executor)
-    _print(session, data, output)
-    return Exit.OK
+        asked = pool_report.Asked(str(seed), runs, jobs_per_run, found)
+        with executor_of(workers) as executor:
+            gathered = pool_report.gathered(scenario, asked, executor)
+            data = pool_report.document(name, scenario, asked, gathered)
+    write(session, data, output, pool_forecast.human, _page)
+    return ended(session, complete=gathered.complete)
 
 
-def _print(session: Session, data: dict[str, Any], output: PoolFormat) -> None:
-    from mlctl.render import forecast, pool_forecast
+def _page(data: Mapping[str, Any]) -> str:
+    from mlctl.render import forecast_page
 
-    if output is PoolFormat.JSON:
-        session.out_data(forecast.as_json(data))
-    else:
-        color = session.color(sys.stdout)
-        session.out(pool_forecast.human(data, width=session.width, color=color))
+    return forecast_page.pool(data)

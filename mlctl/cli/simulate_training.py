@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -19,22 +18,14 @@ from mlctl.cli.forecast_args import (
     tiers_of,
     weathers,
 )
+from mlctl.cli.forecast_output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast_subject import read_graph
 from mlctl.cli.local.settings import DelayArgs
 from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
-from mlctl.service_errors import Permanent
 from mlctl.workload import Workload
-
-
-class TrainingFormat(StrEnum):
-    """How a forecast is written."""
-
-    HUMAN = "human"
-    JSON = "json"
-    CSV = "csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +77,7 @@ def training(
     cloud: CloudArgs,
     study: HistoryArgs,
     ignore: Ignore = None,
-    output: Annotated[
-        TrainingFormat, typer.Option("--output", "-o", help="How the forecast is written.")
-    ] = TrainingFormat.HUMAN,
+    output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
     """Forecast a training job: its time, its cost, and the best interval between checkpoints.
 
@@ -96,10 +85,9 @@ def training(
     Daly's; it is exact where losses are a Poisson process of one node.
     """
     from mlctl.forecast import training_report
-    from mlctl.forecast.reading import ForecastError
     from mlctl.forecast.training_reading import TrainingWanted, read
+    from mlctl.render import training_forecast
     from mlctl.simulator.control_plane.jobs import workloads
-    from mlctl.simulator.engine.commands import EngineError
 
     graph = read_graph(session, paths, declared.override, ignore)
     if graph is None:
@@ -113,7 +101,7 @@ def training(
     workloads.check(workload)
     settings = settings_of(delays, cloud)
     found, main = weathers(study.weather)
-    try:
+    with refusals():
         subject = read(
             graph,
             TrainingWanted(workload, settings, declared.price, declared.low_priority_ratio),
@@ -122,21 +110,13 @@ def training(
         rows = training_report.rows(subject.scenario, every, found, tiers_of(study.tier))
         asked = training_report.Asked(str(study.seed), study.runs, main)
         with executor_of(study.workers) as executor:
-            data = training_report.document(subject, rows, asked, executor)
-    except (ForecastError, EngineError) as error:
-        raise Permanent("NoForecast", str(error)) from None
-    _print(session, data, output)
-    return Exit.OK
+            gathered = training_report.gathered(rows, asked, executor)
+            data = training_report.document(subject, gathered, asked)
+    write(session, data, output, training_forecast.human, _page)
+    return ended(session, complete=gathered.complete)
 
 
-def _print(session: Session, data: dict[str, Any], output: TrainingFormat) -> None:
-    from mlctl.render import forecast, training_forecast
+def _page(data: Mapping[str, Any]) -> str:
+    from mlctl.render import forecast_page
 
-    match output:
-        case TrainingFormat.JSON:
-            session.out_data(forecast.as_json(data))
-        case TrainingFormat.CSV:
-            session.out_data(forecast.csv(data))
-        case TrainingFormat.HUMAN:
-            color = session.color(sys.stdout)
-            session.out(training_forecast.human(data, width=session.width, color=color))
+    return forecast_page.training(data)

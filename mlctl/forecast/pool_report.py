@@ -1,8 +1,11 @@
-"""The forecast of a Batch Pool as data: a row for each place that its jobs could run in."""
+"""The forecast of a Batch Pool as data: a row for each place that its jobs could run in.
+
+`schemas/output/pool-forecast.schema.json` is the shape; `render` prints it for people.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from math import isfinite
@@ -10,12 +13,14 @@ from math import isfinite
 from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.forecast import pools, queues, statistics
-from mlctl.forecast.pools import Place, PoolScenario, PoolStudy
+from mlctl.forecast.gather import Gathered, gather
+from mlctl.forecast.pools import Place, PoolHistory, PoolScenario, PoolStudy
 from mlctl.forecast.study import histories
-from mlctl.forecast.summary import estimate
+from mlctl.forecast.summary import estimate, histogram
 from mlctl.forecast.weather import Weather
 from mlctl.pointer import Data
 
+SCHEMA = "https://mlctl.dev/schemas/output/pool-forecast.schema.json"
 MONTH = 730  # hours
 _CLUSTERS = (Place.DEDICATED, Place.LOW_PRIORITY)
 _TRIALS, _TRIAL_JOBS = 4, 150  # histories of each load that is tried for the break-even
@@ -31,11 +36,31 @@ class Asked:
     weather: Weather
 
 
+def gathered(
+    scenario: PoolScenario, asked: Asked, executor: Executor | None = None
+) -> Gathered[Place, PoolHistory]:
+    """The histories of each place, one by one: each is of many jobs."""
+    return gather(
+        Place,
+        lambda place, _: histories(
+            PoolStudy(scenario, place, asked.jobs, asked.seed), range(asked.runs), executor, chunk=1
+        ),
+    )
+
+
 def document(
-    name: str, scenario: PoolScenario, asked: Asked, executor: Executor | None = None
+    name: str, scenario: PoolScenario, asked: Asked, found: Gathered[Place, PoolHistory]
 ) -> dict[str, Data]:
-    """The forecast as data; `name` is the pool's. Amounts are USD, null is unknown."""
+    """The forecast as data; `name` is the pool's. Amounts are USD, null is unknown.
+
+    Without a break-even where Ctrl-C came before.
+    """
+    even = None
+    if found.complete:
+        with found.stoppable():
+            even = {place.value: _even(scenario, place, asked) for place in _CLUSTERS}
     return {
+        "$schema": SCHEMA,
         "pool": name,
         "seed": int(asked.seed),
         "vms": scenario.vms,
@@ -44,19 +69,13 @@ def document(
         "seconds_per_job": scenario.job_s,
         "exponential": scenario.exponential,
         "weather": asked.weather.document(),
-        "rows": [_row(scenario, place, asked, executor) for place in Place],
-        "break_even_jobs_per_day": {
-            place.value: _even(scenario, place, asked) for place in _CLUSTERS
-        },
+        "rows": [_row(scenario, place, done) for place, done in found.rows],
+        "break_even_jobs_per_day": even,
         "assumptions": list(_assumptions(scenario, asked)),
     }
 
 
-def _row(
-    scenario: PoolScenario, place: Place, asked: Asked, executor: Executor | None
-) -> dict[str, Data]:
-    study = PoolStudy(scenario, place, asked.jobs, asked.seed)
-    done = [one for chunk in histories(study, range(asked.runs), executor) for one in chunk]
+def _row(scenario: PoolScenario, place: Place, done: Sequence[PoolHistory]) -> dict[str, Data]:
     queue = scenario.queue(place)
     costs = [one.cost_per_hour for one in done if one.cost_per_hour is not None]
     month = statistics.mean(cost * MONTH for cost in costs) if costs else None
@@ -64,6 +83,7 @@ def _row(
     jobs_a_month = scenario.jobs_per_day * MONTH / 24
     return {
         "name": place.value,
+        "runs": len(done),
         "wait_s": estimate(statistics.mean(one.wait_s for one in done)),
         "wait_p95_s": statistics.quantile(all_waits, 0.95),
         "time_s": estimate(statistics.mean(one.time_s for one in done)),
@@ -71,6 +91,7 @@ def _row(
         "cost_per_job": None if month is None else month.value / jobs_a_month,
         "exact_wait_s": None if queue is None else queues.wait(queue),
         "exact_wait_p95_s": None if queue is None else queues.wait_at(queue, 0.95),
+        "waits": histogram(all_waits),
     }
 
 

@@ -144,21 +144,41 @@ def _told(was: Scenario, there: Scenario, plan: Policy, usual: Policy) -> dict[s
 
 def halve(
     field_: Sequence[Candidate], wishes: Wishes, executor: Executor | None, most: int
-) -> list[Candidate]:
-    """The configurations that are worth all histories, the cheapest first; the first one stays."""
+) -> tuple[list[Candidate], bool]:
+    """The configurations that are worth all histories, the cheapest first; the first one stays.
+
+    And whether that was carried out to its end: where Ctrl-C ended it, these are the ones that were
+    left, by the histories that each has.
+
+    Raises:
+        KeyboardInterrupt: not even the first histories of all of them are there.
+    """
     left = list(field_)
     if wishes.deadline_s is not None:
         for one in left:
             one.study = with_deadline(one.study, wishes.deadline_s)
-    for rung in [*(each for each in RUNGS if each < most), most]:
-        for one in left:
-            for chunk in histories(one.study, range(len(one.found), rung), executor):
-                one.found.extend(chunk)
-        if rung < most:
-            ranked = sorted(left, key=lambda one: (not one.keeps(wishes), one.cost))
-            kept = max(len(left) // _KEPT, _LEAST_KEPT)
-            chosen = {id(one) for one in (*ranked[:kept], *front(left), field_[0])}
-            left = [one for one in left if id(one) in chosen]
+    try:
+        for rung in [*(each for each in RUNGS if each < most), most]:
+            for one in left:
+                for chunk in histories(one.study, range(len(one.found), rung), executor):
+                    one.found.extend(chunk)
+            if rung < most:
+                left = _better(left, wishes, field_[0])
+    except KeyboardInterrupt:
+        if not all(one.found for one in left):
+            raise
+        return _ranked(left, wishes), False
+    return _ranked(left, wishes), True
+
+
+def _better(left: Sequence[Candidate], wishes: Wishes, now: Candidate) -> list[Candidate]:
+    """The part of the configurations that goes on."""
+    kept = _ranked(left, wishes)[: max(len(left) // _KEPT, _LEAST_KEPT)]
+    chosen = {id(one) for one in (*kept, *front(left), now)}
+    return [one for one in left if id(one) in chosen]
+
+
+def _ranked(left: Sequence[Candidate], wishes: Wishes) -> list[Candidate]:
     return sorted(left, key=lambda one: (not one.keeps(wishes), one.cost))
 
 

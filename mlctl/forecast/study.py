@@ -65,10 +65,10 @@ class Histories(Protocol[H]):
 
 
 def histories(
-    study: Histories[H], runs: range, executor: Executor | None = None
+    study: Histories[H], runs: range, executor: Executor | None = None, *, chunk: int = _CHUNK
 ) -> Iterator[list[H]]:
     """The histories in order, chunk by chunk; an executor carries chunks out side by side."""
-    chunks = [runs[at : at + _CHUNK] for at in range(0, len(runs), _CHUNK)]
+    chunks = [runs[at : at + chunk] for at in range(0, len(runs), chunk)]
     work: Callable[[range], list[H]] = study.histories
     yield from map(work, chunks) if executor is None else executor.map(work, chunks)
 

@@ -1,8 +1,11 @@
-"""The forecast of a training job as data: its rows, the intervals, and the assumptions."""
+"""The forecast of a training job as data: its rows, the intervals, and the assumptions.
+
+`schemas/output/training-forecast.schema.json` is the shape; `render` prints it for people.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from enum import Enum
@@ -10,15 +13,23 @@ from enum import Enum
 from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.forecast import training
+from mlctl.forecast.gather import Gathered, gather
 from mlctl.forecast.study import histories
 from mlctl.forecast.summary import estimate, histogram
-from mlctl.forecast.training import Interval, TrainingScenario, TrainingStudy, TrainingSummary
+from mlctl.forecast.training import (
+    Interval,
+    TrainingHistory,
+    TrainingScenario,
+    TrainingStudy,
+    TrainingSummary,
+)
 from mlctl.forecast.training_reading import TrainingSubject
 from mlctl.forecast.weather import Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine import model
 from mlctl.simulator.engine.model import HOUR, Tier
 
+SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"
 # The settings that a training job meets.
 _OF_TRAINING = (
@@ -63,19 +74,35 @@ def rows(
             yield Row(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
 
 
+def gathered(
+    rows_: Iterable[Row], asked: Asked, executor: Executor | None = None
+) -> Gathered[Row, TrainingHistory]:
+    """The histories of each row. Raises what the event engine raises."""
+    return gather(
+        rows_,
+        lambda row, _: histories(
+            TrainingStudy(row.scenario, asked.seed), range(asked.runs), executor
+        ),
+    )
+
+
 def document(
-    subject: TrainingSubject, rows_: Iterator[Row], asked: Asked, executor: Executor | None = None
+    subject: TrainingSubject, found: Gathered[Row, TrainingHistory], asked: Asked
 ) -> dict[str, Data]:
-    """The forecast as data. Raises what the event engine raises."""
-    known = list(rows_)
+    """The forecast as data; without intervals where Ctrl-C came before. Raises as the engine."""
+    known = [row for row, _ in found.rows]
     main = next((row for row in known if row.name == asked.main and row.weather), None)
-    found = [_row(row, asked, executor) for row in known]
+    intervals = None
+    if main is not None and found.complete:
+        with found.stoppable():
+            intervals = _intervals(main, asked)
     return {
+        "$schema": SCHEMA,
         "seed": int(asked.seed),
         "scenario": _scenario(subject),
-        "rows": found,
+        "rows": [_row(row, done) for row, done in found.rows],
         "main": main.name if main is not None else None,
-        "intervals": None if main is None else _intervals(main, asked),
+        "intervals": intervals,
         "assumptions": list(_assumptions(subject, known)),
     }
 
@@ -98,9 +125,7 @@ def _scenario(subject: TrainingSubject) -> dict[str, Data]:
     }
 
 
-def _row(row: Row, asked: Asked, executor: Executor | None) -> dict[str, Data]:
-    study = TrainingStudy(row.scenario, asked.seed)
-    done = [one for chunk in histories(study, range(asked.runs), executor) for one in chunk]
+def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
     summary = TrainingSummary(row.scenario, done)
     exact = training.closed_form(row.scenario)
     price = row.scenario.price / HOUR

@@ -1,10 +1,11 @@
-"""Bar charts of characters."""
+"""Charts of characters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 Bar = tuple[str, float]
+Mark = tuple[float, float, str]
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _MOST_ROWS = 40
@@ -27,6 +28,44 @@ def bars(rows: Sequence[Bar], *, width: int, plain: bool = False) -> str:
     ]
     text = "\n".join(line.rstrip() for line in lines) + "\n"
     return text.replace("│", "|") if plain else text
+
+
+def scatter(
+    marks: Sequence[Mark], *, width: int, height: int, x: tuple[str, str], y: tuple[str, str]
+) -> str:
+    """Marks of a few characters at (x, y), with the words at the two ends of each axis.
+
+    A mark that would cover another one moves to the side; the first ones have their place.
+    """
+    size = max(map(len, y))
+    room = max(width - size - 3, 8)
+    lines = [[" "] * room for _ in range(height)]
+    across, up = _scale([one[0] for one in marks], room), _scale([one[1] for one in marks], height)
+    for left, top, text in marks:
+        line = lines[height - 1 - up(top)]
+        column = _free(line, min(across(left), room - len(text)), len(text))
+        if column is not None:
+            line[column : column + len(text)] = text
+    told = [y[1], *[""] * (height - 2), y[0]]
+    drawn = [
+        f"{label:>{size}} │{''.join(line)}".rstrip()
+        for label, line in zip(told, lines, strict=True)
+    ]
+    axis = f"{'':>{size}}  {x[0]}{x[1]:>{max(room - len(x[0]), 1)}}"
+    return "\n".join([*drawn, axis]) + "\n"
+
+
+def _scale(values: Sequence[float], room: int) -> Callable[[float], int]:
+    least, most = min(values), max(values)
+    return lambda value: round((value - least) / ((most - least) or 1) * (room - 1))
+
+
+def _free(line: Sequence[str], wanted: int, length: int) -> int | None:
+    """The column nearest to the wanted one where a mark has a blank on both sides."""
+    for column in sorted(range(len(line) - length + 1), key=lambda one: abs(one - wanted)):
+        if not "".join(line[max(column - 1, 0) : column + length + 1]).strip():
+            return column
+    return None
 
 
 def thinned(rows: Sequence[Bar]) -> list[Bar]:

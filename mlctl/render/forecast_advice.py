@@ -1,55 +1,96 @@
-"""Advice on the settings of a job, for people and programs."""
+"""Advice on the settings of a job for people, from `schemas/output/advice.schema.json`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from mlctl import inert
-from mlctl.render.forecast import Column, cells, chance, grid, scalar, time, usd
+from mlctl.render.charts import scatter
+from mlctl.render.forecast import Column, Grid, cells, chance, grid, scalar, time, usd
 from mlctl.render.style import Styler
 from mlctl.render.terminal import clean
 
-_WIDTH, _HEIGHT = 48, 10
+_NARROW, _WIDE, _HEIGHT = 60, 120, 12
+POINTS = "Each configuration by its cost until done and the 95th percentile of its time."
 
 
-def as_json(data: Mapping[str, Any]) -> str:
-    """The advice as JSON, ASCII only."""
-    return inert.as_json(data, indent=2) + "\n"
+class Mark(NamedTuple):
+    """A configuration in the scatter: seconds across, USD up; the recommended one is marked."""
+
+    label: str
+    x: float
+    y: float
+    row: int | None
+    marked: bool
 
 
-def human(data: Mapping[str, Any], *, color: bool) -> str:
+def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
     """The rows, a scatter of cost against time, and the recommendation with its margin."""
-    rows = [{**row, "mark": _mark(data, at)} for at, row in enumerate(data["rows"])]
-    columns = [one for one in _COLUMNS if one[0] != "P(late)" or rows[0]["late"] is not None]
-    head = (
+    width = max(min(width, _WIDE), _NARROW)
+    parts = [
+        subject(data),
+        "\n".join(grid(rows(data), Styler(color))),
+        _scatter(data, width),
+        "\n".join(recommendation(data)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def subject(data: Mapping[str, Any]) -> str:
+    """What the advice is on, in a line: the deployment, the cluster, and how much was tried."""
+    return (
         f"{clean(data['deployment'])} on {clean(data['cluster'])}, {clean(data['weather'])}:"
         f" {data['configurations']} configurations, {data['histories']} histories"
     )
-    table = "\n".join(grid(cells(columns, rows), Styler(color)))
-    return "\n\n".join([head, table, _scatter(rows), recommendation(data)]) + "\n"
 
 
-def recommendation(data: Mapping[str, Any]) -> str:
-    """What to change, why, and by which margin."""
+def rows(data: Mapping[str, Any]) -> Grid:
+    """The configurations as a table of cells; their numbers are those of the scatter."""
+    found = [
+        {**row, "mark": _mark(data, at), "number": at + 1} for at, row in enumerate(data["rows"])
+    ]
+    dated = data["wishes"]["deadline_s"] is not None
+    return cells([one for one in _COLUMNS if one[0] != "P(late)" or dated], found)
+
+
+def recommendation(data: Mapping[str, Any]) -> list[str]:
+    """What to change, why, and by which margin: a sentence or two each."""
+    return list(_recommendation(data))
+
+
+def points(data: Mapping[str, Any]) -> list[Mark]:
+    """The marks of the scatter, in the order of the rows."""
+    return [
+        Mark(
+            _settings(row),
+            row["until_done"]["time_p95_s"]["value"],
+            row["until_done"]["cost"]["value"],
+            at,
+            at == data["recommended"],
+        )
+        for at, row in enumerate(data["rows"])
+    ]
+
+
+def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
     at = data["recommended"]
     if at is None:
-        return "No configuration keeps what was asked for; the cheapest are shown."
+        yield "No configuration keeps what was asked for; the cheapest are shown."
+        return
     row, margin = data["rows"][at], data["margin"]
     if not row["settings"]:
         text = "Keep the files as they are"
     else:
         text = "Set " + ", ".join(f"{name}: {scalar(to)}" for name, to in row["settings"].items())
     done = row["until_done"]
-    text += (
-        f": {usd(done['cost']['value'])} until done, after {time(done['time_s']['value'])} on"
+    yield (
+        f"{text}: {usd(done['cost']['value'])} until done, after {time(done['time_s']['value'])} on"
         f" average, cancelled in {chance(row['cancelled'])} of the cases."
     )
     for name, other in (("now", "what there is"), ("next", "the next best")):
         if margin[name] is not None:
-            text += f" {_margin(margin[name], other)}"
-    cores = row["quota_cores"]
-    return f"{text} Its cluster needs a quota of {cores} {_tier(row)} cores."
+            yield _margin(margin[name], other)
+    yield f"Its cluster needs a quota of {row['quota_cores']} {_tier(row)} cores."
 
 
 def _tier(row: Mapping[str, Any]) -> str:
@@ -59,7 +100,11 @@ def _tier(row: Mapping[str, Any]) -> str:
 def _margin(of: Mapping[str, Any], other: str) -> str:
     low, high = of["low"], of["high"]
     if low is None or high is None or low <= 0 <= high:
-        return f"It cannot be told apart from {other}."
+        return f"In cost it cannot be told apart from {other}."
+    if high < 0:
+        return (
+            f"It is {usd(-of['value'])} dearer than {other} ({usd(-high)} to {usd(-low)}, paired)."
+        )
     return f"It is {usd(of['value'])} cheaper than {other} ({usd(low)} to {usd(high)}, paired)."
 
 
@@ -69,12 +114,14 @@ def _mark(data: Mapping[str, Any], at: int) -> str:
 
 
 def _settings(row: Mapping[str, Any]) -> str:
-    told = f"{_tier(row)}, {row['nodes']} nodes, mini-batches of {row['mini_batch_size']}"
+    nodes = "1 node" if row["nodes"] == 1 else f"{row['nodes']} nodes"
+    told = f"{_tier(row)}, {nodes}, mini-batches of {row['mini_batch_size']}"
     return f"{told}, {clean(row['policy'])}"
 
 
 _COLUMNS: tuple[Column, ...] = (
     ("", lambda row: row["mark"]),
+    ("#", lambda row: f"{row['number']}"),
     ("configuration", _settings),
     ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
     ("P(late)", lambda row: chance(row["late"])),
@@ -85,25 +132,18 @@ _COLUMNS: tuple[Column, ...] = (
 )
 
 
-def _scatter(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Cost until done against the 95th percentile of the time: a number for each row."""
-    points = [
-        (row["until_done"]["time_p95_s"]["value"], row["until_done"]["cost"]["value"])
-        for row in rows
-    ]
-    (left, right), (low, high) = ((min(one), max(one)) for one in zip(*points, strict=True))
-    canvas = [[" "] * _WIDTH for _ in range(_HEIGHT)]
-    for number, (seconds, cost) in enumerate(points, 1):
-        column = round((seconds - left) / ((right - left) or 1) * (_WIDTH - 1))
-        line = round((high - cost) / ((high - low) or 1) * (_HEIGHT - 1))
-        canvas[line][column] = str(number)
-    told = [usd(high), *[""] * (_HEIGHT - 2), usd(low)]
-    size = max(map(len, told))
-    lines = [
-        f"{label:>{size}} │{''.join(line)}".rstrip()
-        for label, line in zip(told, canvas, strict=True)
-    ]
-    axis = f"{'':>{size}}  {time(left)}{time(right):>{max(_WIDTH - len(time(left)), 1)}}"
-    return "\n".join(
-        ["cost until done against the 95th percentile of the time, by row", *lines, axis]
+def _scatter(data: Mapping[str, Any], width: int) -> str:
+    found = points(data)
+    drawn = scatter(
+        [(one.x, one.y, f"{one.row + 1}" if one.row is not None else "·") for one in found],
+        width=width,
+        height=_HEIGHT,
+        x=ends([one.x for one in found], time),
+        y=ends([one.y for one in found], usd),
     )
+    return f"{POINTS}\n{drawn}".rstrip()
+
+
+def ends(values: Sequence[float], told: Callable[[float], str]) -> tuple[str, str]:
+    """The least and the most of the values in words."""
+    return told(min(values)), told(max(values))

@@ -1,11 +1,11 @@
-"""A forecast as a page of HTML, from the data of `schemas/output/forecast.schema.json`."""
+"""Forecasts and advice as pages of HTML, from the data of `schemas/output`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mlctl.render import page
+from mlctl.render import forecast_advice, page, pool_forecast, training_forecast
 from mlctl.render.forecast import (
     LEGEND,
     SOURCES,
@@ -18,15 +18,33 @@ from mlctl.render.forecast import (
     tornado,
     usd,
 )
-from mlctl.render.page import Histogram, Page, Part, Prose, Table, Timeline, Tornado
-from mlctl.render.svg import Bar, Lane, Spell, Swing
+from mlctl.render.page import Histogram, Page, Part, Prose, Scatter, Table, Timeline, Tornado
+from mlctl.render.svg import Axis, Bar, Lane, Point, Spell, Swing
 
 _TICKS = 5
 
 
-def html(data: Mapping[str, Any]) -> str:
-    """The whole page."""
+def batch(data: Mapping[str, Any]) -> str:
+    """The page of a batch job."""
     return page.document(Page("Forecast", subject(data["scenario"]), tuple(_parts(data))))
+
+
+def training(data: Mapping[str, Any]) -> str:
+    """The page of a training job."""
+    lead = training_forecast.subject(data["scenario"])
+    return page.document(Page("Forecast of a training job", lead, tuple(_of_training(data))))
+
+
+def pool(data: Mapping[str, Any]) -> str:
+    """The page of a Batch Pool."""
+    lead = pool_forecast.subject(data)
+    return page.document(Page("Forecast of a Batch Pool", lead, tuple(_of_pool(data))))
+
+
+def advice(data: Mapping[str, Any]) -> str:
+    """The page of advice on a batch job."""
+    lead = forecast_advice.subject(data)
+    return page.document(Page("Advice", lead, tuple(_of_advice(data))))
 
 
 def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
@@ -46,13 +64,61 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
 
 
 def _histogram(row: Mapping[str, Any]) -> Histogram:
-    rows = tuple(
-        Bar(f"{time(one['from_s'])} – {time(one['to_s'])}", one["runs"], str(one["runs"]))  # noqa: RUF001  # a range
-        for one in row["histogram"]
-    )
     cancelled = chance(row["cancelled"], interval=True)
     note = f"{row['completed']} of {row['runs']} first runs completed; P(cancelled) {cancelled}"
-    return Histogram(f"Completion of the first run: {row['name']}", rows, note)
+    return _ranges(f"Completion of the first run: {row['name']}", row["histogram"], note)
+
+
+def _ranges(title: str, bins: Sequence[Mapping[str, Any]], note: str) -> Histogram:
+    rows = tuple(
+        Bar(f"{time(one['from_s'])} – {time(one['to_s'])}", one["runs"], str(one["runs"]))  # noqa: RUF001  # a range
+        for one in bins
+    )
+    return Histogram(title, rows, note)
+
+
+def _of_training(data: Mapping[str, Any]) -> Iterator[Part]:
+    yield Table("Time, chance and cost", *training_forecast.rows(data))
+    found = training_forecast.intervals(data)
+    if found is not None:
+        yield Table("Checkpoint intervals", *found[1], found[0])
+    for row in data["rows"]:
+        every = training_forecast.every(row["checkpoint_every"])
+        title = f"Time to the end: {row['name']}, checkpoint every {every}"
+        note = f"{row['runs']} histories; restarts {row['interruptions']['value']:.2f} on average"
+        yield _ranges(title.replace("every never", "never"), row["histogram"], note)
+    yield _assumptions(data)
+
+
+def _of_pool(data: Mapping[str, Any]) -> Iterator[Part]:
+    yield Table("Waiting and cost", *pool_forecast.rows(data))
+    yield Prose("", tuple(pool_forecast.even(data)))
+    for row in data["rows"]:
+        note = (
+            f"Jobs of {row['runs']} histories; the wait on average {time(row['wait_s']['value'])}"
+        )
+        yield _ranges(f"Waiting: {row['name']}", row["waits"], note)
+    yield _assumptions(data)
+
+
+def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
+    yield Prose("", tuple(forecast_advice.recommendation(data)))
+    yield Table("Configurations", *forecast_advice.rows(data))
+    yield _scatter(data)
+
+
+def _scatter(data: Mapping[str, Any]) -> Scatter:
+    found = forecast_advice.points(data)
+    points = tuple(Point(one.label, one.x, one.y, one.marked) for one in found)
+    across = forecast_advice.ends([one.x for one in found], time)
+    up = forecast_advice.ends([one.y for one in found], usd)
+    return Scatter(
+        "Cost until done against the time",
+        points,
+        Axis("95th percentile of the time until done", *across),
+        Axis("cost until done", *up),
+        forecast_advice.POINTS,
+    )
 
 
 def _timeline(line: Mapping[str, Any]) -> Timeline:

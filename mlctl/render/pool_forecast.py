@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlctl.render.forecast import assumptions, grid, time, usd
+from mlctl.render.forecast import Grid, assumptions, grid, time, usd
 from mlctl.render.style import Styler
 from mlctl.render.terminal import clean
 
@@ -15,17 +15,22 @@ _NARROW, _WIDE = 60, 120
 def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
     """The forecast for a terminal: the places side by side, the break-even, the assumptions."""
     width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
-    heads = ("", "wait", "95 % within", "exact wait", "until done", "a month", "a job")
-    rows = tuple(_row(row) for row in data["rows"])
-    parts = [_subject(data), "\n".join(grid((heads, rows), styler)), _even(data)]
-    return "\n\n".join([*parts, assumptions(data, width)]) + "\n"
+    parts = [subject(data), "\n".join(grid(rows(data), styler)), "\n".join(even(data))]
+    return "\n\n".join([*filter(None, parts), assumptions(data, width)]) + "\n"
 
 
-def _subject(data: Mapping[str, Any]) -> str:
+def subject(data: Mapping[str, Any]) -> str:
+    """What is forecast, in a line: the pool, its VMs and its jobs."""
     length = f"{time(data['seconds_per_job'])}{' on average' if data['exponential'] else ''}"
     most = f"at most {data['most_jobs_per_day']:.4g} fit"
     vms = "1 VM" if data["vms"] == 1 else f"{data['vms']} VMs"
     return f"{clean(data['pool'])}: {vms}, {data['jobs_per_day']:g} jobs a day ({most}) of {length}"
+
+
+def rows(data: Mapping[str, Any]) -> Grid:
+    """The places as a table of cells."""
+    heads = ("", "wait", "95 % within", "exact wait", "until done", "a month", "a job")
+    return heads, tuple(_row(row) for row in data["rows"])
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -41,17 +46,20 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _even(data: Mapping[str, Any]) -> str:
-    lines = []
-    for name, jobs in data["break_even_jobs_per_day"].items():
-        told = (
-            "costs less than the pool at any load that the pool can take"
+def even(data: Mapping[str, Any]) -> list[str]:
+    """At which load a cluster costs less than the pool, a sentence each."""
+    return [
+        f"{_PLACES[name]} "
+        + (
+            "costs less than the pool at any load that the pool can take."
             if jobs is None
-            else f"costs less than the pool below {jobs:.3g} jobs a day"
+            else f"costs less than the pool below {jobs:.3g} jobs a day."
         )
-        lines.append(f"A {name} {told}.")
-    return (
-        "\n".join(lines)
-        .replace("A cluster, dedicated", "A dedicated cluster")
-        .replace("A cluster, low priority", "A low-priority cluster")
-    )
+        for name, jobs in (data["break_even_jobs_per_day"] or {}).items()
+    ]
+
+
+_PLACES = {
+    "cluster, dedicated": "A dedicated cluster",
+    "cluster, low priority": "A low-priority cluster",
+}

@@ -16,15 +16,16 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
     """The forecast for a terminal: what it is of, the rows, the intervals, the assumptions."""
     width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
     parts = [
-        _subject(data["scenario"]),
-        "\n".join(grid(_rows(data), styler)),
+        subject(data["scenario"]),
+        "\n".join(grid(rows(data), styler)),
         *_intervals(data, styler),
         assumptions(data, width),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _subject(of: Mapping[str, Any]) -> str:
+def subject(of: Mapping[str, Any]) -> str:
+    """What is forecast, in a line: the job, its steps and its nodes."""
     nodes = "1 node" if of["nodes"] == 1 else f"{of['nodes']} nodes"
     steps = f"{of['steps']} steps of {time(of['seconds_per_step'])}"
     return (
@@ -32,7 +33,8 @@ def _subject(of: Mapping[str, Any]) -> str:
     )
 
 
-def _rows(data: Mapping[str, Any]) -> Grid:
+def rows(data: Mapping[str, Any]) -> Grid:
+    """The rows as a table of cells."""
     heads = (
         *("", "every", "mean", "p50", "p95", "P(cancelled)", "cost USD"),
         *("restarts", "points", "repeated", "lost node-h", "exact mean"),
@@ -44,7 +46,7 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     times, exact = row["time_s"], row["exact"]
     return (
         clean(row["name"]),
-        _every(row["checkpoint_every"]),
+        every(row["checkpoint_every"]),
         *(time(times[name]["value"]) for name in ("mean", "p50", "p95")),
         chance(row["cancelled"]),
         usd(row["cost"]["value"]).removesuffix(" USD"),
@@ -56,28 +58,36 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _every(steps: int) -> str:
+def every(steps: int) -> str:
+    """An interval between checkpoints, in steps."""
     return f"{steps}" if steps else "never"
 
 
-def _intervals(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
+def intervals(data: Mapping[str, Any]) -> tuple[str, Grid] | None:
+    """How the intervals between checkpoints were found, and their table; None without any."""
     found = data["intervals"]
     if found is None:
-        return
+        return None
     how = "in closed form" if found["exact"] else f"by histories, for there are {found['why_not']}"
     rate = f"{found['losses_per_hour']:.3g} interruptions an hour"
     title = f"checkpoint intervals in {clean(found['weather'])} ({rate}), {how}"
-    rows = tuple(
+    lines = tuple(
         (
             one["name"],
-            _every(one["checkpoint_every"]),
+            every(one["checkpoint_every"]),
             time(one["time_s"]["value"]),
             _saved(one["saves_s"]),
         )
         for one in found["rows"]
     )
-    heads = ("", "every", "mean", "slower than the best by")
-    yield "\n".join([styler.apply(title, Style.BOLD), *grid((heads, rows), styler)])
+    return title, (("", "every", "mean", "slower than the best by"), lines)
+
+
+def _intervals(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
+    found = intervals(data)
+    if found is not None:
+        title, table = found
+        yield "\n".join([styler.apply(title, Style.BOLD), *grid(table, styler)])
 
 
 def _saved(of: Mapping[str, Any] | None) -> str:

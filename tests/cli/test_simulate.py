@@ -215,6 +215,6 @@ def test_a_forecast_that_is_stopped_tells_what_it_has_learned(
     monkeypatch.setattr(Study, "histories", stopped)
     done = mlctl("simulate", sample, "--files", "60", "--seconds-per-file", "60")
     assert done.code == 1
-    assert "stopped: what 250 runs and more have shown so far" in done.err
+    assert "stopped: the numbers are of the histories that were carried out" in done.err
     assert "aws-v100-2023" in done.out
     assert "stress " not in done.out.split("assumptions")[0]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from mlctl.forecast.pools import PoolStudy
+from tests.builders.paths import ROOT
 from tests.builders.shell import Run
 
 POOL = "$schema: https://x/batchPool.schema.json\nname: mine\nvm_count: {}\nswagger_url: {}\n"
@@ -106,3 +112,47 @@ def test_what_cannot_be_forecast_is_said_in_a_sentence(
     assert done.code == 1
     assert told in done.err
     assert "Traceback" not in done.err
+
+
+SCHEMA = ROOT / "schemas" / "output" / "pool-forecast.schema.json"
+FEW = ("--jobs-per-day", "60", "--seconds-per-job", "600", "--jobs", "20", "--runs", "4")
+
+
+def test_a_forecast_of_a_pool_has_the_shape_of_its_schema(mlctl: Run) -> None:
+    Path("pool.yml").write_text(POOL.format(2, URL))
+    for more in ((), ("--exponential", "--shared-arrivals", "2")):
+        found = mlctl("simulate", "pool", "pool.yml", *FEW, *more, "-o", "json").json
+        Draft202012Validator(json.loads(SCHEMA.read_text())).validate(found)
+
+
+def test_a_forecast_of_a_pool_is_a_page_and_a_table_too(mlctl: Run) -> None:
+    Path("pool.yml").write_text(POOL.format(2, URL))
+    page = mlctl("simulate", "pool", "pool.yml", *FEW, "-o", "html")
+    assert page.out.startswith("<!doctype html>")
+    for words in ("Waiting: shared queue", "A dedicated cluster costs less", "Assumptions"):
+        assert words in page.out
+    rows = list(
+        csv.DictReader(io.StringIO(mlctl("simulate", "pool", "pool.yml", *FEW, "-o", "csv").out))
+    )
+    assert [row["name"] for row in rows][:2] == ["pool", "shared queue"]
+    assert rows[1]["cost_per_month"] == ""
+
+
+def test_a_forecast_of_a_pool_that_is_stopped_tells_what_it_has_learned(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried_out, left = PoolStudy.histories, iter(range(6))
+
+    def until(study: PoolStudy, numbers: range) -> Any:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return carried_out(study, numbers)
+
+    monkeypatch.setattr(PoolStudy, "histories", until)
+    Path("pool.yml").write_text(POOL.format(2, URL))
+    done = mlctl("simulate", "pool", "pool.yml", *FEW, "-o", "json")
+    assert done.code == 1
+    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(done.json)
+    assert [row["runs"] for row in done.json["rows"]] == [4, 2]
+    assert done.json["break_even_jobs_per_day"] is None

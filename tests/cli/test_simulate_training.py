@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from mlctl.forecast import training
+from mlctl.forecast.training import TrainingStudy
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run
 
@@ -184,3 +187,62 @@ def test_files_without_a_training_job_are_refused(mlctl: Run) -> None:
     done = mlctl("simulate", "training", ROOT / "samples/training/cluster.yml", *WORK)
     assert done.code == 1
     assert "the files declare no command job" in done.err
+
+
+SCHEMA = ROOT / "schemas" / "output" / "training-forecast.schema.json"
+
+
+def test_a_forecast_of_a_training_has_the_shape_of_its_schema(
+    mlctl: Run, files: tuple[Path, Path]
+) -> None:
+    for more in ((), weather(rate=0.5), ("--tier", "dedicated")):
+        found = forecast(mlctl, files, *WORK, "--runs", "5", *more)
+        Draft202012Validator(json.loads(SCHEMA.read_text())).validate(found)
+
+
+def test_a_forecast_of_a_training_is_a_page_of_its_own(
+    mlctl: Run, files: tuple[Path, Path]
+) -> None:
+    flags = (*WORK, "--checkpoint-every", "10", "--runs", "20", *weather(rate=0.5))
+    done = mlctl("simulate", "training", *files, *flags, "-o", "html")
+    assert done.code == 0, done.err
+    assert done.out.startswith("<!doctype html>")
+    for words in ("Checkpoint intervals", "mine, checkpoint every 10", "Young", "Assumptions"):
+        assert words in done.out
+
+
+def stopped_after(monkeypatch: pytest.MonkeyPatch, chunks: int) -> None:
+    """Let Ctrl-C come while the chunk of histories after so many is carried out."""
+    carried_out, left = TrainingStudy.histories, iter(range(chunks))
+
+    def until(study: TrainingStudy, numbers: range) -> Any:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return carried_out(study, numbers)
+
+    monkeypatch.setattr(TrainingStudy, "histories", until)
+
+
+def test_a_forecast_of_a_training_that_is_stopped_tells_what_it_has_learned(
+    mlctl: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped_after(monkeypatch, 2)
+    done = mlctl("simulate", "training", *files, *WORK, "--runs", "400", "-o", "json")
+    assert done.code == 1
+    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(done.json)
+    assert [(row["name"], row["runs"]) for row in done.json["rows"]] == [("calm", 400)]
+    assert done.json["intervals"] is None
+
+
+def test_a_forecast_that_is_stopped_among_the_intervals_tells_its_rows(
+    mlctl: Run, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "intervals", stopped)
+    done = mlctl("simulate", "training", *files, *WORK, "--runs", "5")
+    assert done.code == 1
+    assert "dedicated" in done.out
+    assert "checkpoint intervals" not in done.out
