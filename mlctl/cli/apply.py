@@ -21,7 +21,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.cli import console
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
-from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_plan
+from mlctl.cli.plan import ApplyFormat, NoTags, Planned, Target, load_and_plan, show_plan
 from mlctl.cli.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.stopping import stop_on_signal
@@ -63,6 +63,7 @@ def apply(
     yes: Yes = False,
     parallelism: Parallelism = 10,
     target: Target = None,
+    no_tags: NoTags = False,
     output: Output = ApplyFormat.HUMAN,
     ignore: Ignore = None,
     strict: Strict = False,
@@ -76,7 +77,15 @@ def apply(
         return _apply_saved(session, Path(paths[0]), parallelism, output)
     report = new_report(session, ignore, strict=strict)
     with session.backend() as backend:
-        planned = load_and_plan(session, backend, paths, report, targets=target or (), settled=True)
+        planned = load_and_plan(
+            session,
+            backend,
+            paths,
+            report,
+            targets=target or (),
+            settled=True,
+            ownership=session.settings.project.ownership(tagged=not no_tags),
+        )
         if planned is None:
             return _refuse(report, output, Exit.ERROR)
         return _carry_out(session, backend, planned, yes, parallelism, output)

@@ -26,6 +26,7 @@ from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.model import Plan
+from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.planner import plan as make_plan
 from mlctl.planning.refresh import LiveState, refresh
 from mlctl.planning.steps import Work, work
@@ -41,6 +42,9 @@ Target = Annotated[
         metavar="ADDRESS",
         help="Only this resource and what it needs: compute/NAME (repeatable).",
     ),
+]
+NoTags = Annotated[
+    bool, typer.Option("--no-tags", help="Tag nothing, even where mlctl.yml names a project.")
 ]
 
 
@@ -89,6 +93,7 @@ def load_and_plan(
     destroying: bool = False,
     targets: Sequence[str] = (),
     settled: bool = False,
+    ownership: Ownership = NOBODY,
 ) -> Planned | None:
     """The plan for the files; None when the files have errors, which are printed.
 
@@ -108,7 +113,12 @@ def load_and_plan(
         else refresh(loaded.graph, backend, destroying=destroying)
     )
     made = make_plan(
-        loaded.graph, live_state, backend=backend.name, destroying=destroying, targets=wanted
+        loaded.graph,
+        live_state,
+        backend=backend.name,
+        destroying=destroying,
+        targets=wanted,
+        ownership=ownership,
     )
     told = Report(report.ignore, report.select)
     told.extend(made.warnings)
@@ -202,6 +212,7 @@ def plan(
         bool, typer.Option("--destroy", help="Plan to delete what the files declare.")
     ] = False,
     target: Target = None,
+    no_tags: NoTags = False,
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,
@@ -211,9 +222,16 @@ def plan(
     Exits with 1 when the files have errors or the backend is predicted to reject the plan.
     """
     report = new_report(session, ignore, select, strict=strict)
+    ownership = session.settings.project.ownership(tagged=not no_tags)
     with session.backend() as backend:
         planned = load_and_plan(
-            session, backend, paths, report, destroying=destroy, targets=target or ()
+            session,
+            backend,
+            paths,
+            report,
+            destroying=destroy,
+            targets=target or (),
+            ownership=ownership,
         )
     if planned is None:
         return Exit.ERROR

@@ -13,15 +13,17 @@ from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Edge, Graph
 from mlctl.diagnostics import Diagnostic
 from mlctl.kinds import codec, kind_of
-from mlctl.kinds.address import LATEST, Address, Scope, version_key
+from mlctl.kinds.address import LATEST, Address, version_key
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import complete, decode, fingerprint, moving
+from mlctl.kinds.values import Values, complete, decode, fingerprint, moving
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
+from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.preflight import checks, immutability, quota, references
 from mlctl.planning.refresh import LiveState, named_by
+from mlctl.planning.removal import removed
 from mlctl.pointer import Data, Pointer
 
 
@@ -32,6 +34,7 @@ def plan(
     backend: str,
     destroying: bool = False,
     targets: Collection[Address] = (),
+    ownership: Ownership = NOBODY,
 ) -> Plan:
     """The plan that makes the live state match the graph, or deletes what it declares.
 
@@ -39,10 +42,10 @@ def plan(
     """
     chosen = _chosen(graph, targets, destroying=destroying)
     if destroying:
-        changes = list(_removed(chosen, live_state))
+        changes = list(removed(chosen, live_state))
         found = list(checks.deletion_findings(changes, live_state))
     else:
-        planner = _Planner(graph, live_state)
+        planner = _Planner(graph, live_state, ownership)
         changes = planner.changes(chosen)
         found = [*planner.rejections, *checks.findings(changes, live_state)]
     changes.sort(key=lambda change: change.address)
@@ -51,22 +54,6 @@ def plan(
     rejections = tuple(one for one in found if one.is_error)
     warnings = tuple(one for one in found if not one.is_error)
     return Plan(backend, live_state.scope, tuple(changes), read, rejections, waits, warnings)
-
-
-def removal(
-    live: Live,
-    known: Mapping[Address, Live],
-    backend: str,
-    scope: Scope,
-    users: Mapping[Address, list[Address]],
-) -> Plan:
-    """The plan that deletes one live resource that no file declares, and its children."""
-    changes = [Change(live.address, Action.DELETE, live=live, reason=ActionReason.REQUESTED)]
-    changes += _children(changes, users)
-    rejections = checks.deletion_findings(changes, LiveState(scope, "", known, used_by=users))
-    kind = kind_of(live.address)
-    read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
-    return Plan(backend, scope, tuple(changes), read, tuple(rejections))
 
 
 def _chosen(graph: Graph, targets: Collection[Address], *, destroying: bool) -> list[Resource]:
@@ -95,31 +82,6 @@ def _targeted(graph: Graph, targets: Collection[Address], *, destroying: bool) -
     return chosen
 
 
-def _removed(resources: Iterable[Resource], live_state: LiveState) -> Iterable[Change]:
-    declared = {}
-    for resource in resources:
-        live = live_state.live.get(resource.address)
-        if live is not None and resource.owner is None:
-            reason = ActionReason.REQUESTED
-            change = Change(live.address, Action.DELETE, (), resource, {}, live, reason)
-            declared[change.address] = change
-    yield from declared.values()
-    for change in _children(declared.values(), live_state.used_by):
-        if change.address not in declared:
-            yield change
-
-
-def _children(changes: Iterable[Change], users: Mapping[Address, list[Address]]) -> list[Change]:
-    """The live children of deleted parents, which no file declares and which are deleted too."""
-    reason = ActionReason.PARENT_DELETED
-    return [
-        Change(one, Action.DELETE, reason=reason, because=change.address)
-        for change in changes
-        for one in users.get(change.address, ())
-        if one.up == change.address
-    ]
-
-
 def _read(
     changes: Iterable[Change], live_state: LiveState, graph: Graph
 ) -> dict[Address, str | None]:
@@ -145,8 +107,9 @@ def _read(
 class _Planner:
     """Decides the change of each resource, after those of the resources that it needs."""
 
-    def __init__(self, graph: Graph, live_state: LiveState) -> None:
+    def __init__(self, graph: Graph, live_state: LiveState, ownership: Ownership) -> None:
         self._graph = graph
+        self._ownership = ownership
         self._live_state = live_state
         self._decided: dict[Address, Change] = {}
         self._replaced: set[Address] = set()
@@ -169,15 +132,33 @@ class _Planner:
     def _decide(self, resource: Resource) -> Change:
         values, notes = self._resolved(resource)
         live = self._same_content(resource, values) or self._live_state.live.get(resource.address)
-        wanted = complete(values, resource.form)
+        wanted: Values = complete(values, resource.form)
         if live is None:
             new = resource.kind.versioned and resource.address.version is None
             address = resource.address.at("1") if new else self._renamed(resource, values)
-            return _created(address, resource, wanted, notes)
+            return self._created(address, resource, wanted, notes)
         if moving(live.body) and live.address.up not in self._replaced:
             # Until it ends, the body shows nulls and defaults for what was not sent (recorded:
             # card compute-patch-scale).
             return Change(live.address, Action.NO_OP, (), resource, wanted, live)
+        wanted = self._ownership.over(resource, wanted, live)
+        change = self._compared(resource, wanted, live, notes)
+        anew = live.address.up in self._replaced or (
+            any(one.forces_replacement for one in change.fields) and not resource.kind.versioned
+        )
+        if change.fields or anew:
+            marked = self._ownership.marked(
+                resource, wanted, self._live_state.scope, None if anew else live
+            )
+            if marked is not wanted:
+                change = self._compared(resource, marked, live, notes)
+        self.rejections.extend(immutability.altered(change, resource))
+        return self._classified(change, resource, live, notes)
+
+    def _compared(
+        self, resource: Resource, wanted: Values, live: Live, notes: Mapping[Pointer, str]
+    ) -> Change:
+        """The update to the wanted values; without fields where there is nothing to do."""
         had = decode(live.body, resource.form, self._live_state.scope, own=False)
         fields = [
             replace(one, note=notes.get(one.at, ""))
@@ -187,9 +168,21 @@ class _Planner:
             # Its name is its content, spelt by whoever made it: `@latest`, or what that was then.
             fields = [one for one in fields if not one.forces_replacement]
         fields += failed_operation(live)
-        change = Change(live.address, Action.UPDATE, tuple(fields), resource, wanted, live)
-        self.rejections.extend(immutability.altered(change, resource))
-        return self._classified(change, resource, live, notes)
+        return Change(live.address, Action.UPDATE, tuple(fields), resource, wanted, live)
+
+    def _created(
+        self, address: Address, resource: Resource, values: Values, notes: Mapping[Pointer, str]
+    ) -> Change:
+        """The change that creates a resource: every value as a change from nothing."""
+        values = self._ownership.marked(resource, values, self._live_state.scope)
+        fields = (
+            FieldChange(
+                one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, "")
+            )
+            for one in resource.form.fields
+            if one.at in values and one.mutability is not Mutability.READ_ONLY
+        )
+        return Change(address, Action.CREATE, tuple(fields), resource, values)
 
     def _classified(
         self, change: Change, resource: Resource, live: Live, notes: Mapping[Pointer, str]
@@ -207,7 +200,7 @@ class _Planner:
             self.rejections.append(immutability.immutable_version(change, resource))
             return change
         new = resource.address.at(_next(change.address.version))
-        return _created(new, resource, change.values, notes)
+        return self._created(new, resource, change.values, notes)
 
     def _resolved(self, resource: Resource) -> tuple[dict[Pointer, Data], dict[Pointer, str]]:
         """The values with a version in every reference, and notes on the versions left open."""
@@ -293,21 +286,6 @@ def _put(values: dict[Pointer, Data], at: Pointer, value: Data) -> None:
         return
     values[holder] = copy.deepcopy(values[holder])
     pointer.put(values[holder], at[len(holder) :], value)
-
-
-def _created(
-    address: Address,
-    resource: Resource,
-    values: Mapping[Pointer, Data],
-    notes: Mapping[Pointer, str],
-) -> Change:
-    """The change that creates a resource: every value as a change from nothing."""
-    fields = (
-        FieldChange(one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, ""))
-        for one in resource.form.fields
-        if one.at in values and one.mutability is not Mutability.READ_ONLY
-    )
-    return Change(address, Action.CREATE, tuple(fields), resource, values)
 
 
 def _next(version: str | None) -> str:

@@ -20,6 +20,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning import planner, steps
 from mlctl.planning.model import Plan
+from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import Work
 from mlctl.render import plan as render
@@ -52,6 +53,7 @@ def planned(
     *resources: Resource,
     destroying: bool = False,
     targets: Collection[Address] = (),
+    ownership: Ownership = NOBODY,
 ) -> Planned:
     """The plan that makes the workspace as declared."""
     report = Report()
@@ -59,7 +61,14 @@ def planned(
     built = graph.build(resolve_local_files(resources, scope, report), scope)
     assert not report.failed
     world = refresh(built, backend, destroying=destroying)
-    made = planner.plan(built, world, backend="local", destroying=destroying, targets=targets)
+    made = planner.plan(
+        built,
+        world,
+        backend="local",
+        destroying=destroying,
+        targets=targets,
+        ownership=ownership,
+    )
     return Planned(made, built)
 
 
@@ -98,9 +107,11 @@ def succeeded(work: Work, backend: Backend) -> list[StepEvent]:
     return events
 
 
-def applied(backend: Backend, *resources: Resource) -> list[StepEvent]:
+def applied(
+    backend: Backend, *resources: Resource, ownership: Ownership = NOBODY
+) -> list[StepEvent]:
     """What happened when the workspace was made as declared; nothing may go wrong."""
-    made = planned(backend, *resources)
+    made = planned(backend, *resources, ownership=ownership)
     assert [found.message for found in made.plan.rejections] == []
     events = carried_out(made.work, backend)
     assert [str(event.error) for event in events if event.error] == []

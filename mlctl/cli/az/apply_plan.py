@@ -16,6 +16,7 @@ from mlctl.config.loader import LoadedConfig
 from mlctl.kinds import kind_of
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Plan
+from mlctl.planning.ownership import Ownership
 from mlctl.planning.planner import plan
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import work
@@ -31,8 +32,12 @@ def plan_and_apply(
     args: WriteArgs,
     *,
     silent: bool = False,
+    edited: bool = False,
 ) -> Exit:
-    """Plan what was loaded, show the plan, apply it, and print what was written unless `silent`."""
+    """Plan what was loaded, show the plan, apply it, and print what was written unless `silent`.
+
+    `edited`: what was loaded are live resources that were edited, with all their tags.
+    """
     report = loaded.report
     if len(report) and (report.failed or not session.quiet):
         session.show(report)
@@ -43,7 +48,8 @@ def plan_and_apply(
         if args.dry_run
         else refresh_settled(session, backend, loaded.graph)
     )
-    made = plan(loaded.graph, live_state, backend=backend.name)
+    ownership = Ownership(all_tags=edited)
+    made = plan(loaded.graph, live_state, backend=backend.name, ownership=ownership)
     if args.dry_run:
         print_plan(session, made, args.output)
         return Exit.ERROR if made.rejections else Exit.OK

@@ -26,8 +26,8 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind, kind_of
 from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import build
-from mlctl.planning.planner import removal
 from mlctl.planning.refresh import find_users
+from mlctl.planning.removal import removal
 from mlctl.pointer import put
 from mlctl.schema.text import nearest
 from mlctl.service_errors import NotFound
@@ -77,7 +77,7 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
             return documents.document_to_update(document, live, backend.scope, typed, report)
 
         loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=edit)
-        return plan_and_apply(session, backend, _load(loader, args), args)
+        return plan_and_apply(session, backend, _load(loader, args), args, edited=True)
 
 
 def archive(session: Session, kind: Kind, args: WriteArgs) -> Exit:

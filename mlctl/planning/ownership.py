@@ -1,0 +1,128 @@
+"""Whose a live resource is: the tags by which a project says what it made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from mlctl import pointer
+from mlctl.backends.ports.backend import Live
+from mlctl.diagnostics import Label
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.field import Field, Form
+from mlctl.kinds.kind import Kind
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import Values, canonical_values, complete
+from mlctl.pointer import Data, Pointer
+
+TAGS: Pointer = ("tags",)
+RESERVED = "mlctl."  # what the tags begin with that no list of tags of a file removes
+PROJECT, SPEC_HASH = "mlctl.project", "mlctl.spec-hash"
+_DIGITS = 16  # of the hash; a tag is for people to read, too
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """An address, or a pattern of addresses, that is neither deleted nor replaced; `at` says so."""
+
+    pattern: str
+    at: Label | None = None
+
+    def covers(self, address: Address) -> bool:
+        """Whether the address, or that of all its versions, is meant."""
+        wanted = self.pattern.casefold()
+        texts = {str(address).casefold(), str(address.at(None)).casefold()}
+        return any(fnmatchcase(text, wanted) for text in texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """What a project says of what it makes.
+
+    Without a `project`, or where it is not `tagged`, nothing gets a tag. `all_tags` says that the
+    documents are live resources that were edited: what they lack of the tags was removed.
+    """
+
+    project: str | None = None
+    tagged: bool = True
+    protected: tuple[Protected, ...] = ()
+    all_tags: bool = False
+
+    def owns(self, live: Live) -> bool:
+        """Whether the tags say that the resource is this project's."""
+        return self.project is not None and owner(live) == self.project
+
+    def over(self, resource: Resource, wanted: Values, live: Live) -> Values:
+        """The wanted values, with the live tags of mlctl that a file's tags do not say."""
+        if self.all_tags or not isinstance(wanted.get(TAGS), dict):
+            return wanted
+        kept = {name: value for name, value in tags(live).items() if name.startswith(RESERVED)}
+        return (
+            {**wanted, TAGS: {**kept, **wanted[TAGS]}} if kept and _taggable(resource) else wanted
+        )
+
+    def marked(
+        self, resource: Resource, wanted: Values, scope: Scope, live: Live | None = None
+    ) -> Values:
+        """The wanted values of what the project writes, with its tags.
+
+        A `live` resource that is changed is the project's if its tags say so; without one the
+        project makes it. What is written inline goes with its owner, and has no tags of its own.
+        """
+        mine = live is None or self.owns(live)
+        if not (self.project and self.tagged and mine and _taggable(resource)):
+            return wanted
+        said = wanted.get(TAGS)
+        there = said if isinstance(said, dict) else tags(live) if live else {}
+        own = {PROJECT: self.project, SPEC_HASH: spec_hash(resource, scope)}
+        return {**wanted, TAGS: {**there, **own}}
+
+
+NOBODY = Ownership()
+
+
+def owner(live: Live) -> str | None:
+    """The project whose a live resource is, by its tags."""
+    said = tags(live).get(PROJECT)
+    return str(said) if said else None
+
+
+def tags(live: Live) -> dict[str, Data]:
+    """The tags of a live resource."""
+    kind = kind_of(live.address)
+    field = tags_field(kind.forms[-1])
+    held = pointer.get(live.body, field.wire) if field else None
+    return dict(held) if isinstance(held, dict) else {}
+
+
+def tags_field(form: Form) -> Field | None:
+    """The field of the tags; None where a kind has none."""
+    return form.field(TAGS)
+
+
+def spec_hash(resource: Resource, scope: Scope) -> str:
+    """A hash of what a file says of a resource, its defaults included.
+
+    Left out are secrets (a hash of one can be guessed), the tags of mlctl itself, and what is
+    written by a PATCH that could not write the tag.
+    """
+    form, kind = resource.form, resource.kind
+    values = complete(resource.values, form)
+    said = values.get(TAGS)
+    if isinstance(said, dict):
+        values[TAGS] = {key: one for key, one in said.items() if not key.startswith(RESERVED)}
+    fields = [one for one in form.writable if not (one.secret or is_unhashed(one, kind))]
+    text = json.dumps(canonical_values(values, fields, scope), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def is_unhashed(field: Field, kind: Kind) -> bool:
+    """Whether the hash says nothing of a field, because a change of it is written by a PATCH."""
+    return kind.patched and any(field.wire[: len(at)] == at for at in kind.patchable)
+
+
+def _taggable(resource: Resource) -> bool:
+    return resource.owner is None and tags_field(resource.form) is not None

@@ -1,0 +1,55 @@
+"""Plans that delete: what files declare, a live resource by its address, what a project left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mlctl.backends.ports.backend import Live
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import fingerprint
+from mlctl.planning.model import Action, ActionReason, Change, Plan
+from mlctl.planning.preflight import checks
+from mlctl.planning.refresh import LiveState
+
+
+def removal(
+    live: Live,
+    known: Mapping[Address, Live],
+    backend: str,
+    scope: Scope,
+    users: Mapping[Address, list[Address]],
+) -> Plan:
+    """The plan that deletes one live resource that no file declares, and its children."""
+    changes = [Change(live.address, Action.DELETE, live=live, reason=ActionReason.REQUESTED)]
+    changes += _children(changes, users)
+    rejections = checks.deletion_findings(changes, LiveState(scope, "", known, used_by=users))
+    kind = kind_of(live.address)
+    read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
+    return Plan(backend, scope, tuple(changes), read, tuple(rejections))
+
+
+def removed(resources: Iterable[Resource], live_state: LiveState) -> Iterable[Change]:
+    declared = {}
+    for resource in resources:
+        live = live_state.live.get(resource.address)
+        if live is not None and resource.owner is None:
+            reason = ActionReason.REQUESTED
+            change = Change(live.address, Action.DELETE, (), resource, {}, live, reason)
+            declared[change.address] = change
+    yield from declared.values()
+    for change in _children(declared.values(), live_state.used_by):
+        if change.address not in declared:
+            yield change
+
+
+def _children(changes: Iterable[Change], users: Mapping[Address, list[Address]]) -> list[Change]:
+    """The live children of deleted parents, which no file declares and which are deleted too."""
+    reason = ActionReason.PARENT_DELETED
+    return [
+        Change(one, Action.DELETE, reason=reason, because=change.address)
+        for change in changes
+        for one in users.get(change.address, ())
+        if one.up == change.address
+    ]
