@@ -28,6 +28,7 @@ from mlctl.source import Document
 
 if TYPE_CHECKING:
     from mlctl.forecast.reading import Subject, Wanted
+    from mlctl.simulator.engine.model import SimulationSettings
 
 
 def read_graph(
@@ -53,7 +54,7 @@ def read_subject(
     paths: Sequence[str],
     args: SubjectArgs,
     work: BatchFlags,
-    settings: Any,
+    settings: SimulationSettings,
     ignore: Ignore,
 ) -> Subject | None:
     """What files and flags describe; None where the files are not valid, which is said.
@@ -70,12 +71,17 @@ def read_subject(
     graph = read_graph(session, paths, args.override, ignore) if paths else Graph({}, ())
     if graph is None:
         return None
-    wanted = _wanted(args, work, settings)
+    wanted = wanted_of(args, work, settings)
     whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
     return read(whole, replace(wanted, workspace=workspace))
 
 
-def _wanted(args: SubjectArgs, work: BatchFlags, settings: Any) -> Wanted:
+def wanted_of(args: SubjectArgs, work: BatchFlags, settings: SimulationSettings) -> Wanted:
+    """What flags ask for.
+
+    Raises:
+        UsageError: they say the same thing twice, or nothing.
+    """
     from mlctl.forecast.reading import Wanted
     from mlctl.simulator.control_plane.jobs import workloads
 

@@ -13,9 +13,12 @@ import typer
 
 from mlctl import planfile
 from mlctl.backends.ports.backend import Backend, Live
+from mlctl.cli import plan_forecast
 from mlctl.cli.exits import Exit
+from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command
+from mlctl.cli.plan_forecast import PlanForecast, PlanForecastArgs
 from mlctl.cli.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
@@ -30,6 +33,7 @@ from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.planner import plan as make_plan
 from mlctl.planning.refresh import LiveState, refresh
 from mlctl.planning.steps import Work, work
+from mlctl.pointer import Data
 from mlctl.render.terminal import clean
 from mlctl.service_errors import TIMED_OUT, Permanent
 
@@ -162,14 +166,22 @@ def _in_motion(found: Mapping[Address, Live]) -> dict[Address, str]:
     return {address: state(live.body) for address, live in found.items() if moving(live.body)}
 
 
-def show_plan(session: Session, plan: Plan, output: ApplyFormat | PlanFormat) -> None:
-    """The plan on stdout."""
+def show_plan(
+    session: Session,
+    plan: Plan,
+    output: ApplyFormat | PlanFormat,
+    forecast: dict[str, Data] | None = None,
+) -> None:
+    """The plan on stdout, and its forecast where one was asked for."""
     if PlanFormat(output) is PlanFormat.JSON:
         from mlctl.render import plan_json
 
-        session.out_data(as_json(plan_json.document(plan), indent=2))
+        more = {} if forecast is None else {"forecast": forecast}
+        session.out_data(as_json({**plan_json.document(plan), **more}, indent=2))
     else:
         session.out(_rendered(session, plan, PlanFormat(output)))
+        if forecast is not None:
+            plan_forecast.show(session, forecast, markdown=output is PlanFormat.MARKDOWN)
 
 
 def _rendered(session: Session, plan: Plan, output: PlanFormat) -> str:
@@ -216,11 +228,15 @@ def plan(
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,
+    *,
+    forecast: PlanForecastArgs,
+    work: BatchFlags,
 ) -> Exit:
     """Show what apply would change, and why; nothing is written to the workspace.
 
     Exits with 1 when the files have errors or the backend is predicted to reject the plan.
     """
+    asked = PlanForecast.of(forecast, work, destroying=destroy)
     report = new_report(session, ignore, select, strict=strict)
     ownership = session.settings.project.ownership(tagged=not no_tags)
     with session.backend() as backend:
@@ -233,9 +249,10 @@ def plan(
             targets=target or (),
             ownership=ownership,
         )
-    if planned is None:
-        return Exit.ERROR
-    show_plan(session, planned.plan, output)
+        if planned is None:
+            return Exit.ERROR
+        told = asked.document(planned.plan, planned.graph, backend) if asked is not None else None
+    show_plan(session, planned.plan, output, told)
     if out is not None:
         planfile.save(planned.plan, planned.work, out)
         session.note(f"\nSaved the plan to: {out}")
