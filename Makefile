@@ -9,7 +9,7 @@ EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts test test-az test-rehearsal fix docs coverage bench fuzz demo clean
+.PHONY: help audit setup check lint types contracts test test-az test-rehearsal test-shortcut fix docs coverage bench fuzz demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -17,6 +17,7 @@ help:
 	@echo "make test      the tests alone"
 	@echo "make test-az   the unmodified az of PyPI on the emulator; installs it in $(VENV)/az, which takes minutes"
 	@echo "make test-rehearsal  the table of all rehearsal samples, and many random rehearsals; takes minutes"
+	@echo "make test-shortcut   10000 histories of forecasts beside those of the event engine; takes minutes"
 	@echo "make fix       format, and repair what the linter can repair"
 	@echo "make docs      write the pages that are made from the program"
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
@@ -78,6 +79,10 @@ test-rehearsal: $(READY)
 $(VENV)/az/bin/az: | $(READY)
 	$(BIN)/python -m venv $(VENV)/az
 	$(VENV)/az/bin/python -m pip install --quiet --disable-pip-version-check azure-cli
+
+# HISTORIES=10000 compares as many histories of each law with those of the event engine.
+test-shortcut: $(READY)
+	MLCTL_TEST_HISTORIES=$(or $(HISTORIES),10000) $(BIN)/python -m pytest tests/forecast/test_skip.py
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

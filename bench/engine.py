@@ -1,4 +1,4 @@
-"""The event engine: histories a second, beside SimPy's.
+"""The event engine and forecasts: histories a second, beside SimPy's.
 
 Model M: 1000 mini-batches of 60 s on 20 low-priority nodes, each lost 0.5 times an hour and
 replaced after 180 s. In SimPy each node is a process that takes mini-batches from a store and that
@@ -15,10 +15,9 @@ from time import process_time
 from typing import Any
 
 from bench.figure import Figure, absent
-from mlctl.forecast import policy
-from mlctl.forecast.policy import Policy
 from mlctl.forecast.scenario import Scenario
-from mlctl.forecast.skip import SkipCloud
+from mlctl.forecast.study import Study
+from mlctl.forecast.summary import Summary
 from mlctl.simulator.engine import cluster_commands, engine
 from mlctl.simulator.engine.commands import AddCluster, SetPreemption, SubmitBatch
 from mlctl.simulator.engine.model import (
@@ -52,19 +51,24 @@ def history(seed: str) -> float:
     return world.now
 
 
-MODEL_M = Scenario(
-    ClusterSpec("c", Tier.LOW_PRIORITY, 0, 20),
-    BatchSpec("j", "c", 1000, BatchWork(per_mini_batch_s=60.0), 1, 20, timeout_s=EVER),
-    FAST,
-    0.2,
-    (Poisson(0.5),),
-)
+def world(nodes: int, mini_batches: int) -> Scenario:
+    """Mini-batches as in model M, on so many nodes."""
+    load = BatchWork(per_mini_batch_s=60.0)
+    job = BatchSpec("j", "c", mini_batches, load, 1, nodes, timeout_s=EVER)
+    cluster = ClusterSpec("c", Tier.LOW_PRIORITY, 0, nodes, price=1.0)
+    return Scenario(cluster, job, FAST, 0.2, (Poisson(0.5),))
 
 
-def short_history(seed: str) -> float:
-    """The same history by the shortcut of forecasts, its bill included; its makespan."""
-    cloud = SkipCloud(MODEL_M, seed)
-    return policy.carry_out(Policy(), cloud, MODEL_M.job.files, 1).time_s
+MODEL_M = world(20, 1000)
+SMALL, LARGE = world(4, 100), world(100, 100_000)
+
+
+def forecast_rate(scenario: Scenario, times: int, seed: str = "bench") -> float:
+    """How many histories of a forecast a second of the processor, their statistics included."""
+    began = process_time()
+    found = Study(scenario, seed=seed).histories(range(times))
+    Summary(scenario, found).document()
+    return times / (process_time() - began)
 
 
 def simpy_history(seed: str) -> float:
@@ -123,26 +127,37 @@ def rate_of(run: Callable[[str], float], times: int) -> float:
 
 
 def figures(*, quick: bool) -> Iterator[Figure]:
-    """Model M in this engine and in SimPy, in alternating rounds."""
+    """Model M in this engine, in forecasts and in SimPy, in alternating rounds."""
     rounds, times = (3, 100) if quick else (7, 300)
     ours, short, theirs = [], [], []
-    for _ in range(rounds):
+    for turn in range(rounds):
         ours.append(rate_of(history, times))
-        short.append(rate_of(short_history, 5 * times))
+        short.append(forecast_rate(MODEL_M, 10 * times, f"bench/{turn}"))
         if simpy is not None:
             theirs.append(rate_of(simpy_history, times // 5))
-    rate = median(ours)
-    yield Figure("model M, histories a second", f"{rate:,.0f}", ">= 1000", rate >= 1000)
-    times_engine = median(short) / rate
-    told = (f"{median(short):,.0f}", ">= 4x", times_engine >= 4, f"{rate:,.0f}", "the event engine")
-    yield Figure("model M, shortcut, histories a second", *told, f"{times_engine:.1f}")
+    rate, forecast = median(ours), median(short)
+    yield _at_least("model M, histories a second", rate, 1000)
+    yield _at_least("model M, forecast, histories a second", forecast, 15_000)
+    yield _times("model M, forecast, times the engine", forecast, rate, "the event engine", 12)
+    for what, scenario, count, least in (
+        ("100 mini-batches on 4 nodes, forecast", SMALL, 30 * times, 60_000),
+        ("100 000 on 100 nodes, forecast", LARGE, max(times // 5, 1), 500),
+    ):
+        rates = [forecast_rate(scenario, count, f"bench/{turn}") for turn in range(rounds)]
+        yield _at_least(what, median(rates), least)
     name, peer = "model M, times SimPy", "SimPy with interrupts"
     if simpy is None:
         yield absent(name, f"{rate:,.0f}", peer)
         return
-    ratio = rate / median(theirs)
-    told = (f"{rate:,.0f}", ">= 4x", ratio >= 4, f"{median(theirs):,.0f}", peer, f"{ratio:.2f}")
-    yield Figure(name, *told)
-    ratio = median(short) / median(theirs)
-    told = (f"{median(short):,.0f}", ">= 15x", ratio >= 15, f"{median(theirs):,.0f}", peer)
-    yield Figure("model M, shortcut, times SimPy", *told, f"{ratio:.1f}")
+    yield _times(name, rate, median(theirs), peer, 4)
+    yield _times("model M, forecast, times SimPy", forecast, median(theirs), peer, 50)
+
+
+def _at_least(what: str, rate: float, least: int) -> Figure:
+    return Figure(what, f"{rate:,.0f}", f">= {least}", rate >= least)
+
+
+def _times(what: str, ours: float, theirs: float, peer: str, least: float) -> Figure:
+    ratio = ours / theirs
+    told = (f"{ours:,.0f}", f">= {least:g}x", ratio >= least, f"{theirs:,.0f}", peer)
+    return Figure(what, *told, f"{ratio:.1f}")

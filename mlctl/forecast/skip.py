@@ -17,6 +17,7 @@ from mlctl.forecast.history import Bill, Try
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.skip_nodes import READY, Fleet, Inexact
 from mlctl.forecast.skip_rounds import LastRounds
+from mlctl.forecast.skip_settle import settle
 from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import (
     PreemptedJob,
@@ -111,7 +112,7 @@ class SkipCloud:
     def bill(self) -> Bill:
         """What the runs cost, once no node is up for them any more."""
         for fleet in self._fleets.values():
-            fleet.settle()
+            settle(fleet)
         bills = self._bills
         if len(bills) == 1:
             low = self._tiers[0] is Tier.LOW_PRIORITY
@@ -172,7 +173,7 @@ class Run:
         Until when that is: the last rounds begin there. None: the run was cancelled.
         """
         fleet = self.fleet
-        events, until, usual = fleet.events, self.until, fleet.usual
+        events, until = fleet.events, self.until
         # With random delays a node that is lost may be back before another is ready at first.
         safe = self._safe(fleet.now if fleet.plain_s is None else fleet.first_ready)
         while True:
@@ -199,10 +200,6 @@ class Run:
                 fleet.now = at
                 if fleet.coming:
                     fleet.note_ready(at)
-                if usual and len(fleet.up) > 1 and node in fleet.up and not fleet.out:
-                    self._lose_progress(node)
-                    fleet.replace(node)
-                    continue
                 self._lose((node,))
             if self.cancels and not fleet.up and fleet.lost_usable:
                 fleet.end_job(completed=False)

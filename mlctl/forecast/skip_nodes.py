@@ -2,33 +2,20 @@
 
 When a node that is granted capacity comes up, is ready and is lost is known at once. Its loss is an
 event; that it is ready is one in the last rounds only, and otherwise noted when it matters
-(`note_ready`). The draws are the engine's (`engine.nodes`,
-`engine.capacity`, `engine.preemption`), and so is the order of what happens at one moment.
+(`note_ready`). The order of what happens at one moment is the engine's.
 """
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from heapq import heapify, heappush
-from math import floor, inf, log1p
+from heapq import heappush
+from math import floor, inf
 
 from mlctl.forecast.scenario import Scenario
-from mlctl.simulator.engine import capacity, processes, rng
+from mlctl.forecast.skip_losses import Losses
+from mlctl.simulator.engine import billing, rng
 from mlctl.simulator.engine.model import HOUR, Tier
-from mlctl.simulator.engine.processes import (
-    ALL,
-    Bathtub,
-    HyperExponential,
-    LossScript,
-    Poisson,
-    Shock,
-    Weibull,
-)
-from mlctl.simulator.engine.state import ActiveProcess, World
 
 READY, LOST = 1, 3  # the engine's priorities of these events
-_ROUNDING_S = 1e-9  # as in `engine.billing`
-_SCALE = 2.0**-53
 _TWIN = "#dedicated"
 _Event = tuple[float, int, int, int, int]  # (time, priority, number, node, epoch)
 
@@ -50,7 +37,6 @@ class Fleet:
         most = cluster.max_instances
         self.seed = seed
         self.ticks = False  # whether readiness is an event
-        self.out = False  # whether there is an outage
         self.plain_s = settings.preparation_s if settings.delay_cv == 0 else None
         self.tag = cluster.name if tier is cluster.tier else cluster.name + _TWIN
         self.settings = settings
@@ -77,55 +63,12 @@ class Fleet:
         self.to_request: list[int] = []
         self.preempted = 0
         self.lost_usable = False
-        self.lives: list[tuple[str, processes.LifetimeProcess]] = []
-        self.rate = 0.0
-        self.due = inf
-        again_s = settings.replacement_s
-        self.again_s = settings.allocation_s if again_s is None else again_s
-        if tier is Tier.LOW_PRIORITY and scenario.processes:
-            self._set_processes(scenario)
+        self.losses = Losses(scenario, seed, self.tag, tier)
 
     @property
-    def usual(self) -> bool:
-        """Whether `replace` knows all: losses at one rate, and delays that are not random."""
-        return bool(self.rate) and self.plain_s is not None
-
-    # What takes nodes away.
-
-    def _set_processes(self, scenario: Scenario) -> None:
-        lives = (Poisson, HyperExponential, Weibull, Bathtub)
-        for serial, process in enumerate(scenario.processes, 1):
-            if isinstance(process, lives):
-                key = f"{self.seed}/life/{serial}/{self.tag}/"
-                self.lives.append((key, process))
-        only = self.lives[0][1] if len(self.lives) == 1 else None
-        if isinstance(only, Poisson) and only.by_hour is None:
-            self.rate = only.rate
-        if len(self.lives) == len(scenario.processes):
-            return
-        self.world = World(self.seed, settings=self.settings)
-        self.world.preemption = tuple(map(_by_time, scenario.processes))
-        region = scenario.cluster.region
-        self.region = capacity.region_capacity(self.world, region, Tier.LOW_PRIORITY)
-        self.sources = [one for one in self.region.processes if one.due is not None]
-        self._next_source()
-
-    def _next_source(self) -> None:
-        self.due = min((one.due for one in self.sources if one.due is not None), default=inf)
-
-    def _loss(self, node: int, at: float) -> float:
-        """When a node that exists from `at` on is lost, by its own; the engine's draw."""
-        if self.rate:  # the usual case, without the calls
-            key = f"{self.lives[0][0]}{node}/{self.times[node]}"
-            draw = blake2b(key.encode(), digest_size=8).digest()
-            u = (int.from_bytes(draw, "little") >> 11) * _SCALE
-            return at + -log1p(-u) / self.rate * HOUR
-        soonest = inf
-        for key, process in self.lives:
-            life = processes.lifetime(process, rng.uniform(f"{key}{node}/{self.times[node]}"))
-            by_hour = process.by_hour if isinstance(process, Poisson) else None
-            soonest = min(soonest, processes.later(by_hour, 0.0, at, life))
-        return soonest
+    def due(self) -> float:
+        """When the next shock, script or outage happens."""
+        return self.losses.due
 
     def strikes_at(self, at: float) -> bool:
         """Whether the next event, at `at`, is a shock, script or outage; nodes come before them."""
@@ -136,33 +79,14 @@ class Fleet:
         """Let the next shock, script or outage happen; the nodes that it takes, by number."""
         self.now = at = self.due
         self.note_ready(at)
-        active = next(one for one in self.sources if one.due == at)
-        self.sources.remove(active)
-        self.sources.append(active)  # what was scheduled first comes first, as in the engine
-        hit = self._hit(active)
-        capacity.advance_process(self.world, self.region, active)
-        if active.limit == 0:
+        there = sorted([*self.up, *(one for one in self.coming if self.comes[one] <= at)])
+        hit, goes_out = self.losses.strike(there)
+        if goes_out:
             self._revoke()
-        self.out = any(one.limit == 0 for one in self.sources)
-        if self.waiting and not self.out:
+        if self.waiting and not self.losses.out:
             for node in list(self.waiting):
                 self._grant(node)
-        self._next_source()
         return hit
-
-    def _hit(self, active: ActiveProcess) -> list[int]:
-        there = sorted([*self.up, *(one for one in self.coming if self.comes[one] <= self.now)])
-        match active.process:
-            case Shock(_, fraction):
-                where = capacity.key_of(self.region.region, self.region.tier)
-                key = f"{self.seed}/shock/{where}/{active.serial}/{active.tick}"
-                random = rng.generator(key).random
-                return [node for node in there if random() < fraction]
-            case LossScript(losses):
-                _, which = losses[active.tick]
-                return [node for node in there if which in (ALL, node)]
-            case _:
-                return there if active.limit != 0 else []
 
     def _revoke(self) -> None:
         """Take back what was granted to nodes that do not exist yet, the latest first."""
@@ -188,29 +112,8 @@ class Fleet:
         self.paying = len(self.bills) - 1
         self.preempted = 0
         self.ticks = self.lost_usable = False
-        if self.rate and self.plain_s is not None and not (self.out or any(self.times)):
-            self._begin_at_once(wanted, self.plain_s)
-            return
         for node in self._unused(wanted - len(self.coming)):
             self.add(node)
-
-    def _begin_at_once(self, wanted: int, preparation_s: float) -> None:
-        """What `add` does for the first nodes, of which all but the losses are the same."""
-        most, life, rate = len(self.comes), self.lives[0][0], self.rate
-        comes = self.now + self.settings.allocation_s
-        self.comes, self.billed_until = [comes] * most, [comes] * most
-        self.since = [comes + preparation_s] * most
-        self.payer = [self.paying or 0] * most
-        self.coming = dict.fromkeys(range(wanted))
-        for node in range(wanted):
-            self.times[node] = 1
-            self.entered[node] = node
-            draw = blake2b(f"{life}{node}/1".encode(), digest_size=8).digest()
-            u = (int.from_bytes(draw, "little") >> 11) * _SCALE
-            self.loss[node] = loss = comes + -log1p(-u) / rate * HOUR
-            self.events.append((loss, LOST, node, node, 0))
-        self.number = wanted
-        heapify(self.events)
 
     @property
     def first_ready(self) -> float:
@@ -232,7 +135,7 @@ class Fleet:
         self.was_lost[node] = False
         self.payer[node] = self.paying or 0
         self._enter(node)
-        if self.out:
+        if self.losses.out:
             self.waiting[node] = None
         else:
             self._grant(node)
@@ -261,7 +164,7 @@ class Fleet:
             ready = comes + self.plain_s
         self.comes[node] = self.billed_until[node] = comes
         self.since[node] = ready
-        self.loss[node] = loss = self._loss(node, comes)
+        self.loss[node] = loss = self.losses.of(node, self.times[node], comes)
         self.coming[node] = None
         if loss < inf:
             self.number += 1
@@ -309,7 +212,7 @@ class Fleet:
         ended = cancels and self.lost_usable and not self.up  # by a loss a moment before
         if self.payer[node] == self.paying and not ended:
             self.preempted += 1
-        self._stop(node)
+        self.stop(node)
         self.epoch[node] += 1
         if usable:
             del self.up[node]
@@ -322,29 +225,11 @@ class Fleet:
         self.to_request.append(node)
         self.waiting[node] = None
 
-    def replace(self, node: int) -> None:
-        """What `lose` and `request_lost` do, where others are up and all is `usual`; quicker."""
-        self.preempted += self.payer[node] == self.paying
-        self._stop(node)
-        self.epoch[node] = epoch = self.epoch[node] + 1
-        self.times[node] = times = self.times[node] + 1
-        self.was_lost[node] = True
-        del self.up[node]
-        self.coming[node] = None
-        self.comes[node] = self.billed_until[node] = comes = self.now + self.again_s
-        self.since[node] = comes + (self.plain_s or 0.0)
-        draw = blake2b(f"{self.lives[0][0]}{node}/{times}".encode(), digest_size=8).digest()
-        u = (int.from_bytes(draw, "little") >> 11) * _SCALE
-        self.loss[node] = loss = comes + -log1p(-u) / self.rate * HOUR
-        self.number = number = self.number + 1
-        self.entered[node] = number
-        heappush(self.events, (loss, LOST, number, node, epoch))
-
     def request_lost(self) -> None:
         """R4: ask for lost nodes again."""
         if self.to_request:
             self.lost_usable = False
-            if not self.out:
+            if not self.losses.out:
                 for node in self.to_request:
                     if node in self.waiting:
                         self._grant(node)
@@ -402,41 +287,10 @@ class Fleet:
         self.bills[self.payer[node]] += self.since[node] - self.billed_until[node]
         self.billed_until[node] = self.since[node]
 
-    def _stop(self, node: int) -> None:
+    def stop(self, node: int) -> None:
         """Bill a node until now, for the last time."""
         now, unit = self.now, self.unit_s
         elapsed = now - self.comes[node]
-        whole = floor(elapsed / unit + _ROUNDING_S) * unit if unit else elapsed
+        whole = floor(elapsed / unit + billing.ROUNDING_S) * unit if unit else elapsed
         whole = max(whole, self.least_s)
         self.bills[self.payer[node]] += now - self.billed_until[node] + (whole - elapsed)
-
-    def settle(self) -> None:
-        """Bill nodes until their idle time is over, or until they are lost."""
-        ends = {node: since + self.idle_s for node, since in self.idle_since.items()}
-        ends |= {node: self.since[node] + self.idle_s for node in self.coming}
-        last = max(ends.values(), default=0.0)
-        while ends and self.due <= last:
-            self._settle_until(ends, self.due)
-            for node in self.strike():
-                if node in ends:
-                    self._stop(node)
-                    del ends[node]
-                    self.up.pop(node, None)
-                    self.coming.pop(node, None)
-        self._settle_until(ends, inf)
-
-    def _settle_until(self, ends: dict[int, float], at: float) -> None:
-        """Bill the nodes whose time is over before `at`."""
-        loss = self.loss
-        for node in [one for one, end in ends.items() if end < at or loss[one] < at]:
-            self.now = min(ends.pop(node), loss[node])
-            self._stop(node)
-            self.up.pop(node, None)
-            self.coming.pop(node, None)
-
-
-def _by_time(process: processes.PreemptionProcess) -> processes.PreemptionProcess:
-    """A script in the order of its seconds, as the engine has it."""
-    if isinstance(process, LossScript):
-        return LossScript(tuple(sorted(process.losses, key=lambda loss: loss[0])))
-    return process

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Protocol, TypeVar
 
-from mlctl.forecast import policy, skip
-from mlctl.forecast.history import EngineCloud
+from mlctl.forecast import policy, skip, skip_first
+from mlctl.forecast.history import Cloud, EngineCloud
 from mlctl.forecast.policy import History, Policy, Way
 from mlctl.forecast.scenario import Scenario
 
@@ -36,21 +36,29 @@ class Study:
 
     def histories(self, runs: range) -> list[History]:
         """The histories of these numbers, by the shortcut where it is exact."""
-        exact = skip.obstacle(self.scenario) is None
-        if exact and not self.scenario.processes and not self.scenario.settings.delay_cv:
-            return [self._history(0, exact=True)] * len(runs)  # nothing is left to chance
-        return [self._history(run, exact=exact) for run in runs]
+        if skip.obstacle(self.scenario) is not None:
+            return [self._by_engine(run) for run in runs]
+        lossless = not self.scenario.processes or self.policy.way is Way.DEDICATED
+        if lossless and not self.scenario.settings.delay_cv:
+            return [self._by_shortcut(0)] * len(runs)  # nothing is left to chance
+        if not skip_first.covers(self.scenario, self.policy):
+            return [self._by_shortcut(run) for run in runs]
+        first = skip_first.FirstRuns(self.scenario, self.policy)
+        return [first.carry_out(self.seed_of(run)) or self._by_shortcut(run) for run in runs]
 
-    def _history(self, run: int, *, exact: bool) -> History:
-        job, seed = self.scenario.job, self.seed_of(run)
-        if exact:
-            try:
-                cloud = skip.SkipCloud(self.scenario, seed)
-                return policy.carry_out(self.policy, cloud, job.files, job.mini_batch_size)
-            except skip.Inexact:
-                pass
-        engine = EngineCloud(self.scenario, seed)
-        return policy.carry_out(self.policy, engine, job.files, job.mini_batch_size)
+    def _by_shortcut(self, run: int) -> History:
+        cloud = skip.SkipCloud(self.scenario, self.seed_of(run))
+        try:
+            return self._carry_out(cloud)
+        except skip.Inexact:
+            return self._by_engine(run)
+
+    def _by_engine(self, run: int) -> History:
+        return self._carry_out(EngineCloud(self.scenario, self.seed_of(run)))
+
+    def _carry_out(self, cloud: Cloud) -> History:
+        job = self.scenario.job
+        return policy.carry_out(self.policy, cloud, job.files, job.mini_batch_size)
 
 
 H = TypeVar("H")

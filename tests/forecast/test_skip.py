@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from math import isclose
 
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from mlctl.forecast import policy, skip
 from mlctl.forecast.history import EngineCloud
 from mlctl.forecast.policy import History, Policy, Way
 from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.skip_first import FirstRuns, covers
 from mlctl.forecast.study import Study
 from mlctl.simulator.engine.model import (
     BatchSpec,
@@ -30,7 +33,9 @@ from mlctl.simulator.engine.processes import (
     Weibull,
 )
 
-HISTORIES = 5  # of each example; `--hypothesis-profile=search` makes 10 000 of them
+SEEDS = 5  # of each example
+# `make test-shortcut` makes 10 000 histories of each law.
+EXAMPLES = int(os.environ.get("MLCTL_TEST_HISTORIES", "500")) // SEEDS
 
 rates = st.sampled_from([0.05, 0.5, 2.0])
 processes: st.SearchStrategy[PreemptionProcess] = st.one_of(
@@ -126,11 +131,56 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-@settings(max_examples=max(400, settings().max_examples))
+@st.composite
+def usual_scenarios(draw: st.DrawFn) -> Scenario:
+    """Scenarios whose first runs are gone through node by node."""
+    scenario = draw(scenarios())
+    job = replace(
+        scenario.job, files=draw(st.integers(1, 900)), instance_count=draw(st.integers(1, 12))
+    )
+    given_settings = replace(
+        scenario.settings, delay_cv=0.0, min_bill_s=draw(st.sampled_from([0.0, 0.0, 600.0]))
+    )
+    cluster = replace(scenario.cluster, max_instances=draw(st.integers(1, 12)))
+    return replace(
+        scenario,
+        job=job,
+        settings=given_settings,
+        cluster=cluster,
+        processes=(Poisson(draw(st.sampled_from([0.05, 0.5, 2.0, 6.0]))),),
+    )
+
+
+@settings(max_examples=EXAMPLES)
+@given(usual_scenarios(), policies)
+def test_first_runs_node_by_node_are_those_of_the_engine(scenario: Scenario, plan: Policy) -> None:
+    assert skip.obstacle(scenario) is None
+    if not covers(scenario, plan):
+        return
+    runs, job = FirstRuns(scenario, plan), scenario.job
+    for run in range(SEEDS):
+        short = runs.carry_out(f"law/{run}")
+        if short is not None:
+            engine = EngineCloud(scenario, f"law/{run}")
+            full = policy.carry_out(plan, engine, job.files, job.mini_batch_size)
+            assert all(map(same, short, full)), (run, short, full)
+
+
+def test_most_first_runs_need_no_other_way() -> None:
+    job = BatchSpec("1/forecast", "1/c", 90, BatchWork(per_mini_batch_s=60.0), 1, 4, timeout_s=1e6)
+    cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 4)
+    scenario = Scenario(cluster, job, SimulationSettings(), 0.2, (Poisson(0.5),))
+    runs = FirstRuns(scenario, Policy())
+    found = [runs.carry_out(f"law/{run}") for run in range(100)]
+    assert found.count(None) < 5
+    assert len({one.lost_node_s for one in found if one is not None}) > 30
+
+
+@settings(max_examples=EXAMPLES)
 @given(scenarios(), policies)
 def test_the_shortcut_gives_the_history_of_the_engine(scenario: Scenario, plan: Policy) -> None:
     assert skip.obstacle(scenario) is None
-    for run in range(HISTORIES):
+    for run in range(SEEDS):
         found = both(scenario, plan, f"law/{run}")
         if found is not None:
             short, full = found

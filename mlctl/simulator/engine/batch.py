@@ -258,6 +258,7 @@ def stall_due(world: World, cluster: Cluster, job: BatchJob) -> None:
     """
     first, limit = world.settings.first_task_creation_timeout_s or inf, _progress_limit(world, job)
     if job.attempts:
+        sampling.sample_job(world.seed, job)
         slots = job.attempts_by_slot.values()
         began = (at - min(job.times[batch], job.spec.timeout_s) for at, _, _, batch, _ in slots)
         since = max(job.last_progress, *began, 0.0)

@@ -6,7 +6,7 @@ from math import floor
 
 from mlctl.simulator.engine.state import Cluster, Node, Pool, Vm, World
 
-_ROUNDING_S = 1e-9  # so that 59.999999999 s count as a minute
+ROUNDING_S = 1e-9  # so that 59.999999999 s count as a minute
 
 
 def start(world: World, node: Node) -> None:
@@ -53,5 +53,5 @@ def _add(world: World, cluster: Cluster, node: Node, seconds: float) -> None:
 
 def _rounding(world: World, elapsed: float) -> float:
     unit, least = world.settings.billing_granularity_s, world.settings.min_bill_s
-    whole = floor(elapsed / unit + _ROUNDING_S) * unit if unit else elapsed
+    whole = floor(elapsed / unit + ROUNDING_S) * unit if unit else elapsed
     return max(whole, least) - elapsed

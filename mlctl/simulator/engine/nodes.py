@@ -81,8 +81,8 @@ def schedule_loss(world: World, cluster: Cluster, node: Node) -> None:
     for active in world.capacities[cluster.capacity_key].processes:
         if isinstance(active.process, (Poisson, HyperExponential, Weibull, Bathtub)):
             time = cluster.allocations[node.number]
-            key = f"{world.seed}/life/{active.serial}/{cluster.tag}/{node.number}/{time}"
-            life = processes.lifetime(active.process, rng.uniform(key))
+            key = f"{world.seed}/life/{active.serial}/{cluster.tag}/{time}"
+            life = processes.lifetime(active.process, rng.uniform_of_row(key, node.number))
             by_hour = active.process.by_hour if isinstance(active.process, Poisson) else None
             ends.append(processes.later(by_hour, active.since, world.now, life))
     if ends:

@@ -93,7 +93,7 @@ def test_checkpoints_that_cost_nothing_never_lengthen_a_job() -> None:
         for k in (0, 10)
     ]
     for without, with_checkpoints in zip(*runs, strict=True):
-        assert (with_checkpoints.makespan_s or 0) <= (without.makespan_s or 0)
+        assert (with_checkpoints.makespan_s or 0) <= (without.makespan_s or 0) + 1e-6
     assert z(runs[0], lambda view: view.makespan_s or 0, (2.718281828 - 1) * HOUR) < 4
 
 

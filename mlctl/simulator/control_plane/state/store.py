@@ -13,7 +13,7 @@ from threading import RLock
 from mlctl import files
 from mlctl.service_errors import Permanent
 
-VERSION = 5
+VERSION = 6
 START_ANEW = "move it away to start anew, or name another file"
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 _FAILED = (sqlite3.Error, UnicodeDecodeError)  # the latter in place of the former, for bad names
