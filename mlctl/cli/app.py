@@ -14,6 +14,7 @@ from mlctl.kinds import KINDS
 VERBS: Mapping[str, str] = {
     "validate": "mlctl.cli.validate",
     "graph": "mlctl.cli.graph",
+    "render": "mlctl.cli.render",
     "plan": "mlctl.cli.plan",
     "apply": "mlctl.cli.apply",
     "destroy": "mlctl.cli.apply",

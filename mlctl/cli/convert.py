@@ -14,7 +14,6 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
-from mlctl.config.loader import Loader
 from mlctl.kinds import Resource
 from mlctl.source import SourceFile
 
@@ -61,7 +60,7 @@ def convert(
 def _pools(session: Session, paths: list[str]) -> list[Resource]:
     """The pools of the files; none, and why, where there is none or something is wrong."""
     report = new_report(session)
-    loaded = Loader(report, session.today).load(paths)
+    loaded = session.loader(report).load(paths)
     if report.failed:
         session.show(report)
         return []
@@ -79,7 +78,7 @@ def _valid(session: Session, text: str) -> bool:
     report = new_report(session)
     documents = source.load(_NAME, text, report)
     found = SourceFile(_NAME, explicit=True)
-    Loader(report, session.today).check([(found, document) for document in documents])
+    session.loader(report).check([(found, document) for document in documents])
     if report.failed or not session.quiet:
         session.show(report)
     return not report.failed

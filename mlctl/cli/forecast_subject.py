@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from mlctl import schema
 from mlctl.backends.ports.backend import Backend, Live
-from mlctl.cli.az.overlay import COMMAND_LINE, FlagValue, overlay
 from mlctl.cli.forecast_args import SubjectArgs
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags
@@ -19,12 +18,13 @@ from mlctl.cli.scope import ScopeError
 from mlctl.cli.session import Session
 from mlctl.config import graph as graphs
 from mlctl.config.graph import Graph
-from mlctl.config.loader import DocumentEdit, Loader
+from mlctl.config.loader import DocumentEdit
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.kinds.resource import build
 from mlctl.source import Document
+from mlctl.source.overlay import COMMAND_LINE, FlagValue, overlay
 
 if TYPE_CHECKING:
     from mlctl.forecast.reading import Subject, Wanted
@@ -39,7 +39,7 @@ def read_graph(
 ) -> Graph | None:
     """What files declare, with what overrides say; None where they are not valid, which is said."""
     report = new_report(session, ignore)
-    loaded = Loader(report, session.today, edit=_edit(overrides)).load([*paths])
+    loaded = session.loader(report, edit=_edit(overrides)).load([*paths])
     if not report.failed:
         return loaded.graph
     from mlctl.render import diagnostics

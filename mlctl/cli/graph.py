@@ -11,7 +11,6 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
-from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.render.terminal import clean
 
@@ -45,7 +44,7 @@ def graph(
     from mlctl.render.graph import drawing, markup, svg, text
 
     report = Report()
-    loaded = Loader(report, session.today).load(paths)
+    loaded = session.loader(report).load(paths)
     if report.failed:
         session.show(report)
         return Exit.ERROR

@@ -23,7 +23,6 @@ from mlctl.cli.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
 from mlctl.config.graph import Graph
-from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.inert import as_json
 from mlctl.kinds.address import Address
@@ -103,7 +102,7 @@ def load_and_plan(
 
     If `settled`, operations that go on on what they declare are waited for.
     """
-    loaded = Loader(report, session.today, scope=backend.scope, planning=not destroying).load(paths)
+    loaded = session.loader(report, scope=backend.scope, planning=not destroying).load(paths)
     for note in loaded.notes:
         session.note(clean(f"note: {note}"))
     if len(report) and (report.failed or not session.quiet):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mlctl import schema, source
-from mlctl.diagnostics import Diagnostic, Report
+from mlctl.config.overlays import Overlays, check_overlay
+from mlctl.diagnostics import Diagnostic, Label, Report
 from mlctl.kinds import KINDS
 from mlctl.planning.ownership import Ownership, Protected
 from mlctl.pointer import Data
@@ -17,6 +18,7 @@ from mlctl.schema.text import nearest
 from mlctl.source import Document
 
 _SCHEMA = "project"  # of schemas/, which describes each key
+_ENVIRONMENTS = "environments"
 
 
 class ProjectError(Exception):
@@ -27,12 +29,22 @@ class ProjectError(Exception):
         self.report = report
 
 
+class UnknownEnvironment(Exception):
+    """The project has no environment of this name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What the file says, by its keys, and the file itself where there is one."""
+    """What the file says, by its keys, and the file itself where there is one.
+
+    Of the project in one of its `environments`, `chosen` is what that one says, and `values` are
+    the file's with these laid over them.
+    """
 
     values: Mapping[str, Data] = field(default_factory=dict)
     document: Document | None = None
+    chosen: Mapping[str, Data] = field(default_factory=dict)
+    environment: str | None = None
 
     @classmethod
     def read(cls, path: Path) -> Project:
@@ -54,6 +66,27 @@ class Project:
             raise ProjectError(report)
         return cls(documents[0].data, documents[0]) if documents else cls()
 
+    @property
+    def environments(self) -> list[str]:
+        """The names of the environments that the file describes."""
+        return list(self.values.get(_ENVIRONMENTS, {}))
+
+    def within(self, environment: str) -> Project:
+        """The project in one of its environments.
+
+        Raises:
+            UnknownEnvironment: it has none of this name; says which there are.
+        """
+        if environment not in self.environments:
+            near = nearest(environment, self.environments)
+            known = ", ".join(self.environments)
+            has = f"mlctl.yml describes {known}" if known else "no `environments:` in mlctl.yml"
+            meant = f"; did you mean `{near}`?" if near else f"; {has}"
+            raise UnknownEnvironment(f"there is no environment `{environment}`{meant}")
+        chosen = self.values[_ENVIRONMENTS][environment] or {}
+        values = _laid_over(self.values, chosen)
+        return replace(self, values=values, chosen=chosen, environment=environment)
+
     def text(self, key: str) -> str | None:
         """A value that is text; None where the file does not say it."""
         value = self.values.get(key)
@@ -67,11 +100,58 @@ class Project:
     def ownership(self, *, tagged: bool = True) -> Ownership:
         """Whose what is made is, and what is protected; without tags unless it is `tagged`."""
         protected = (
-            Protected(pattern, self.document.label(("protect", number)) if self.document else None)
+            Protected(pattern, self._label("protect", number))
             for number, pattern in enumerate(self.values.get("protect", ()))
         )
         tagged = tagged and self.values.get("tags") is not False
         return Ownership(self.text("project"), tagged, tuple(protected))
+
+    def _label(self, key: str, number: int) -> Label | None:
+        """The place of an item of a list, which an environment may have gone on with."""
+        if self.document is None:
+            return None
+        own = len(self.document.data.get(key, ()))
+        if number < own:
+            return self.document.label((key, number))
+        return self.document.label((_ENVIRONMENTS, str(self.environment), key, number - own))
+
+    @property
+    def variables(self) -> Mapping[str, Data]:
+        """The variables, with their values; None for one that has none."""
+        return self.values.get("variables") or {}
+
+    def overlays(self) -> Overlays:
+        """What the environment says otherwise of resources.
+
+        Raises:
+            ProjectError: one of its files cannot be read, or is no overlay.
+        """
+        report, documents = Report(), list[Document]()
+        folder = self.document.folder if self.document else Path()
+        for name in self.values.get("overlays", ()):
+            documents += source.read(folder / name, report)
+        for document in documents:
+            report.extend(check_overlay(document))
+        if report.failed:
+            raise ProjectError(report)
+        said = [*self.values.get("overlays", ())]
+        for one in self.values.get(_ENVIRONMENTS, {}).values():
+            said += (one or {}).get("overlays", ())
+        return Overlays(tuple(documents), frozenset((folder / one).resolve() for one in said))
+
+
+def _laid_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:
+    """`top` over `base`: mappings are merged, lists go on, anything else is replaced."""
+    merged = dict(base)
+    for key, value in top.items():
+        below = merged.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            merged[key] = _laid_over(below, value)
+        elif isinstance(below, list) and isinstance(value, list):
+            merged[key] = [*below, *value]
+        else:
+            merged[key] = value
+    return merged
 
 
 def unknown_rule(code: str) -> str | None:

@@ -12,14 +12,14 @@ from pathlib import Path
 import typer
 
 from mlctl import files, masking
-from mlctl.cli import console
+from mlctl.cli import console, environments
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az import stand_in
 from mlctl.cli.az.compatibility import ABSENT
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
-from mlctl.cli.project import ProjectError
+from mlctl.cli.project import ProjectError, UnknownEnvironment
 from mlctl.cli.query import compiled
 from mlctl.cli.reading import reading_shown
 from mlctl.cli.scope import ScopeError
@@ -27,10 +27,17 @@ from mlctl.cli.session import GlobalArgs, Session
 from mlctl.cli.streams import OutputError
 from mlctl.kinds import KINDS
 from mlctl.service_errors import NotFound, ServiceError
+from mlctl.source.files import PROJECT_FILE
 
-_PLAN_FAMILY = ("validate", "plan", "apply", "destroy", "drift", "simulate", "advise", "rehearse")
+_PLAN_FAMILY = (
+    *("validate", "render", "plan", "apply", "destroy", "drift"),
+    *("simulate", "advise", "rehearse"),
+)
 # Flags with a value that may stand before the verb.
-_BEFORE = ("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w")
+_BEFORE = (
+    *("--backend", "--subscription", "--resource-group", "-g", "--workspace-name", "-w"),
+    *("--env", "--var", "--var-file"),
+)
 _AZ = "az"  # what the executable of `mlctl az-shim` says first
 _COMPLETION = "_MLCTL_COMPLETE"  # typer's variable
 _MAX_ARGUMENTS = 8 << 20  # bytes of an `@FILE`
@@ -70,6 +77,9 @@ def _run(args: Sequence[str]) -> int:
         _help(command)
         return Exit.OK if line.wants_help or not command.path else Exit.USAGE
     values = bind(line)
+    names = environments.several(values, os.environ)
+    if names:
+        return environments.run_in_each(args, names, values)
     try:
         if values.get("query") is not None:
             compiled(values["query"])  # before anything is written
@@ -107,11 +117,13 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
     from mlctl.planfile import PlanFileError
 
     match error:
-        case arguments.UsageError() | ScopeError():
+        case arguments.UsageError() | ScopeError() | UnknownEnvironment():
             message, code = str(error), _usage_code(args)
         case ProjectError(report=report):
             Session(GlobalArgs()).show(report)
-            message, code = "mlctl.yml cannot be used as it is", _usage_code(args)
+            first = next((one.primary for one in report if one.primary), None)
+            name = first.span.source.name if first else PROJECT_FILE
+            message, code = f"{name} cannot be used as it is", _usage_code(args)
         case PlanFileError(message=what, hint=hint):
             message, code = f"{what}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
         case ServiceError():

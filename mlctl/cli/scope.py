@@ -80,15 +80,21 @@ class Configuration:
     account: str | None = None
 
     @classmethod
-    def read(cls, folder: Path, environment: Mapping[str, str]) -> Configuration:
+    def read(
+        cls, folder: Path, environment: Mapping[str, str], stage: str | None = None
+    ) -> Configuration:
         """`mlctl.yml` of the folder, mlctl's configuration and az's.
+
+        With `stage` the project is that of one of its environments.
 
         Raises:
             ProjectError: `mlctl.yml` cannot be used.
+            UnknownEnvironment: it has no such environment.
         """
         az = _az_folder(environment)
+        project = Project.read(folder / PROJECT_FILE)
         return cls(
-            Project.read(folder / PROJECT_FILE),
+            project.within(stage) if stage else project,
             read_ini(az / "config"),
             environment,
             read_ini(own_file(environment)),
@@ -97,9 +103,13 @@ class Configuration:
 
     def backend(self, flag: str | None) -> str:
         """The name of the backend: `local` unless something says otherwise."""
-        return (
-            flag or self.environment.get("MLCTL_BACKEND") or self.project.text("backend") or "local"
+        said = (
+            flag,
+            self.project.chosen.get("backend"),
+            self.environment.get("MLCTL_BACKEND"),
+            self.project.text("backend"),
         )
+        return next((str(one) for one in said if one), "local")
 
     def scope(self, backend: str, flags: Mapping[str, str | None], *, needed: bool = True) -> Scope:
         """The workspace; unless it is `needed`, parts of its name may be empty.
@@ -118,7 +128,12 @@ class Configuration:
         return Scope(**{part: value or "" for part, value in found.items()})
 
     def configured(self, part: ScopePart) -> str | None:
-        """A default: of the environment, else `mlctl.yml`, else mlctl's own file, else az's."""
+        """A default: of the environment, else `mlctl.yml`, else mlctl's own file, else az's.
+
+        What `mlctl.yml` says of the environment that `--env` names is as good as a flag.
+        """
+        if self.project.chosen.get(part.key):
+            return str(self.project.chosen[part.key])
         for variable in part.variables:
             if self.environment.get(variable):
                 return self.environment[variable]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -31,6 +31,10 @@ from mlctl.kinds.address import Scope
 from mlctl.planning.model import Plan
 from mlctl.render.terminal import clean, clean_lines
 from mlctl.service_errors import Permanent
+
+if TYPE_CHECKING:
+    from mlctl.config.loader import Loader
+    from mlctl.kinds import Kind
 
 _LONGEST = 86_400  # seconds
 
@@ -57,6 +61,23 @@ class GlobalArgs:
     backend: Annotated[
         str | None,
         _flag("--backend", metavar="NAME", help="local (a simulated workspace) or azure."),
+    ] = None
+    env: Annotated[
+        str | None,
+        _flag(
+            "--env",
+            metavar="NAME",
+            help="An environment of mlctl.yml: its workspace, variables and overlays; several with"
+            " commas between, or all.",
+        ),
+    ] = None
+    var: Annotated[
+        list[str] | None,
+        _flag("--var", metavar="NAME=VALUE", help="A variable of the files (repeatable)."),
+    ] = None
+    var_file: Annotated[
+        list[str] | None,
+        _flag("--var-file", metavar="FILE", help="A YAML file of variables (repeatable)."),
     ] = None
     auth: Annotated[
         str | None,
@@ -120,8 +141,25 @@ class Session:
 
         Raises:
             ProjectError: `mlctl.yml` cannot be used.
+            UnknownEnvironment: it has no such environment.
         """
-        return Configuration.read(Path(), self.environment)
+        stage = self.flags.env or self.environment.get("MLCTL_ENV")
+        return Configuration.read(Path(), self.environment, stage)
+
+    def loader(self, report: Report, kind: Kind | None = None, **settings: Any) -> Loader:
+        """A loader of documents with these settings, for today, the environment and its variables.
+
+        Raises:
+            ProjectError: `mlctl.yml` or an overlay cannot be used.
+            InvalidValue: a variable is given that makes no sense.
+        """
+        from mlctl.cli.variables import variables
+        from mlctl.config.loader import Loader
+
+        project = self.settings.project
+        given = variables(self.flags, project, self.environment)
+        overlays = project.overlays()
+        return Loader(report, self.today, kind, variables=given, overlays=overlays, **settings)
 
     @cached_property
     def quiet(self) -> bool:

@@ -12,7 +12,6 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.cli.session import Session
-from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.render.terminal import clean
 
@@ -63,7 +62,7 @@ def validate(
     Exits with 0 when every file is valid, with 1 otherwise.
     """
     report = new_report(session, ignore, select, strict=strict)
-    loaded = Loader(report, session.today).load(paths)
+    loaded = session.loader(report).load(paths)
     for note in loaded.notes:
         session.note(clean(f"note: {note}"))
     if output is FindingsFormat.HUMAN:

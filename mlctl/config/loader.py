@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from mlctl import files, masking, pointer, schema, source
+from mlctl import files, schema, source
 from mlctl.assets.local_files import resolve_local_files
 from mlctl.config import graph, named_files, rules
 from mlctl.config.graph import Graph
 from mlctl.config.left_out import LeftOut, Why, named_paths
 from mlctl.config.named_files import NamedFiles
+from mlctl.config.overlays import UNKNOWN_OVERLAY, Overlays
 from mlctl.config.pipelines import ReadDocument
+from mlctl.config.secrets import hide_secrets
+from mlctl.config.variables import UNSET_VARIABLE, Variables
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
 from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
-from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.records.component import COMPONENT
 from mlctl.kinds.resource import Resource, build
@@ -49,7 +52,10 @@ OTHER_KIND = Rule(
     "Use the command of the document's kind, or `mlctl apply -f`, which takes any.",
     "Use low priority VMs for batch deployments",
 )
-LOAD_RULES = (UNKNOWN_KIND, OTHER_KIND, named_files.SECOND_DOCUMENT)
+LOAD_RULES = (
+    *(UNKNOWN_KIND, OTHER_KIND, UNSET_VARIABLE, UNKNOWN_OVERLAY),
+    named_files.SECOND_DOCUMENT,
+)
 
 _MAX_SCRIPT = 1 << 20  # bytes; to parse one takes 70 times its size in memory
 
@@ -78,7 +84,8 @@ class Loader:
     `today` decides which VM sizes are retired. `kind` is that of the command, None for commands
     that take any. With `planning` local files are read: paths that do not exist are errors, code
     and conda files become content. `edit` changes a document before it is checked (flags of the
-    command line). `scripts` says whether scoring scripts are parsed.
+    command line). `scripts` says whether scoring scripts are parsed. `variables` and `overlays`
+    complete the documents that are read from files.
     """
 
     report: Report
@@ -88,14 +95,22 @@ class Loader:
     planning: bool = False
     edit: DocumentEdit | None = None
     scripts: bool = True
+    variables: Variables = field(default_factory=Variables)
+    overlays: Overlays = field(default_factory=Overlays)
     notes: list[str] = field(default_factory=list)
     left_out: LeftOut = field(default_factory=LeftOut)
 
     def load(self, paths: Sequence[str]) -> LoadedConfig:
         """Load and check what files, folders, globs and `-` name; findings go to the report."""
-        found_files = source.discover(paths, self.report)
-        documents = [(one, document) for one in found_files for document in self._read(one)]
-        return self.check(documents, tuple(one.path for one in found_files))
+        found_files = self.overlays.without_own(source.discover(paths, self.report))
+        documents = [
+            (one, self._completed(document)) for one in found_files for document in self._read(one)
+        ]
+        loaded = self.check(documents, tuple(one.path for one in found_files))
+        declared = [one.address for one in loaded.resources]
+        whole = any(map(os.path.isdir, paths))
+        unused = self.overlays.check(declared, whole=whole, report=self.report)
+        return replace(loaded, notes=(*loaded.notes, *unused))
 
     def check(
         self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()
@@ -107,7 +122,7 @@ class Loader:
             one for one in (self._resource(*pair, named) for pair in documents) if one is not None
         ]
         built = graph.build(resources, self.scope)
-        read = NamedFiles(self.report, _components(resources))
+        read = NamedFiles(self.report, _components(resources), self._filled)
         script = _script if self.scripts else lambda _path: None
         context = rules.RuleContext(
             self.today, os.path.exists, self.planning, script, read.component
@@ -126,7 +141,7 @@ class Loader:
         while named.new:
             for document in named.taken():
                 form = COMPONENT.form_of(document.data)
-                _hide_secrets(document, COMPONENT)
+                hide_secrets(document, COMPONENT)
                 self.report.extend(schema.check(document, form.lenient))
                 whole = Address(COMPONENT.name, document.place)
                 values = written(document.data, form)
@@ -149,6 +164,25 @@ class Loader:
             self.left_out.add(found.path, Why.NO_MAPPING)
         return documents
 
+    def _completed(self, document: Document) -> Document:
+        """The document with what overlays say of its resource, and the values of variables.
+
+        A file of another tool stays as it is: `${{ env.NAME }}` is GitHub's, too.
+        """
+        told = by_schema(document.data)
+        kind = told if isinstance(told, Kind) else infer(document.data) if told is None else None
+        kind = self.kind or kind
+        if kind is None:
+            return document
+        if self.overlays.documents:
+            data = self.variables.fill(document, Report()).data
+            document, notes = self.overlays.lay_over(document, own_address(kind, data), data)
+            self.notes += notes
+        return self._filled(document)
+
+    def _filled(self, document: Document) -> Document:
+        return self.variables.fill(document, self.report)
+
     def _resource(
         self, found: SourceFile, document: Document, named: Container[str]
     ) -> Resource | None:
@@ -163,7 +197,7 @@ class Loader:
             return None
         if self.edit is not None:
             document = self.edit(document, kind)
-        _hide_secrets(document, kind)
+        hide_secrets(document, kind)
         self.report.extend(schema.check(document, kind.schema))
         return build(document, kind)
 
@@ -256,19 +290,6 @@ def _script(path: Path) -> str | None:
         return files.read(path, _MAX_SCRIPT).decode("utf-8-sig")
     except (OSError, ValueError):
         return None  # Python takes other encodings too, where the script says so
-
-
-def _hide_secrets(document: Document, kind: Kind) -> None:
-    """Add the values of secrets, as read and as written, to what no output may show."""
-    known = {at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets}
-    found = [(at, value) for at, value in known.items() if value is not None]
-    for at, value in (*found, *masking.find(document.data)):
-        pieces = {one.strip() for one in str(value).splitlines()}
-        if value == pointer.get(document.data, at):
-            written = document.label(at).span.text.splitlines()
-            pieces |= {one.strip().strip("\"'") for one in written}
-        document.source.secrets |= pieces - {""}
-        masking.remember(pieces)
 
 
 def _other_kind(document: Document, kind: Kind, wanted: Kind) -> Diagnostic:

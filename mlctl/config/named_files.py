@@ -6,7 +6,7 @@ its place in them, like in any document.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,11 +37,13 @@ class NamedFiles:
     """The files that documents name, each read once; findings about their text go to the report.
 
     `given` are the documents that the user named, or that stand in a folder that was: they are
-    checked for themselves. `new` are the components that were read besides.
+    checked for themselves. `new` are the components that were read besides. `filled` gives a
+    component the values of variables.
     """
 
     report: Report
     given: dict[Path, Document]
+    filled: Callable[[Document], Document]
     new: list[Document] = field(default_factory=list)
     _read: dict[Path, Document | None] = field(default_factory=dict)
 
@@ -51,7 +53,8 @@ class NamedFiles:
         if known is None or known in self.given:
             return self.given[known] if known else None
         if known not in self._read:
-            found = self._read[known] = self._document(path)
+            found = self._document(path)
+            found = self._read[known] = self.filled(found) if found else None
             if found is not None:
                 self.new.append(found)
                 for step in _components(found.data):

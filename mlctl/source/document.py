@@ -65,6 +65,10 @@ class Document:
         node = resolved(found[1]) if found else None
         return str(node.value) if isinstance(node, ScalarEvent) else None
 
+    def from_environment(self, at: Pointer) -> bool:  # noqa: ARG002  # here no value is
+        """Whether the value at `at` comes from a variable of the environment."""
+        return False
+
     def _find(self, at: Pointer) -> tuple[ScalarEvent | None, YamlNode] | None:
         return self._builder.find(self._root, at) if self._root else None
 

@@ -14,13 +14,6 @@ from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import EditArgs
 from mlctl.cli.az.field_flags import field_of, values
 from mlctl.cli.az.field_values import read_only
-from mlctl.cli.az.overlay import (
-    COMMAND_LINE,
-    FlagValue,
-    OverlaidDocument,
-    overlay,
-    with_flag_values,
-)
 from mlctl.cli.az.update import GenericUpdate, UpdatedField, UpdateError, UpdateFlag, update
 from mlctl.diagnostics import Diagnostic, Report, SourceText, Span
 from mlctl.kinds import Kind, Scope, kind_of
@@ -30,6 +23,13 @@ from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import resources
 from mlctl.schema import Schema
 from mlctl.source import Document
+from mlctl.source.overlay import (
+    COMMAND_LINE,
+    FlagValue,
+    OverlaidDocument,
+    overlay,
+    with_flag_values,
+)
 
 _NAMES = {"name": "--name", "endpoint_name": "--endpoint-name", "version": "--version"}
 

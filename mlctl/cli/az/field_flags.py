@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from mlctl import pointer, schema
 from mlctl.cli.az.args import FieldText
 from mlctl.cli.az.field_values import coerce, fits, inside
-from mlctl.cli.az.overlay import FlagValue
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, option
 from mlctl.cli.parser.tree import ARGUMENTS, SWITCH
@@ -20,6 +19,7 @@ from mlctl.kinds.flags import Flag
 from mlctl.pointer import Data, Pointer
 from mlctl.schema import Schema
 from mlctl.schema.text import enumerated
+from mlctl.source.overlay import FlagValue
 
 # Where a list of objects is given by one key of each.
 _LISTED_BY = {"user_assigned_identities": "resource_id"}

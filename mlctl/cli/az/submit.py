@@ -24,7 +24,6 @@ from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
 from mlctl.cli.output import OutputArgs, Query
 from mlctl.cli.rule_choice import Ignore, new_report
 from mlctl.cli.session import Session
-from mlctl.config.loader import Loader
 from mlctl.files import expanded
 from mlctl.kinds import JOB, Resource, Scope
 from mlctl.kinds.values import complete, encode
@@ -138,11 +137,10 @@ def _resources(
     """
     typed = ResourceFlags.of(JOB, (), EditArgs(name=args.name, set_=args.set_))
     report = new_report(session, args.ignore)
-    loader = Loader(
+    loader = session.loader(
         report,
-        session.today,
         JOB,
-        scope,
+        scope=scope,
         planning=True,
         edit=lambda document, _kind: documents.document_to_create(document, typed),
     )

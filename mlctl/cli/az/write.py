@@ -11,7 +11,6 @@ from mlctl.cli.az import documents
 from mlctl.cli.az.apply_plan import carry_out, plan_and_apply, print_live
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.az.documents import NewFindings, ResourceFlags
-from mlctl.cli.az.overlay import FlagValue, with_flag_values
 from mlctl.cli.az.read import address_of, not_found, read_live
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import print_plan
@@ -32,6 +31,7 @@ from mlctl.pointer import put
 from mlctl.schema.text import nearest
 from mlctl.service_errors import NotFound
 from mlctl.source import Document, SourceFile
+from mlctl.source.overlay import FlagValue, with_flag_values
 
 
 def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
@@ -40,11 +40,10 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     typed = ResourceFlags.of(kind, kind.create_flags, args)
     report = new_report(session, args.ignore)
     with session.backend() as backend:
-        loader = Loader(
+        loader = session.loader(
             report,
-            session.today,
             kind,
-            backend.scope,
+            scope=backend.scope,
             planning=True,
             edit=lambda document, _kind: documents.document_to_create(document, typed),
             scripts=not args.skip_script_validation,
@@ -76,7 +75,7 @@ def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
             report.known |= _known_findings(live, session, backend)
             return documents.document_to_update(document, live, backend.scope, typed, report)
 
-        loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=edit)
+        loader = session.loader(report, kind, scope=backend.scope, planning=True, edit=edit)
         return plan_and_apply(session, backend, _load(loader, args), args, edited=True)
 
 
@@ -148,7 +147,7 @@ def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -
             value = FlagValue(("is_archived",), archived, verb, str(document.data["name"]))
             return with_flag_values({**document.data, "is_archived": archived}, [value], document)
 
-        loader = Loader(report, session.today, kind, backend.scope, planning=True, edit=edit)
+        loader = session.loader(report, kind, scope=backend.scope, planning=True, edit=edit)
         loaded = loader.check([(SourceFile(one.source.name, explicit=True), one) for one in read])
         return plan_and_apply(session, backend, loaded, args, silent=True)
 
@@ -204,7 +203,7 @@ def _known_findings(live: Live, session: Session, backend: Backend) -> frozenset
     report = Report()
     kind = KINDS[live.address.kind]
     document = documents.as_document(live, backend.scope)
-    loader = Loader(report, session.today, kind, backend.scope)
+    loader = session.loader(report, kind, scope=backend.scope)
     loader.check([(SourceFile(document.source.name, explicit=True), document)])
     return frozenset((one.rule.code, one.message) for one in report)
 

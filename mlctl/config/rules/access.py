@@ -147,8 +147,10 @@ def login(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 def secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC312 and MLC313. Labels are never on the line of a secret, as their lines are printed."""
     for cluster in declared(graph, "compute"):
-        password = cluster.text("ssh_settings", "admin_password")
-        if password and not is_placeholder(password):
+        at = ("ssh_settings", "admin_password")
+        password = cluster.text(*at)
+        outside = cluster.document.from_environment(at)
+        if password and not outside and not is_placeholder(password):
             yield finding(
                 PASSWORD,
                 cluster,

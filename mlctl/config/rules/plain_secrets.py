@@ -48,8 +48,8 @@ def plain_secrets(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
         if resource.owner is not None:
             continue
         for at in masking.places(resource.document.data):
-            if at in resource.form.credentials:
-                continue  # rules of their own: MLC312, MLC313
+            if at in resource.form.credentials or resource.document.from_environment(at):
+                continue  # credentials have rules of their own: MLC312, MLC313
             found = plain_secret(resource.document, at)
             yield replace(found, address=str(resource.address))
 

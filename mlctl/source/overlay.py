@@ -1,4 +1,4 @@
-"""A document with values of flags laid over it; findings point at the flag or the file."""
+"""Documents and values of flags laid over each other; findings point at the uppermost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from mlctl import pointer
 from mlctl.diagnostics import Label, SourceText, Span
 from mlctl.pointer import Data, Pointer
-from mlctl.source import Document
+from mlctl.source.document import Document
 
 COMMAND_LINE = "<command line>"
 
@@ -59,6 +59,46 @@ class OverlaidDocument(Document):
                 return document.written(at)
         return None
 
+    def from_environment(self, at: Pointer) -> bool:
+        """Whether the value comes from a variable of the environment, through a document below."""
+        if at in self.places:
+            return False
+        held = (one for one in self.below if pointer.get(one.data, at) is not None)
+        return any(one.from_environment(at) for one in (next(held, None),) if one is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Document):
+    """What stands at `root` of the document `whole`, as a document of its own."""
+
+    whole: Document | None = None
+    root: Pointer = ()
+
+    @classmethod
+    def of(cls, whole: Document, root: Pointer) -> Part:
+        """The mapping at `root`."""
+        data = pointer.get(whole.data, root)
+        return cls(whole.source, data, whole.index, whole.line, whole.begin, whole.end, whole, root)
+
+    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
+        """A label in the whole document."""
+        assert self.whole is not None
+        return self.whole.label((*self.root, *at), text, key=key)
+
+    def written(self, at: Pointer) -> str | None:
+        """The text of the scalar at `at` as written."""
+        assert self.whole is not None
+        return self.whole.written((*self.root, *at))
+
+
+def merge_patch(document: Document, patch: Document) -> OverlaidDocument:
+    """The document with a JSON Merge Patch (RFC 7396): `null` removes, a list replaces a list."""
+    data = _patched(document.data, patch.data)
+    return OverlaidDocument(
+        *(document.source, data, document.index, document.line, document.begin, document.end),
+        below=(patch, document),
+    )
+
 
 def overlay(values: Iterable[FlagValue], *below: Document) -> OverlaidDocument:
     """The flag values over the documents `below`; the first document is over the others."""
@@ -99,6 +139,18 @@ def _merged(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data
         else:
             merged[key] = copy.deepcopy(value)
     return merged
+
+
+def _patched(base: Data, patch: Data) -> Data:
+    if not isinstance(patch, dict):
+        return copy.deepcopy(patch)
+    patched = dict(base) if isinstance(base, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            patched.pop(key, None)
+        else:
+            patched[key] = _patched(patched.get(key), value)
+    return patched
 
 
 def _put(data: dict[str, Data], at: Pointer, value: Data) -> None:

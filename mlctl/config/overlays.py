@@ -1,0 +1,138 @@
+"""What an environment says otherwise of resources: values laid over those of their documents.
+
+An overlay maps addresses to JSON Merge Patches (RFC 7396) in the spelling of YAML:
+
+    compute/cpu-cluster:
+      max_instances: 40
+      tags: {cost-center: null}   # null removes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mlctl import pointer
+from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data, Pointer
+from mlctl.schema.text import nearest
+from mlctl.source import Document, SourceFile
+from mlctl.source.overlay import Part, merge_patch
+
+UNKNOWN_OVERLAY = Rule(
+    "MLC123",
+    "overlay-of-nothing",
+    Severity.ERROR,
+    "an overlay of a resource that no file declares",
+    "An overlay changes the document of a resource, which it names by its address. A misspelt"
+    " address would leave the environment without the change, silently.",
+    "Name the resource as the plan does: `compute/NAME`, `batch-deployment/ENDPOINT/NAME`.",
+    "mlctl",
+)
+
+
+@dataclass(slots=True)
+class Overlays:
+    """The overlays of an environment, in their order; `used` are the addresses that were found.
+
+    `files` are those of all environments: they lie among the documents, and are none.
+    """
+
+    documents: tuple[Document, ...] = ()
+    files: frozenset[Path] = frozenset()
+    used: set[tuple[int, str]] = field(default_factory=set)
+
+    def without_own(self, found: Iterable[SourceFile]) -> list[SourceFile]:
+        """The files without those of overlays that merely lie in a folder."""
+        return [
+            one
+            for one in found
+            if one.explicit or not self.files or Path(one.path).resolve() not in self.files
+        ]
+
+    def lay_over(
+        self, document: Document, address: Address | None, data: Data
+    ) -> tuple[Document, list[str]]:
+        """The document of a resource with what overlays say of it, and a line for each of these.
+
+        `data` is what the document says once its variables have their values.
+        """
+        notes = []
+        for number, key, named in self._addresses():
+            if address is None or not _names(named, address):
+                continue
+            self.used.add((number, key))
+            patch = Part.of(self.documents[number], (key,))
+            changes = ", ".join(_changes(data, patch.data))
+            document = merge_patch(document, patch)
+            span = patch.label().span
+            notes.append(
+                f"{address}: {span.source.name}:{span.line + 1} says {changes or 'nothing new'}"
+            )
+        return document, notes
+
+    def check(self, declared: Iterable[Address], *, whole: bool, report: Report) -> Iterator[str]:
+        """Notes of overlays that found nothing; where an address is a misspelt one, a finding.
+
+        `whole` says whether folders were read: a single file need not have all resources.
+        """
+        known = [str(one) for one in declared]
+        for number, key, _ in self._addresses():
+            if (number, key) in self.used:
+                continue
+            label = self.documents[number].label((key,), key=True)
+            near = nearest(key, known)
+            if near or whole:
+                hint = f"did you mean `{near}`?" if near else "`mlctl graph` lists them"
+                message = f"no document declares `{key}`, which this overlay changes"
+                report.add(Diagnostic(UNKNOWN_OVERLAY, message, label, hint))
+            else:
+                yield f"{label.span.source.name}: {key} is not in these files"
+
+    def _addresses(self) -> Iterator[tuple[int, str, Address]]:
+        for number, document in enumerate(self.documents):
+            for key, patch in document.data.items():
+                if isinstance(patch, dict):
+                    yield number, key, Address.parse(key)
+
+
+def check_overlay(document: Document) -> Iterator[Diagnostic]:
+    """What is wrong with an overlay itself: keys that are no addresses, values without fields."""
+    for key, patch in document.data.items():
+        label = document.label((key,), key=True)
+        try:
+            Address.parse(key)
+        except ValueError as error:
+            hint = "an overlay maps addresses to fields: `compute/NAME:` and fields below it"
+            yield Diagnostic(UNKNOWN_OVERLAY, str(error), label, hint)
+        else:
+            if not isinstance(patch, dict):
+                message = f"`{key}` has no fields to change"
+                yield Diagnostic(
+                    UNKNOWN_OVERLAY, message, label, "write `field: value` lines below"
+                )
+
+
+def _names(named: Address, address: Address) -> bool:
+    """Whether an overlay's address is the resource's; without a version it is any version's."""
+    if named.version is None and address.version is not None:
+        address = Address(address.kind, address.name, address.parent)
+    return named == address
+
+
+def _changes(base: Data, patch: Data, at: Pointer = ()) -> Iterator[str]:
+    """What a patch changes, as text: the value before and after where both are numbers or truth."""
+    for key, value in patch.items():
+        before = pointer.get(base, (*at, key))
+        if isinstance(value, dict) and isinstance(before, dict):
+            yield from _changes(base, value, (*at, key))
+        elif before != value:
+            name = pointer.dotted((*at, key))
+            plain = isinstance(value, bool | int | float) and isinstance(before, bool | int | float)
+            yield f"{name} {_spelt(before)} -> {_spelt(value)}" if plain else name
+
+
+def _spelt(value: Data) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

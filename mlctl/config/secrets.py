@@ -1,0 +1,21 @@
+"""The secrets of documents, which no output may show."""
+
+from __future__ import annotations
+
+from mlctl import masking, pointer
+from mlctl.kinds import Kind
+from mlctl.source import Document
+
+
+def hide_secrets(document: Document, kind: Kind) -> None:
+    """Add the values of secrets, as read and as written, to what no output may show."""
+    known = {at: pointer.get(document.data, at) for at in kind.form_of(document.data).secrets}
+    found = [(at, value) for at, value in known.items() if value is not None]
+    for at, value in (*found, *masking.find(document.data)):
+        pieces = {one.strip() for one in str(value).splitlines()}
+        if value == pointer.get(document.data, at):
+            span = document.label(at).span
+            pieces |= {one.strip().strip("\"'") for one in span.text.splitlines()}
+            span.source.secrets |= pieces - {""}
+        document.source.secrets |= pieces - {""}
+        masking.remember(pieces)

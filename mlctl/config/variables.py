@@ -1,0 +1,145 @@
+"""`${{ var.NAME }}` and `${{ env.NAME }}` in the values of documents.
+
+A value that consists of one expression takes the variable's value with its type; within a longer
+text stands the value's spelling. Variables of the environment (`env`) are text.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlctl import masking, pointer
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
+from mlctl.kinds.expressions import Expression, find, only
+from mlctl.pointer import Data, Pointer
+from mlctl.schema.text import nearest
+from mlctl.source import Document
+
+UNSET_VARIABLE = Rule(
+    "MLC122",
+    "unset-variable",
+    Severity.ERROR,
+    "an expression with a variable that has no value",
+    "`${{ var.NAME }}` stands for a variable of `mlctl.yml`, of `--var-file` or `--var`,"
+    " `${{ env.NAME }}` for one of the environment. Nobody means to write the expression itself, or"
+    " nothing in its place, to the workspace.",
+    "Give it a value: `--var NAME=VALUE`, `variables:` in `mlctl.yml`, or `export NAME=VALUE`.",
+    "mlctl",
+)
+
+_VAR, _ENV = "var", "env"
+_SCALARS = (str, bool, int, float)
+
+
+@dataclass(frozen=True, eq=False)
+class FilledDocument(Document):
+    """A document with values in place of expressions; what stood at `filled` was one, or had one.
+
+    Each of these pointers has the first names of its expressions (`var`, `env`).
+    """
+
+    below: Document | None = None
+    filled: Mapping[Pointer, frozenset[str]] = field(default_factory=dict)
+
+    def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:
+        """The place of the expression that the value stands for."""
+        assert self.below is not None
+        return self.below.label(at, text, key=key)
+
+    def written(self, at: Pointer) -> str | None:
+        """The text as written; None for a value that no file has."""
+        assert self.below is not None
+        return None if self._roots(at) else self.below.written(at)
+
+    def from_environment(self, at: Pointer) -> bool:
+        """Whether the value comes from a variable of the environment."""
+        return _ENV in self._roots(at)
+
+    def _roots(self, at: Pointer) -> frozenset[str]:
+        prefixes = (at[:length] for length in range(len(at), -1, -1))
+        return next((self.filled[one] for one in prefixes if one in self.filled), frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The values: `given` are those of files and flags, `environment` the process's own."""
+
+    given: Mapping[str, Data] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def fill(self, document: Document, report: Report) -> Document:
+        """The document with the values; a variable without one is a finding, and stays as it is."""
+        filled: dict[Pointer, frozenset[str]] = {}
+        data = copy.deepcopy(document.data)
+        for at, text in list(pointer.texts(data)):
+            expressions = [one for one in find(text) if one.path[0] in (_VAR, _ENV)]
+            if not expressions:
+                continue
+            missing = [one for one in expressions if self._value(one) is None]
+            for one in missing:
+                report.add(self._unset(one, document.label(at)))
+            if missing:
+                continue
+            filled[at] = frozenset(one.path[0] for one in expressions)
+            alone = only(text)
+            if alone is not None:
+                _put(data, at, copy.deepcopy(self._value(alone)))
+            else:
+                _put(data, at, self._text(text, expressions, document.label(at), report))
+        if not filled:
+            return document
+        whole = (document.source, data, document.index, document.line, document.begin, document.end)
+        return FilledDocument(*whole, document, filled)
+
+    def _value(self, expression: Expression) -> Data:
+        root, *names = expression.path
+        if not names:
+            return None
+        if root == _VAR:
+            return pointer.get(self.given, tuple(names))
+        value = self.environment.get(".".join(names))
+        if value is not None and masking.names_secret(names[-1], value):
+            masking.remember([value])
+        return value
+
+    def _text(self, text: str, expressions: list[Expression], label: Label, report: Report) -> str:
+        """A text with the values of its expressions."""
+        out, end = "", 0
+        for one in expressions:
+            value = self._value(one)
+            if not isinstance(value, _SCALARS):
+                what = "a list" if isinstance(value, list) else "a mapping"
+                message = f"`{one.text}` is {what}, which cannot stand inside a text"
+                hint = "let it be the whole value, or name a part of it"
+                report.add(Diagnostic(UNSET_VARIABLE, message, label, hint))
+                return text
+            out += text[end : one.start] + (value if isinstance(value, str) else json.dumps(value))
+            end = one.end
+        return out + text[end:]
+
+    def _unset(self, expression: Expression, label: Label) -> Diagnostic:
+        root, *names = expression.path
+        name = ".".join(names)
+        if not names:
+            message = f"`{expression.text}` names no variable"
+            hint = f"write `${{{{ {root}.NAME }}}}`"
+        elif root == _VAR:
+            near = None if name in self.given else nearest(name, list(self.given))
+            message = f"the variable `{name}` has no value"
+            say = f"give it one: `--var {name}=VALUE`, `variables:` in mlctl.yml, or --env"
+            hint = f"did you mean `{near}`?" if near else say
+        else:
+            message = f"the environment variable `{name}` is not set"
+            hint = f"run `export {name}=...` first"
+        return Diagnostic(UNSET_VARIABLE, message, label, hint)
+
+
+def _put(data: Any, at: Pointer, value: Data) -> None:
+    *way, last = at
+    for step in way:
+        data = data[step]
+    data[last] = value
