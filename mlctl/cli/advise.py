@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlctl.cli import advise_files
+from mlctl.cli.advise_vary import USUAL, varied
 from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
@@ -26,15 +28,11 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
 from mlctl.cli.validate import SomePaths
-from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
-    from mlctl.forecast.reading import Subject
-    from mlctl.pointer import Data
+    pass
 
-_MOST_VALUES = 64  # of a field
 _MOST_CONFIGURATIONS = 2000
-_USUAL = ("max_instances=1..32", "tier=low_priority,dedicated")
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -64,7 +62,7 @@ def advise(
             "--vary",
             metavar="FIELD=VALUES",
             help="What to try: max_instances=1..32 (doubling), mini_batch_size=10,20,50, tier,"
-            " policy, concurrency, instance_count (repeatable).",
+            " policy, concurrency, instance_count, min_instances, timeout (repeatable).",
         ),
     ] = None,
     deadline: Annotated[
@@ -81,6 +79,15 @@ def advise(
             "--max-cancel", min=0, max=1, metavar="P", help="How likely the first run may fail so."
         ),
     ] = None,
+    jobs_per_month: Annotated[
+        float,
+        typer.Option(
+            "--jobs-per-month",
+            min=0.01,
+            metavar="N",
+            help="How often such a job runs: the nodes of min_instances are paid in between.",
+        ),
+    ] = 30,
     runs: Annotated[
         int,
         typer.Option(
@@ -93,7 +100,10 @@ def advise(
     ] = 1,
     patch: Annotated[
         bool,
-        typer.Option("--patch", help="Write the recommended values into the files."),
+        typer.Option(
+            "--patch",
+            help="Write the recommended values into the files, and show the plan of them.",
+        ),
     ] = False,
     ignore: Ignore = None,
     output: Output = ForecastFormat.HUMAN,
@@ -108,28 +118,38 @@ def advise(
     from mlctl.render import forecast_advice as render
 
     with refusals():
-        read = read_subject(session, paths or (), subject, work, settings_of(delays, cloud), ignore)
+        read = read_subject(
+            session, paths or (), subject, work, settings_of(delays, cloud), ignore, grows=True
+        )
         if read is None:
             return Exit.ERROR
         wishes = search.Wishes(
-            duration(deadline) if deadline is not None else None, budget, max_cancel
+            duration(deadline) if deadline is not None else None,
+            budget,
+            max_cancel,
+            search.MONTH_S / jobs_per_month,
         )
         there = weather_of(weather)
-        wanted = _vary(vary or _USUAL)
-        found = list(
-            search.candidates(read.scenario, there.processes(), wanted, Policy(), str(seed))
-        )
-        if len(found) > _MOST_CONFIGURATIONS:
-            raise InvalidValue(
-                f"{len(found)} configurations are too many: {_MOST_CONFIGURATIONS} at most",
-                flag="--vary",
-            )
+        quota = advise_files.quotas(session, read)
+        tried: list[search.Candidate] = []
+        over: list[search.Candidate] = []
+        for one in search.candidates(
+            read.scenario, there.processes(), varied(vary or USUAL), Policy(), str(seed)
+        ):
+            one.wishes, one.over_quota = wishes, quota.shortage(one.study.scenario.cluster)
+            (over if tried and one.over_quota else tried).append(one)
+            if len(tried) + len(over) > _MOST_CONFIGURATIONS:
+                most = f"{_MOST_CONFIGURATIONS} configurations at most"
+                raise InvalidValue(f"these are too many: {most}", flag="--vary")
         with executor_of(workers) as executor:
-            ranked, complete = search.halve(found, wishes, executor, runs)
-    data = advice.document(read, there.name, found, ranked, wishes)
+            ranked, complete = search.halve(tried, executor, runs)
+    data = advice.document(
+        read, there, advice.Searched(tried, ranked, over, quota.source), wishes, seed
+    )
     write(session, data, output, render.human, _page)
     if patch and complete and data["recommended"] is not None:
-        _write(session, read, data["rows"][data["recommended"]]["settings"])
+        settings = data["rows"][data["recommended"]]["settings"]
+        advise_files.patch(session, read, settings, paths or (), output)
     return ended(session, complete=complete)
 
 
@@ -137,71 +157,3 @@ def _page(data: Mapping[str, Any]) -> str:
     from mlctl.render import forecast_page
 
     return forecast_page.advice(data)
-
-
-def _write(session: Session, read: Subject, settings: Mapping[str, Data]) -> None:
-    from mlctl import files
-    from mlctl.forecast.patch import patched
-
-    changed, left = patched(read, settings)
-    for file, text in changed.items():
-        try:
-            files.write(file, text.encode())
-        except OSError as error:
-            raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
-        session.note(f"wrote {file}; see `mlctl plan`")
-    for name in left:
-        session.note(f"{name} is in no file: change it in the workspace, or in the job")
-
-
-def _vary(texts: Sequence[str]) -> dict[str, list[Data]]:
-    """What `--vary` tries, by field."""
-    from mlctl.forecast.search import FIELDS
-
-    wanted: dict[str, list[Data]] = {}
-    for text in texts:
-        name, _, values = text.partition("=")
-        if name not in FIELDS:
-            raise InvalidValue(f"`{name}` is none of {', '.join(FIELDS)}", flag="--vary")
-        wanted[name] = _values(text, name, values)
-    return wanted
-
-
-def _values(text: str, name: str, values: str) -> list[Data]:
-    from mlctl.forecast.policy import parse
-    from mlctl.simulator.engine.model import Tier
-
-    if name == "tier":
-        known = [tier.value for tier in Tier]
-        chosen = values.split(",") if values else known
-        if not set(chosen) <= set(known):
-            raise InvalidValue(f"`{text}`: a tier is one of {', '.join(known)}", flag="--vary")
-        return list(chosen)
-    if name == "policy":
-        chosen = values.split(",") if values else ["resubmit", "fallback:2", "dedicated"]
-        try:
-            return [str(parse(one)) for one in chosen]
-        except ValueError as error:
-            raise InvalidValue(str(error), flag="--vary") from None
-    try:
-        low, dots, high = values.partition("..")
-        numbers = (
-            _doubling(int(low), int(high)) if dots else [int(one) for one in values.split(",")]
-        )
-    except ValueError:
-        numbers = []
-    if not numbers or min(numbers) < 1 or len(numbers) > _MOST_VALUES:
-        shape = f"write {name}=1..32 or {name}=1,2,4, whole numbers from 1 on"
-        raise InvalidValue(f"`{text}`: {shape}", flag="--vary")
-    return list(numbers)
-
-
-def _doubling(low: int, high: int) -> list[int]:
-    """From `low` to `high`, both included, each twice the one before; nothing from 0 on."""
-    found: list[int] = []
-    if low < 1:
-        return found
-    while low < high:
-        found.append(low)
-        low *= 2
-    return [*found, high]

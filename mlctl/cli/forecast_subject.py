@@ -56,10 +56,13 @@ def read_subject(
     work: BatchFlags,
     settings: SimulationSettings,
     ignore: Ignore,
+    *,
+    grows: bool = False,
 ) -> Subject | None:
     """What files and flags describe; None where the files are not valid, which is said.
 
-    The workspace is read where the files lack the deployment or its cluster.
+    The workspace is read where the files lack the deployment or its cluster. Where the timeout
+    `grows`, one that is too short for the work is no error.
 
     Raises:
         ForecastError: they describe nothing that can be forecast.
@@ -73,7 +76,7 @@ def read_subject(
         return None
     wanted = wanted_of(args, work, settings)
     whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
-    return read(whole, replace(wanted, workspace=workspace))
+    return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
 
 
 def wanted_of(args: SubjectArgs, work: BatchFlags, settings: SimulationSettings) -> Wanted:

@@ -54,7 +54,8 @@ class Wanted:
 
     `mini_batches` stands for so many full ones, in the place of files. `price` is that of a
     dedicated node-hour in USD, None for the catalog's. `workspace` is what to call the one in which
-    resources were read that no file declares; "" where none was.
+    resources were read that no file declares; "" where none was. Where the timeout grows, one that
+    is too short for the work is no error.
     """
 
     workload: Workload
@@ -64,6 +65,7 @@ class Wanted:
     price_ratio: float = prices.LOW_PRIORITY_RATIO
     settings: SimulationSettings = field(default_factory=SimulationSettings)
     workspace: str = ""
+    timeout_grows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def read(graph: Graph, wanted: Wanted) -> Subject:
     )
     scenario = Scenario(spec, job, wanted.settings, wanted.price_ratio)
     subject = Subject(scenario, deployment, cluster, wanted.workspace)
-    _check(subject)
+    _check(subject, timeout_grows=wanted.timeout_grows)
     return subject
 
 
@@ -155,7 +157,7 @@ def cluster_spec(cluster: Resource, price: float | None) -> ClusterSpec:
     )
 
 
-def _check(subject: Subject) -> None:
+def _check(subject: Subject, *, timeout_grows: bool) -> None:
     scenario, job = subject.scenario, subject.scenario.job
     work = job.workload
     if scenario.mini_batches > _MOST_MINI_BATCHES:
@@ -176,7 +178,7 @@ def _check(subject: Subject) -> None:
                 "how long the work takes stands in no file: say --seconds-per-file S or"
                 " --seconds-per-mini-batch S"
             )
-    if longest > job.timeout_s:
+    if longest > job.timeout_s and not timeout_grows:
         hint = ""
         if work.per_file_s and work.per_mini_batch_s + work.per_file_s <= job.timeout_s:
             fits = int((job.timeout_s - work.per_mini_batch_s) / work.per_file_s)

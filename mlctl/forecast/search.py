@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from itertools import product
-from math import ceil
+from itertools import chain, product
+from math import ceil, fsum
 
 from mlctl.forecast import statistics
 from mlctl.forecast.policy import History, Policy, Way, parse
@@ -20,7 +20,7 @@ from mlctl.forecast.statistics import Estimate
 from mlctl.forecast.study import Study, histories, with_deadline
 from mlctl.forecast.summary import Summary
 from mlctl.pointer import Data
-from mlctl.simulator.engine.model import Tier
+from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.processes import PreemptionProcess
 
 RUNGS = (60, 250, 1000)  # histories of a configuration that got that far
@@ -29,16 +29,25 @@ _LEAST_KEPT, _MOST_SHOWN = 8, 8
 _LATE = 0.05  # how likely a recommended configuration may miss the deadline
 _ROOM = 2  # a timeout that has to grow becomes so many times the time of a mini-batch
 
-FIELDS = ("max_instances", "instance_count", "mini_batch_size", "concurrency", "tier", "policy")
+FIELDS = (
+    *("max_instances", "min_instances", "instance_count", "mini_batch_size", "concurrency"),
+    *("timeout", "tier", "policy"),
+)
+MONTH_S = 730 * HOUR
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a recommended configuration has to keep: seconds, USD until done, a chance."""
+    """What a recommended configuration has to keep: seconds, USD until done, a chance.
+
+    Such a job comes every `every_s` seconds: what the nodes that stay cost in between is a part of
+    what each costs.
+    """
 
     deadline_s: float | None = None
     budget: float | None = None
     most_cancelled: float | None = None
+    every_s: float = MONTH_S / 30
 
 
 @dataclass(slots=True)
@@ -47,32 +56,49 @@ class Candidate:
 
     settings: Mapping[str, Data]
     study: Study
+    wishes: Wishes = Wishes()
+    over_quota: str | None = None
     found: list[History] = field(default_factory=list)
 
-    def summary(self, wishes: Wishes) -> Summary:
+    @property
+    def summary(self) -> Summary:
         """What its histories come to."""
-        return Summary(self.study.scenario, self.found, wishes.deadline_s)
+        return Summary(self.study.scenario, self.found, self.wishes.deadline_s)
+
+    @property
+    def between(self) -> list[float]:
+        """What the nodes of `min_instances` cost after each history, until the next job."""
+        scenario, every = self.study.scenario, self.wishes.every_s
+        price = scenario.price_of(scenario.cluster.tier) / HOUR * scenario.cluster.min_instances
+        return [price * max(every - one.done_s, 0.0) for one in self.found]
+
+    @property
+    def totals(self) -> list[float]:
+        """USD until done of each history, and what is between."""
+        done = self.summary.costs_until_done
+        return [one + more for one, more in zip(done, self.between, strict=True)]
 
     @property
     def cost(self) -> float:
-        """USD until done, on average."""
-        return statistics.mean(Summary(self.study.scenario, self.found).costs_until_done).value
+        """USD until done, on average, and what is between: what is ranked."""
+        return fsum(self.totals) / len(self.found)
 
     @property
     def p95_s(self) -> float:
         """The 95th percentile of the time until done."""
         return statistics.quantile(sorted(one.done_s for one in self.found), 0.95)
 
-    def keeps(self, wishes: Wishes) -> bool:
-        """Whether it keeps what is wished, as far as its histories tell."""
-        summary = self.summary(wishes)
-        late = summary.late
-        if late is not None and late.value > _LATE:
-            return False
-        if wishes.budget is not None and self.cost > wishes.budget:
-            return False
-        most = wishes.most_cancelled
-        return most is None or summary.cancelled.value <= most
+    @property
+    def keeps(self) -> bool:
+        """Whether it keeps what is wished, as far as its histories tell; the quota too."""
+        wishes, summary = self.wishes, self.summary
+        late, most = summary.late, wishes.most_cancelled
+        return (
+            self.over_quota is None
+            and (late is None or late.value <= _LATE)
+            and (wishes.budget is None or self.cost <= wishes.budget)
+            and (most is None or summary.cancelled.value <= most)
+        )
 
 
 def candidates(
@@ -84,11 +110,13 @@ def candidates(
 ) -> Iterator[Candidate]:
     """Every combination of what may vary; the scenario as it is comes first.
 
-    `max_instances` alone sets `instance_count` too: a job takes no more nodes than that.
+    `max_instances` alone sets `instance_count` too: a job takes no more nodes than that. A timeout
+    that would end every attempt grows.
     """
     seen: set[Scenario | tuple[Scenario, str]] = set()
     plain: Mapping[str, Data] = {}
-    for values in [plain, *(dict(zip(vary, row, strict=True)) for row in product(*vary.values()))]:
+    tried = (dict(zip(vary, row, strict=True)) for row in product(*vary.values()))
+    for values in chain([plain], tried):
         changed = _with(scenario, values)
         plan = _policy(values.get("policy"), policy)
         if str(values.get("tier", scenario.cluster.tier.value)) == Tier.DEDICATED.value:
@@ -111,6 +139,7 @@ def _with(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
         instance_count=nodes,
         mini_batch_size=int(values.get("mini_batch_size", job.mini_batch_size)),
         concurrency=int(values.get("concurrency", job.concurrency)),
+        timeout_s=float(values.get("timeout", job.timeout_s)),
     )
     work = job.workload
     longest = max(work.trace, default=0.0) or (
@@ -118,7 +147,8 @@ def _with(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
     )
     if longest > job.timeout_s:
         job = replace(job, timeout_s=float(ceil(_ROOM * longest)))
-    cluster = replace(cluster, max_instances=most, min_instances=min(cluster.min_instances, most))
+    least = min(int(values.get("min_instances", cluster.min_instances)), most)
+    cluster = replace(cluster, max_instances=most, min_instances=least)
     return replace(scenario, job=job, cluster=cluster)
 
 
@@ -131,6 +161,7 @@ def _told(was: Scenario, there: Scenario, plan: Policy, usual: Policy) -> dict[s
     pairs: dict[str, tuple[Data, Data]] = {
         "tier": (was.cluster.tier.value, there.cluster.tier.value),
         "max_instances": (was.cluster.max_instances, there.cluster.max_instances),
+        "min_instances": (was.cluster.min_instances, there.cluster.min_instances),
         "instance_count": (was.job.instance_count, there.job.instance_count),
         "mini_batch_size": (was.job.mini_batch_size, there.job.mini_batch_size),
         "concurrency": (was.job.concurrency, there.job.concurrency),
@@ -143,7 +174,7 @@ def _told(was: Scenario, there: Scenario, plan: Policy, usual: Policy) -> dict[s
 
 
 def halve(
-    field_: Sequence[Candidate], wishes: Wishes, executor: Executor | None, most: int
+    field_: Sequence[Candidate], executor: Executor | None, most: int
 ) -> tuple[list[Candidate], bool]:
     """The configurations that are worth all histories, the cheapest first; the first one stays.
 
@@ -154,32 +185,33 @@ def halve(
         KeyboardInterrupt: not even the first histories of all of them are there.
     """
     left = list(field_)
-    if wishes.deadline_s is not None:
-        for one in left:
-            one.study = with_deadline(one.study, wishes.deadline_s)
+    for one in left:
+        if one.wishes.deadline_s is not None:
+            one.study = with_deadline(one.study, one.wishes.deadline_s)
     try:
         for rung in [*(each for each in RUNGS if each < most), most]:
             for one in left:
                 for chunk in histories(one.study, range(len(one.found), rung), executor):
                     one.found.extend(chunk)
             if rung < most:
-                left = _better(left, wishes, field_[0])
+                left = _better(left, field_[0])
     except KeyboardInterrupt:
         if not all(one.found for one in left):
             raise
-        return _ranked(left, wishes), False
-    return _ranked(left, wishes), True
+        return ranked(left), False
+    return ranked(left), True
 
 
-def _better(left: Sequence[Candidate], wishes: Wishes, now: Candidate) -> list[Candidate]:
+def _better(left: Sequence[Candidate], now: Candidate) -> list[Candidate]:
     """The part of the configurations that goes on."""
-    kept = _ranked(left, wishes)[: max(len(left) // _KEPT, _LEAST_KEPT)]
+    kept = ranked(left)[: max(len(left) // _KEPT, _LEAST_KEPT)]
     chosen = {id(one) for one in (*kept, *front(left), now)}
     return [one for one in left if id(one) in chosen]
 
 
-def _ranked(left: Sequence[Candidate], wishes: Wishes) -> list[Candidate]:
-    return sorted(left, key=lambda one: (not one.keeps(wishes), one.cost))
+def ranked(left: Sequence[Candidate]) -> list[Candidate]:
+    """The cheapest first, after those that keep what is wished."""
+    return sorted(left, key=lambda one: (not one.keeps, one.cost))
 
 
 def front(field_: Sequence[Candidate]) -> list[Candidate]:
@@ -192,7 +224,6 @@ def front(field_: Sequence[Candidate]) -> list[Candidate]:
 
 
 def margin(best: Candidate, other: Candidate) -> Estimate:
-    """By how many USD until done `best` is cheaper, history by history on the same draws."""
-    ours = Summary(best.study.scenario, best.found).costs_until_done
-    theirs = Summary(other.study.scenario, other.found).costs_until_done
-    return statistics.difference(theirs, ours)
+    """By how many USD `best` is cheaper, history by history on the same draws."""
+    count = min(len(best.found), len(other.found))
+    return statistics.difference(other.totals[:count], best.totals[:count])

@@ -105,13 +105,13 @@ def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Prose("", tuple(forecast_advice.recommendation(data)))
     yield Table("Configurations", *forecast_advice.rows(data))
     yield _scatter(data)
+    yield _assumptions(data)
 
 
 def _scatter(data: Mapping[str, Any]) -> Scatter:
     found = forecast_advice.points(data)
     points = tuple(Point(one.label, one.x, one.y, one.marked) for one in found)
-    across = forecast_advice.ends([one.x for one in found], time)
-    up = forecast_advice.ends([one.y for one in found], usd)
+    across, up = forecast_advice.ends(data)
     return Scatter(
         "Cost until done against the time",
         points,

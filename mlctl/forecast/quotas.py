@@ -1,0 +1,98 @@
+"""Whether a quota of cores is large enough for a cluster, by the rule of `mlctl plan` (MLC405)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mlctl import catalog
+from mlctl.backends.ports.backend import Backend, SupportsUsage, Usage
+from mlctl.catalog import limits
+from mlctl.forecast.reading import Subject
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.values import claims, effective
+from mlctl.planning.model import Action, Change
+from mlctl.planning.preflight import quota
+from mlctl.planning.refresh import LiveState
+from mlctl.pointer import Data, Pointer
+from mlctl.simulator.engine.model import ClusterSpec, Tier
+
+_REGION = "eastus"  # where no workspace says which
+_NOWHERE = Scope("none", "none", "none")
+_LOW, _FULL = limits.LOW_PRIORITY_CORES, limits.DEDICATED_CORES
+_DOCUMENTED = (
+    f"the documents, which give {_LOW[0]} to {_LOW[1]} low-priority and {_FULL[0]} to {_FULL[1]}"
+    " dedicated cores, by offer: the larger ones were taken"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """The quotas that the cluster of a subject has, and where they are from, in words."""
+
+    subject: Subject
+    state: LiveState
+    source: str
+
+    def shortage(self, cluster: ClusterSpec) -> str | None:
+        """What the quota allows, where that is too little for the cluster as `cluster` has it."""
+        resource, live = self.subject.cluster, self.state.live.get(self.subject.cluster.address)
+        values = _values(self.subject, cluster)
+        change = Change(resource.address, Action.REPLACE, (), resource, values, live)
+        return next((one.message for one in quota.exceeded([change], self.state)), None)
+
+
+def live(subject: Subject, backend: Backend) -> Quotas | None:
+    """The quotas of a workspace; None where its backend knows none.
+
+    Raises:
+        ServiceError: the backend cannot be read.
+    """
+    if not isinstance(backend, SupportsUsage):
+        return None
+    address = subject.cluster.address
+    found = backend.read([address])
+    location = str(found[address].body.get("location") or "") if address in found else ""
+    usage = {
+        region: backend.usage(region, names)
+        for region, names in _quotas(subject, location or backend.location).items()
+    }
+    scope = backend.scope
+    state = LiveState(scope, backend.location, found, usage, quota_refuses=backend.quota_refuses())
+    return Quotas(
+        subject, state, f"{scope.resource_group}/{scope.workspace} ({backend.name} backend)"
+    )
+
+
+def documented(subject: Subject) -> Quotas:
+    """The largest quotas that a subscription begins with, where no workspace tells its own."""
+    low, full = _LOW[1], _FULL[1]
+    size = catalog.size_of(str(subject.cluster.get("size") or ""))
+    known = [Usage(limits.LOW_PRIORITY_QUOTA, 0, low), Usage(limits.DEDICATED_QUOTA, 0, full)]
+    if size is not None:
+        known.append(Usage(size.family, 0, full))
+    usage = dict.fromkeys(_quotas(subject, _REGION), known)
+    nothing: Mapping[Address, Data] = {}
+    state = LiveState(_NOWHERE, _REGION, nothing, usage, quota_refuses=QuotaRefusal.MIN)
+    return Quotas(subject, state, _DOCUMENTED)
+
+
+def _quotas(subject: Subject, location: str) -> dict[str, set[str]]:
+    """The quotas of both tiers, by region."""
+    found: dict[str, set[str]] = {}
+    resource, cluster = subject.cluster, subject.scenario.cluster
+    for tier in Tier:
+        told = {**resource.values, ("tier",): tier.value, ("max_instances",): cluster.max_instances}
+        for region, name in claims(resource.kind, effective(told, resource.form), location):
+            found.setdefault(region, set()).add(name)
+    return found
+
+
+def _values(subject: Subject, cluster: ClusterSpec) -> dict[Pointer, Data]:
+    return {
+        **subject.cluster.values,
+        ("tier",): cluster.tier.value,
+        ("min_instances",): cluster.min_instances,
+        ("max_instances",): cluster.max_instances,
+    }
