@@ -13,7 +13,8 @@ from pathlib import Path
 
 from bench.commands import ROOT
 from bench.figure import Figure, at_most, beside
-from mlctl.rehearsal.deployment import Deployment, Inputs, mini_batches
+from mlctl.rehearsal.deployment import Deployment
+from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.process import Interpreter, without_network
 from mlctl.rehearsal.rehearse import Plan, Stage, rehearse
 from mlctl.rehearsal.scoring import Order, Run

@@ -27,7 +27,7 @@ Path_ = Annotated[
     str,
     typer.Argument(
         metavar="PATH",
-        help="A scoring or training script, or the YAML of a batch deployment or command job.",
+        help="A scoring or training script, or the YAML of a deployment, pipeline or command job.",
     ),
 ]
 Input = Annotated[
@@ -36,7 +36,17 @@ Input = Annotated[
 ]
 Named = Annotated[
     str | None,
-    typer.Option("--deployment", metavar="ADDRESS", help="Which of several deployments of PATH."),
+    typer.Option(
+        "--deployment", metavar="ADDRESS", help="Which of several deployments or steps of PATH."
+    ),
+]
+Tabular = Annotated[
+    bool,
+    typer.Option("--tabular", help="Give `run` rows, as parallel jobs do, and not files."),
+]
+Arguments = Annotated[
+    str | None,
+    typer.Option("--arguments", metavar="WORDS", help="Arguments of the scoring script."),
 ]
 Kills = Annotated[
     int, typer.Option("--kills", metavar="N", min=0, max=1000, help="Runs with one kill each.")
@@ -94,6 +104,8 @@ def rehearse(
     path: Path_,
     input: Input = None,  # noqa: A002  # the flag's name
     deployment: Named = None,
+    tabular: Tabular = False,
+    arguments: Arguments = None,
     preempt: Preempt = None,
     weather: WeatherName = None,
     script: LossFile = None,
@@ -113,7 +125,7 @@ def rehearse(
     a training begins anew, or something else breaks; each finding says how to run its kill again.
     The script runs with your rights: rehearse code that you would run.
     """
-    from mlctl.rehearsal.deployment import Inputs, RehearsalError
+    from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.rehearse import Plan
     from mlctl.rehearsal.trained import RATE
     from mlctl.rehearsal.training import Training
@@ -123,8 +135,10 @@ def rehearse(
     again = ["mlctl", "rehearse", path, "--seed", str(seed)]
     again += ["--network"] if network else []
     again += ["--stub"] if stub else []
+    again += ["--tabular"] if tabular else []
     for flag, value in (
-        *(("--input", input), ("--deployment", deployment), ("--preempt", preempt)),
+        *(("--input", input), ("--deployment", deployment), ("--arguments", arguments)),
+        ("--preempt", preempt),
         *(("--weather", weather), ("--script", script), ("--nodes", nodes), ("--python", python)),
     ):
         again += [flag, str(value)] if value is not None else []
@@ -137,21 +151,23 @@ def rehearse(
                 return rehearse_training.rehearse(asked, plan, rate, here, to)
         if input is None:
             raise InvalidValue("a scoring script needs inputs", flag="--input")
-        given = Inputs.find(Path(input))
+        asked = rehearse_scoring.told(asked, Path(input), arguments, tabular=tabular)
+        alone = Path(path).suffix == ".py"
+        with stage(session, python, keep, network=network) as here:
+            given = rehearse_scoring.inputs(asked, Path(input), here)
+            asked = rehearse_scoring.sized(session, asked, nodes, given, alone=alone)
+            return rehearse_scoring.rehearse(asked, given, plan, here, to)
     except RehearsalError as error:
         raise Permanent("NoRehearsal", str(error)) from None
-    alone = Path(path).suffix == ".py"
-    asked = rehearse_scoring.sized(session, asked, nodes, len(given.names), alone=alone)
-    with stage(session, python, keep, network=network) as here:
-        return rehearse_scoring.rehearse(asked, given, plan, here, to)
 
 
 def _asked(
     session: Session, path: str, address: str | None, *, stub: bool
 ) -> Deployment | Training:
     """What PATH names."""
-    from mlctl.rehearsal.deployment import Deployment, RehearsalError
+    from mlctl.rehearsal.deployment import Deployment
     from mlctl.rehearsal.documents import from_documents, of_script
+    from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.lines import Script
 
     given = Path(path)

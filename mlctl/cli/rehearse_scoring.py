@@ -4,34 +4,79 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.rehearse_output import Output, RehearsalFormat
 from mlctl.cli.session import Session
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
-    from mlctl.rehearsal.deployment import Deployment, Inputs
+    from mlctl.rehearsal.deployment import Deployment
+    from mlctl.rehearsal.inputs import Inputs
     from mlctl.rehearsal.outcome import Failure
     from mlctl.rehearsal.rehearse import Plan, Stage
 
 
+def told(found: Deployment, path: Path, arguments: str | None, *, tabular: bool) -> Deployment:
+    """A deployment with what the flags say beside its YAML.
+
+    Raises:
+        InvalidValue: the arguments cannot be told apart.
+        RehearsalError: it makes mini-batches by keys, which files do not have.
+    """
+    from mlctl.rehearsal import tables
+    from mlctl.rehearsal.inputs import RehearsalError
+
+    if arguments is not None:
+        try:
+            found = replace(found, arguments=(*found.arguments, *shlex.split(arguments)))
+        except ValueError as error:
+            raise InvalidValue(f"{error}: `{arguments}`", flag="--arguments") from None
+    found = replace(found, tabular=found.tabular or tabular or tables.is_table(path))
+    if found.partition_keys and not found.tabular:
+        raise RehearsalError("`partition_keys` are of rows here: --tabular, or an MLTable")
+    return found
+
+
+def inputs(deployment: Deployment, path: Path, stage: Stage) -> Inputs:
+    """What is scored: files, or the rows that the user's Python reads of them.
+
+    Raises:
+        RehearsalError: there are none, or they cannot be read.
+    """
+    from mlctl.rehearsal import tables
+    from mlctl.rehearsal.inputs import Inputs
+
+    if not deployment.tabular:
+        return Inputs.find(path)
+    to = stage.folder / "table"
+    keys = deployment.partition_keys
+    return tables.bring(tables.find(path), keys, stage.interpreter, to, stage.environment)
+
+
 def sized(
-    session: Session, found: Deployment, nodes: int | None, files_: int, *, alone: bool
+    session: Session, found: Deployment, nodes: int | None, inputs: Inputs, *, alone: bool
 ) -> Deployment:
-    """A deployment with as many nodes as a loss leaves some of.
+    """A deployment with as many nodes as a loss leaves some of, and its size of mini-batches.
 
     A script alone gets mini-batches that all workers have some of.
     """
     if nodes is None and found.nodes == 1:
         session.note("note: a job on one node is cancelled when it is lost; rehearsed with 2")
     found = replace(found, nodes=nodes or max(2, found.nodes))
-    size = max(1, files_ // (2 * found.workers)) if alone else found.mini_batch_size
-    return replace(found, mini_batch_size=min(found.mini_batch_size, size))
+    size, fair = found.mini_batch_size, max(1, len(inputs.names) // (2 * found.workers))
+    if inputs.tabular:
+        known = found.mini_batch_bytes
+        size = fair if known is None else inputs.rows_of(known)
+    elif alone:
+        size = min(size, fair)
+    return replace(found, mini_batch_size=size)
 
 
 def rehearse(

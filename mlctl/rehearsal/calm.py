@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlctl.rehearsal import rules
-from mlctl.rehearsal.deployment import Deployment, MiniBatches
+from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.evidence import Evidence
+from mlctl.rehearsal.inputs import MiniBatches
 from mlctl.rehearsal.lines import Script
 from mlctl.rehearsal.outcome import Outcome, Write
 
@@ -58,13 +59,14 @@ def alike(one: Outcome, other: Outcome, name: str) -> bool:
 
 
 def judge(
-    calm: Calm, deployment: Deployment, mini_batches: MiniBatches, script: Script
+    calm: Calm, deployment: Deployment, mini_batches: MiniBatches, script: Script, unit: str
 ) -> Iterator[Evidence]:
-    """What the runs without losses show."""
+    """What the runs without losses show; `unit` is what one input is called."""
     yield from _failing(calm.first)
-    yield from _short(calm, mini_batches, script)
+    yield from _short(calm, mini_batches, script, unit)
     yield from _slow_init(calm.first, deployment, script)
     yield from _written(calm.first)
+    yield from _ports(calm.first, deployment)
     shared = list(_shared(calm))
     yield from shared
     yield from _growing(calm.reversed, script)
@@ -90,17 +92,17 @@ def _said(one: object) -> str:
     return f"fails: {type_}" + (f": {message}" if message else "")
 
 
-def _short(calm: Calm, mini_batches: MiniBatches, script: Script) -> Iterator[Evidence]:
+def _short(calm: Calm, mini_batches: MiniBatches, script: Script, unit: str) -> Iterator[Evidence]:
     for number, one in sorted(calm.first.scored.items()):
-        files = len(mini_batches[number])
+        inputs = len(mini_batches[number])
         traced = calm.again.scored.get(number)
         place = (traced and traced.returned) or script.run()
         if one.length is None:
-            why = f"`run` returns {one.kind} for a mini-batch of {files} files"
+            why = f"`run` returns {one.kind} for a mini-batch of {inputs} {unit}s"
             yield Evidence(rules.SHORT_RESULT, why.replace("NoneType", "None"), place)
             return
-        if one.length < files:
-            why = f"`run` returns {one.length} elements for a mini-batch of {files} files"
+        if one.length < inputs:
+            why = f"`run` returns {one.length} elements for a mini-batch of {inputs} {unit}s"
             yield Evidence(rules.SHORT_RESULT, why, place)
             return
 
@@ -131,6 +133,20 @@ def _written(first: Outcome) -> Iterator[Evidence]:
             what = "working folder" if room == "code" else "model's folder"
             where = f"the {what} (`{'/'.join(inside)}`)"
         yield Evidence(rules.OUTSIDE, f"this writes to {where}, not the output folder", one.place)
+
+
+def _ports(first: Outcome, deployment: Deployment) -> Iterator[Evidence]:
+    """Numbers of ports that several workers of a node take."""
+    takers: dict[tuple[str, int], set[str]] = {}
+    for one in first.ports:
+        takers.setdefault((one.worker.partition("/")[0], one.number), set()).add(one.worker)
+        if len(takers[one.worker.partition("/")[0], one.number]) > 1:
+            why = (
+                f"each worker takes port {one.number}, and a node has {deployment.slots} of them:"
+                " the second one cannot"
+            )
+            yield Evidence(rules.LEFT_LOCK, why, one.place)
+            return
 
 
 def _shared(calm: Calm) -> Iterator[Evidence]:

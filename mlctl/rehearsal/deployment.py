@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlctl import files
+from mlctl.rehearsal.inputs import RehearsalError
 
 APPEND_ROW = "append_row"
+_OUTPUT = re.compile(r"\$\{\{\s*outputs\.(\w+)\s*\}\}")
 _IGNORED = {".git", ".venv", "__pycache__", "node_modules", ".mlctl"}
-
-
-class RehearsalError(ValueError):
-    """A rehearsal that cannot be; the text is one sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A scoring script and the settings of its batch deployment.
+    """A scoring script and the settings of its batch deployment, or of its parallel job.
 
-    `code` is the folder that goes to the nodes. `tries` are `retry_settings.max_retries`, which
-    counts the first one too. `timeout` is of one mini-batch, in seconds. `error_threshold` counts
-    files; -1 is "any number". `mini_batch_size` counts files.
+    `code` is the folder that goes to the nodes. `tries` counts the first one too. `timeout` is of
+    one mini-batch, in seconds. `error_threshold` counts files or rows; -1 is "any number".
+    `mini_batch_size` counts files or rows, or is `mini_batch_bytes` of rows. `arguments` are those
+    of the script, with `${{outputs.NAME}}` for a folder in the output. `endpoint` says that a
+    batch endpoint runs it, which has variables of its own.
     """
 
     script: Path
@@ -39,61 +40,26 @@ class Deployment:
     error_threshold: int = -1
     output_action: str = APPEND_ROW
     output_file_name: str = "predictions.csv"
+    arguments: tuple[str, ...] = ()
+    tabular: bool = False
+    mini_batch_bytes: int | None = None
+    partition_keys: tuple[str, ...] = ()
+    endpoint: bool = True
 
     @property
     def workers(self) -> int:
         """The slots of all nodes."""
         return self.nodes * self.slots
 
+    def with_outputs(self, folder: Path) -> tuple[str, ...]:
+        """The arguments of the script, each output a folder of its own below `folder`."""
+        return tuple(
+            _OUTPUT.sub(lambda found: str(folder / found[1]), one) for one in self.arguments
+        )
 
-MiniBatches = tuple[tuple[str, ...], ...]
+
 _MOST_FILES = 20_000
 _SMALL = 1 << 20  # bytes of a file of code that is copied
-_COPIED = 1 << 26  # bytes; a bigger input is read where it is
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """The files of an input: their names relative to a folder, in order."""
-
-    root: Path
-    names: tuple[str, ...]
-
-    @classmethod
-    def find(cls, path: Path) -> Inputs:
-        """The files below a folder; a file is the only one of its own.
-
-        Raises:
-            RehearsalError: there are none.
-        """
-        real = files.real(path)
-        if files.is_file(real):
-            return cls(real.parent, (real.name,))
-        if not files.is_folder(real):
-            raise RehearsalError(f"there is no input `{path}`")
-        found = sorted(one for one in real.rglob("*") if files.is_file(one))
-        if not found:
-            raise RehearsalError(f"the input `{path}` has no files")
-        return cls(real, tuple(one.relative_to(real).as_posix() for one in found))
-
-    @property
-    def copied(self) -> bool:
-        """Whether each run gets a copy, which a script can damage."""
-        return sum((self.root / one).stat().st_size for one in self.names) <= _COPIED
-
-    def lay_out(self, folder: Path) -> Path:
-        """Where a run finds the files: a copy in `folder`, or the files themselves."""
-        if not self.copied:
-            return self.root
-        for one in self.names:
-            (folder / one).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(self.root / one, folder / one)
-        return folder
-
-
-def mini_batches(names: Sequence[str], size: int) -> MiniBatches:
-    """The files in mini-batches of `size`; the last may have fewer."""
-    return tuple(tuple(names[at : at + size]) for at in range(0, len(names), size))
 
 
 def lay_out(folder: Path, deployment: Deployment) -> None:
@@ -154,6 +120,7 @@ def variables(
     each run, as they have on the service.
     """
     home = environment.get("HOME", "")
+    own = {"AZUREML_MODEL_DIR": str(node / "model"), "AZUREML_BI_OUTPUT_PATH": str(output)}
     return {
         **{key: value for key, value in environment.items() if not key.startswith("MLCTL_")},
         "PYTHONUSERBASE": environment.get("PYTHONUSERBASE", str(Path(home, ".local"))),
@@ -162,6 +129,5 @@ def variables(
         "TMPDIR": str(node / "tmp"),
         "PYTHONHASHSEED": str(hash_seed),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "AZUREML_MODEL_DIR": str(node / "model"),
-        "AZUREML_BI_OUTPUT_PATH": str(output),
+        **(own if deployment.endpoint else {}),
     }

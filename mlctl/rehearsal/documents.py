@@ -13,7 +13,10 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
-from mlctl.rehearsal.deployment import Deployment, RehearsalError
+from mlctl.rehearsal import parallel
+from mlctl.rehearsal.deployment import Deployment
+from mlctl.rehearsal.inputs import RehearsalError
+from mlctl.rehearsal.parallel import ParallelStep
 from mlctl.rehearsal.training import Training
 
 MLFLOW_DRIVER = "mlflow_model.py"
@@ -25,7 +28,7 @@ _RETRY = (*_SETTINGS, "retry_settings")
 def from_documents(
     path: str, address: str | None, today: date, *, stub: bool = False
 ) -> Deployment | Training:
-    """The deployment or command job that a file or folder declares.
+    """The batch deployment, parallel step or command job that a file or folder declares.
 
     `address` says which one where there are several. An MLflow model without a script gets a
     driver; with `stub` one that needs no model.
@@ -38,19 +41,25 @@ def from_documents(
     if report.failed:
         first = next(one for one in report if one.is_error)
         raise RehearsalError(f"`{path}` is not valid: {first.message}; see `mlctl validate {path}`")
-    found = [one for one in loaded.resources if one.kind is BATCH_DEPLOYMENT or one.get("command")]
-    names = ", ".join(str(one.address) for one in found)
+    resources = [
+        one for one in loaded.resources if one.kind is BATCH_DEPLOYMENT or one.get("command")
+    ]
+    known: dict[str, Resource | ParallelStep] = {str(one.address): one for one in resources}
+    known |= {one.name: one for one in parallel.steps(loaded)}
+    names = ", ".join(known)
+    found = list(known.values())
     if address is not None:
-        found = [one for one in found if address in (str(one.address), one.address.name)]
+        found = [one for name, one in known.items() if address in (name, name.rpartition("/")[2])]
     if not found:
         has = f"; it has {names}" if names else ""
-        what = f"`{address}`" if address else "batch deployment and no command job"
+        what = f"`{address}`" if address else "batch deployment, parallel step or command job"
         raise RehearsalError(f"`{path}` has no {what}{has}")
     if len(found) > 1:
         raise RehearsalError(f"`{path}` has several of them: --deployment says which ({names})")
-    if found[0].kind is BATCH_DEPLOYMENT:
-        return _deployment(found[0], loaded, stub=stub)
-    return _training(found[0])
+    (one,) = found
+    if isinstance(one, ParallelStep):
+        return parallel.deployment(one)
+    return _deployment(one, loaded, stub=stub) if one.kind is BATCH_DEPLOYMENT else _training(one)
 
 
 def of_script(script: Path) -> Training:

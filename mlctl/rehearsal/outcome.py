@@ -53,6 +53,15 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
+class Port:
+    """A port with a number of its own that a worker has taken."""
+
+    number: int
+    place: Place | None
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """An attempt that failed; `mini_batch` is None for `init`. `text` is the traceback."""
 
@@ -110,6 +119,7 @@ class Outcome:
     failed: set[int] = field(default_factory=set)
     failures: list[Failure] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    ports: list[Port] = field(default_factory=list)
     kills: list[Kill] = field(default_factory=list)
     timeline: list[Span] = field(default_factory=list)
     events: dict[int, int] = field(default_factory=dict)

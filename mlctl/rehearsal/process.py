@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -87,6 +87,7 @@ class Process:
         folder: Path,
         variables: Mapping[str, str],
         log: str,
+        arguments: Sequence[str] = (),
     ) -> Process:
         """Start a worker for a script in the folder of a node, which has `code` and `logs`.
 
@@ -98,7 +99,7 @@ class Process:
         words = [*(without_network() if interpreter.alone else ()), interpreter.python, "-B"]
         words += [str(_WORKER), str(their_control), str(their_report), str(script)]
         words += [str(folder / "code"), str(interpreter.memory), str(int(interpreter.alone))]
-        words += [str(os.getpid())]
+        words += [str(os.getpid()), *arguments]
         try:
             with (folder / "logs" / f"{log}.txt").open("ab") as told:
                 popen = subprocess.Popen(  # noqa: S603 - the user's own code is the point

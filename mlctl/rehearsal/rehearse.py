@@ -11,8 +11,9 @@ from mlctl.rehearsal import calm as without
 from mlctl.rehearsal import losses as when
 from mlctl.rehearsal import lossy, rules
 from mlctl.rehearsal.calm import Calm
-from mlctl.rehearsal.deployment import APPEND_ROW, Deployment, Inputs, MiniBatches, mini_batches
+from mlctl.rehearsal.deployment import APPEND_ROW, Deployment
 from mlctl.rehearsal.evidence import Evidence, once
+from mlctl.rehearsal.inputs import Inputs, MiniBatches, mini_batches
 from mlctl.rehearsal.lines import Script
 from mlctl.rehearsal.losses import Loss
 from mlctl.rehearsal.outcome import Outcome, Place
@@ -87,17 +88,18 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: Plan, stage: Stage) -
         ScriptFails: the script cannot be imported, or its `init` fails.
         TooLate: the time is over.
     """
-    batches = mini_batches(inputs.names, deployment.mini_batch_size)
+    batches = inputs.mini_batches(deployment.mini_batch_size)
     order = Order(
         key=f"{plan.seed}/first", inputs=inputs, mini_batches=batches, order=range(len(batches))
     )
     script = Script.read(
         deployment.script, deployment.script.relative_to(deployment.code).as_posix()
     )
-    planned = 5 + (1 if plan.weather or plan.only else plan.kills)
+    planned = (4 if inputs.tabular else 5) + (1 if plan.weather or plan.only else plan.kills)
     calm = _calm(deployment, order, plan.seed, stage, planned)
-    found = list(without.judge(calm, deployment, batches, script))
-    found += _swallowed(deployment, order, stage, planned)
+    found = list(without.judge(calm, deployment, batches, script, inputs.unit))
+    if not inputs.tabular:
+        found += _swallowed(deployment, order, stage, planned)
     runs = []
     if calm.first.scored:
         known = _known(calm)
@@ -117,7 +119,7 @@ def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: 
     backwards = replace(order, key=f"{seed}/reversed", order=tuple(reversed(order.order)))
     shuffled = list(order.inputs.names)
     generator(f"rehearsal/{seed}/shuffle").shuffle(shuffled)
-    mixed = mini_batches(shuffled, max(1, deployment.mini_batch_size // 2))
+    mixed = order.inputs.groups or mini_batches(shuffled, max(1, deployment.mini_batch_size // 2))
     recomposed = replace(
         order, key=f"{seed}/recomposed", mini_batches=mixed, order=range(len(mixed))
     )

@@ -162,10 +162,11 @@ LEFT_LOCK = Rule(
     "MLC615",
     "left-lock",
     Severity.ERROR,
-    "a lock that a lost attempt leaves, and that stops the next one",
-    f"{_AGAIN} Nobody takes away a lock whose owner was killed: no `finally` runs, no handler.",
+    "a lock or a port that another attempt has, and that stops the next one",
+    f"{_AGAIN} Nobody takes away a lock whose owner was killed: no `finally` runs, no handler. A"
+    " port with a number belongs to one of a node's workers, and to what that leaves running.",
     "Need no lock: write files of your own. A lock on the node's own disk (`tempfile`) goes with"
-    " the node.",
+    " the node. Take port 0, which is a free one.",
     _LOW_PRIORITY,
 )
 GROWING = Rule(

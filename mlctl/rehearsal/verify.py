@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mlctl.rehearsal import rules
-from mlctl.rehearsal.deployment import Inputs, RehearsalError
 from mlctl.rehearsal.evidence import Evidence
+from mlctl.rehearsal.inputs import Inputs, RehearsalError
 
 _SHOWN = 3  # names in a message
 

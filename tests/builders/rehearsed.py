@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlctl.rehearsal.deployment import Deployment, Inputs
+from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.documents import of_script
+from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.process import Interpreter, without_network
 from mlctl.rehearsal.rehearse import Plan, Rehearsal, Stage, rehearse
 from mlctl.rehearsal.trained import TrainingRehearsal, rehearse_training

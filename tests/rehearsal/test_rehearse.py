@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.deployment import Inputs
+from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.outcome import snapshot
 from mlctl.rehearsal.process import left
 from mlctl.rehearsal.rehearse import Plan, rehearse
@@ -64,6 +64,24 @@ def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     runs = [rehearsed.of_sample("appends", tmp_path / str(one), plan) for one in range(2)]
     assert runs[0].evidence == runs[1].evidence
     assert runs[0].runs[0].kills == runs[1].runs[0].kills
+
+
+def test_a_port_that_two_workers_of_a_node_take_is_found_at_its_line(tmp_path: Path) -> None:
+    text = (
+        "import socket\ndef init():\n    global here\n    here = socket.socket()\n"
+        "    here.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)\n"
+        "    here.bind(('127.0.0.1', 18765))\ndef run(mini_batch):\n    return mini_batch\n"
+    )
+    shown = []
+    for slots in (1, 2):
+        (tmp_path / str(slots)).mkdir()
+        deployment = rehearsed.written(tmp_path / str(slots), text, slots=slots)
+        stage = rehearsed.stage(tmp_path / str(slots) / "stage")
+        done = rehearse(
+            deployment, rehearsed.numbers(tmp_path / str(slots), 4), Plan(kills=0), stage
+        )
+        shown.append(rehearsed.shown(done))
+    assert shown == [[], [("MLC615", 6)]]
 
 
 @pytest.mark.skipif(not RUNS, reason="make test-rehearsal")

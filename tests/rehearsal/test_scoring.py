@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.rehearsal.deployment import Deployment, Inputs, mini_batches
+from mlctl.rehearsal.deployment import Deployment
+from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.losses import Loss, Moment
 from mlctl.rehearsal.outcome import Outcome, Status
 from mlctl.rehearsal.scoring import Known, Order, Run, ScriptFails

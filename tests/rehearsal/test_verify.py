@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.deployment import RehearsalError
+from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.verify import verify
 from tests.builders import rehearsed
 

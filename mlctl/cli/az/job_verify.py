@@ -38,7 +38,7 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
     Rows belong to inputs by the file's name. Exits with 1 where an input has no row, or a row is
     there twice.
     """
-    from mlctl.rehearsal.deployment import Inputs, RehearsalError
+    from mlctl.rehearsal.inputs import Inputs, RehearsalError
     from mlctl.rehearsal.verify import verify as check
     from mlctl.render import diagnostics
     from mlctl.render import rehearsal as render

@@ -1,8 +1,9 @@
 """The worker of a batch deployment: `init` once, then `run` for each mini-batch that it is given.
 
-Orders are `{"init": ...}` and `{"run": [paths], ...}` with `pause` (stop for ever at this line
-event), `trace` (count them), `hold` (stop before the result is told), `bytes` (files may grow by so
-much). What is told: `up`, `wrote`, `held`, `done`, `failed`.
+Orders are `{"init": ..., "table": path}`, `{"run": [paths], ...}` and `{"rows": [numbers], ...}`
+(of the table, as a DataFrame) with `pause` (stop for ever at this line event), `trace` (count
+them), `hold` (stop before the result is told), `bytes` (files may grow by so much). What is told:
+`up`, `wrote`, `held`, `done`, `failed`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Scorer(Watched):
     def __init__(self, pipes: Pipes, script: str, code: str) -> None:
         self.script = script
         self.module: dict[str, Any] | None = None
+        self.table: Any = None
         super().__init__(pipes, code)
 
     def serve(self) -> NoReturn:
@@ -50,7 +52,7 @@ class Scorer(Watched):
             if order.get("trace"):
                 sys.settrace(self.tracer.start)
             try:
-                told = self.load() if "init" in order else self.score(order["run"])
+                told = self.load(order) if "init" in order else self.score(order)
             finally:
                 sys.settrace(None)
         except BaseException as error:  # SystemExit too: the service counts it as a failure
@@ -76,7 +78,7 @@ class Scorer(Watched):
         )
         self.pipes.wait_for_ever()
 
-    def load(self) -> dict[str, Any]:
+    def load(self, order: dict[str, Any]) -> dict[str, Any]:
         sys.path.insert(0, os.path.dirname(self.script))
         with builtins.open(self.script, "rb") as file:
             program = compile(file.read(), self.script, "exec")
@@ -90,11 +92,21 @@ class Scorer(Watched):
             raise AttributeError("the script has no function `run`")  # noqa: TRY004
         if callable(self.module.get("init")):
             self.module["init"]()
+        if order.get("table"):
+            import pickle
+
+            with builtins.open(order["table"], "rb") as file:
+                self.table = pickle.load(file)  # noqa: S301 - written by `table.py`
         return {"done": "init"}
 
-    def score(self, paths: list[str]) -> dict[str, Any]:
+    def mini_batch(self, order: dict[str, Any]) -> Any:
+        if "rows" in order:
+            return self.table.iloc[order["rows"]].reset_index(drop=True)
+        return list(order["run"])
+
+    def score(self, order: dict[str, Any]) -> dict[str, Any]:
         assert self.module is not None
-        result = self.module["run"](list(paths))
+        result = self.module["run"](self.mini_batch(order))
         kind = type(result).__name__
         if result is None:
             return {"done": "run", "rows": [], "length": None, "kind": kind}

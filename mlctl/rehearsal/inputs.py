@@ -1,0 +1,94 @@
+"""What is scored: the files of a folder, or the rows of a table; and its mini-batches.
+
+A batch endpoint hands out files, whatever is in them. Rows are what a parallel job gets of an
+MLTable that it opens directly: `run` is called with a DataFrame ("Use parallel jobs in pipelines").
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlctl import files
+
+MiniBatches = tuple[tuple[str, ...], ...]
+_COPIED = 1 << 26  # bytes; a bigger input is read where it is
+
+
+class RehearsalError(ValueError):
+    """A rehearsal that cannot be; the text is one sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Files: their names relative to a folder, in order. Or rows: their numbers, of a table.
+
+    `root` is then the file that the table was brought to, `bytes` its size where it came from,
+    and `groups` are rows that stay together.
+    """
+
+    root: Path
+    names: tuple[str, ...]
+    tabular: bool = False
+    bytes: int = 0
+    groups: MiniBatches = ()
+
+    @classmethod
+    def find(cls, path: Path) -> Inputs:
+        """The files below a folder; a file is the only one of its own.
+
+        Raises:
+            RehearsalError: there are none.
+        """
+        real = files.real(path)
+        if files.is_file(real):
+            return cls(real.parent, (real.name,))
+        if not files.is_folder(real):
+            raise RehearsalError(f"there is no input `{path}`")
+        found = sorted(one for one in real.rglob("*") if files.is_file(one))
+        if not found:
+            raise RehearsalError(f"the input `{path}` has no files")
+        return cls(real, tuple(one.relative_to(real).as_posix() for one in found))
+
+    @property
+    def unit(self) -> str:
+        """What one of them is called."""
+        return "row" if self.tabular else "file"
+
+    @property
+    def copied(self) -> bool:
+        """Whether each run gets a copy, which a script can damage."""
+        if self.tabular:
+            return False
+        return sum((self.root / one).stat().st_size for one in self.names) <= _COPIED
+
+    def lay_out(self, folder: Path) -> Path:
+        """Where a run finds the files: a copy in `folder`, or the files themselves."""
+        if not self.copied:
+            return self.root
+        for one in self.names:
+            (folder / one).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(self.root / one, folder / one)
+        return folder
+
+    def order(self, mini_batch: Sequence[str], place: Path) -> Mapping[str, Any]:
+        """What a worker is told of a mini-batch; `place` is where the run has the inputs."""
+        if self.tabular:
+            return {"rows": [int(one) for one in mini_batch]}
+        return {"run": [str(place / one) for one in mini_batch]}
+
+    def rows_of(self, size: int) -> int:
+        """How many rows have so many bytes, by what a row has on average."""
+        return max(1, size * len(self.names) // max(1, self.bytes))
+
+    def mini_batches(self, size: int) -> MiniBatches:
+        """They in mini-batches of `size`, of which the last may have fewer; or their groups."""
+        return self.groups or mini_batches(self.names, size)
+
+
+def mini_batches(names: Sequence[str], size: int) -> MiniBatches:
+    """The names in mini-batches of `size`; the last may have fewer."""
+    return tuple(tuple(names[at : at + size]) for at in range(0, len(names), size))

@@ -1,0 +1,178 @@
+"""Tables as inputs: an MLTable, or files with rows, read by the user's pandas.
+
+Of an MLTable's transformations those are done that say how files are read and which columns stay;
+a rehearsal with another one is refused, since its rows would be others.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mlctl import files, source
+from mlctl.pointer import Data
+from mlctl.rehearsal.inputs import Inputs, RehearsalError
+from mlctl.rehearsal.process import MARK, Interpreter, without_network
+
+NAME = "MLTable"
+_PROGRAM = Path(__file__).with_name("worker") / "table.py"
+_FORMATS: dict[str, tuple[str, dict[str, Any]]] = {
+    ".csv": ("delimited", {}),
+    ".tsv": ("delimited", {"sep": "\t"}),
+    ".parquet": ("parquet", {}),
+    ".jsonl": ("json_lines", {"lines": True}),
+}
+_READERS = {f"read_{one}": one for one in ("delimited", "parquet", "json_lines")}
+_ENCODINGS = {"utf8": "utf-8", "iso88591": "iso-8859-1", "latin1": "latin-1"}
+_HEADERS = {"no_header": None, "from_first_file": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """How a table is read: its files, by which of pandas' readers, with which columns."""
+
+    files: tuple[Path, ...]
+    format: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    header_once: bool = False
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+
+def is_table(path: Path) -> bool:
+    """Whether a folder is an MLTable."""
+    return files.is_file(path / NAME)
+
+
+def find(path: Path) -> Specification:
+    """What is read of an MLTable, of a file with rows, or of a folder of such files.
+
+    Raises:
+        RehearsalError: there is nothing that has rows, or an MLTable says what is not done here.
+    """
+    real = files.real(path)
+    if files.is_file(real / NAME):
+        return _mltable(real)
+    inside = (real,) if files.is_file(real) else real.rglob("*")
+    found = tuple(sorted(filter(files.is_file, inside)))
+    if not found:
+        raise RehearsalError(f"the input `{path}` has no files")
+    suffixes = {one.suffix for one in found}
+    if len(suffixes) > 1 or not suffixes <= _FORMATS.keys():
+        known = ", ".join(_FORMATS)
+        raise RehearsalError(f"the input `{path}` has no rows, as an {NAME} or {known} has")
+    kind, options = _FORMATS[suffixes.pop()]
+    return Specification(found, kind, options)
+
+
+def bring(
+    told: Specification,
+    keys: Sequence[str],
+    interpreter: Interpreter,
+    folder: Path,
+    environment: Mapping[str, str],
+) -> Inputs:
+    """Read a table by the user's Python, to a file in `folder`.
+
+    Raises:
+        RehearsalError: pandas is absent there, or cannot read it, or there are no rows.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    to = folder / "table.pickle"
+    text = json.dumps(
+        {
+            "files": [str(one) for one in told.files],
+            "format": told.format,
+            "options": told.options,
+            "header_once": told.header_once,
+            "keep": told.keep,
+            "drop": told.drop,
+            "keys": keys,
+            "to": str(to),
+        }
+    )
+    words = [*(without_network() if interpreter.alone else ()), interpreter.python, "-B"]
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own Python
+            [*words, str(_PROGRAM), text],
+            env={**environment, MARK: interpreter.mark},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=max(1.0, interpreter.ends - time.monotonic()),
+        )
+        said = json.loads(done.stdout.splitlines()[-1])
+    except (subprocess.TimeoutExpired, ValueError, IndexError):
+        raise RehearsalError(f"`{interpreter.python}` does not read the table") from None
+    if said.get("error") in ("ModuleNotFoundError", "ImportError"):
+        raise RehearsalError(
+            f"rows need pandas: {said['message']} in this Python; --python names one that has it"
+        )
+    if "error" in said:
+        name = told.files[0].name
+        raise RehearsalError(f"`{name}` cannot be read: {said['error']}: {said['message']}")
+    if not said["rows"]:
+        raise RehearsalError(f"`{told.files[0].name}` has no rows")
+    size = sum(one.stat().st_size for one in told.files)
+    groups = tuple(tuple(map(str, one)) for one in said["groups"])
+    return Inputs(to, tuple(map(str, range(said["rows"]))), tabular=True, bytes=size, groups=groups)
+
+
+def _mltable(folder: Path) -> Specification:
+    """What the file `MLTable` in a folder says."""
+    text = (folder / NAME).read_text(encoding="utf-8", errors="replace")
+    data = source.plain(text)
+    if not isinstance(data, dict) or not isinstance(data.get("paths"), list):
+        raise RehearsalError(f"`{folder.name}/{NAME}` names no paths")
+    names = tuple(one for given in data["paths"] for one in _files(folder, given))
+    if not names:
+        raise RehearsalError(f"`{folder.name}/{NAME}` names no files that are here")
+    kind, options, once = "", {}, False
+    columns: dict[str, tuple[str, ...]] = {"keep_columns": (), "drop_columns": ()}
+    steps = data.get("transformations")
+    for step in steps if isinstance(steps, list) else ():
+        name, value = next(iter(step.items())) if isinstance(step, dict) else (str(step), {})
+        said = value if isinstance(value, dict) else {}
+        if name in _READERS and not said.get("include_path_column"):
+            kind = _READERS[name]
+            options = _options(kind, said)
+            once = said.get("header") == "from_first_file"
+        elif name in columns:
+            columns[name] = tuple(map(str, value if isinstance(value, list) else [value]))
+        elif name != "convert_column_types":  # pandas tells them itself
+            raise RehearsalError(f"`{folder.name}/{NAME}`: `{name}` is not done in a rehearsal")
+    if not kind:
+        raise RehearsalError(f"`{folder.name}/{NAME}` does not say how its files are read")
+    keep, drop = columns.values()
+    return Specification(names, kind, options, once, keep, drop)
+
+
+def _files(folder: Path, given: Data) -> list[Path]:
+    """The files that an entry of `paths` names."""
+    said = given if isinstance(given, dict) else {}
+    if "pattern" in said:
+        return sorted(filter(files.is_file, folder.glob(str(said["pattern"]).removeprefix("./"))))
+    at = folder / str(said.get("file", said.get("folder", "")))
+    if "folder" in said:
+        inside = (one for one in at.rglob("*") if one.name != NAME)
+        return sorted(filter(files.is_file, inside))
+    return [at] if files.is_file(at) else []
+
+
+def _options(kind: str, said: Mapping[str, Data]) -> dict[str, Any]:
+    """What an MLTable says of a reader, as pandas' reader takes it."""
+    if kind == "json_lines":
+        return {"lines": True}
+    if kind == "parquet":
+        return {}
+    encoding = str(said.get("encoding", "utf8"))
+    return {
+        "sep": said.get("delimiter", ","),
+        "encoding": _ENCODINGS.get(encoding, encoding),
+        "header": _HEADERS.get(str(said.get("header")), 0),
+    }

@@ -1,0 +1,58 @@
+"""Bring a table to one file, by the user's pandas: `table.py SPECIFICATION`.
+
+The specification is a JSON object: `files`, `format` (delimited, parquet, json_lines), `options` of
+pandas' reader, `header_once` (the first file alone has one), `keep` and `drop` (columns), `keys`
+(columns whose values make groups), `to` (the pickle). What is told is one, too: `rows` and `groups`
+of row numbers, or `error` and `message`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def read(told: dict[str, Any]) -> dict[str, Any]:
+    """Read, choose columns, write."""
+    import pandas  # the user's
+
+    readers = {
+        "delimited": pandas.read_csv,
+        "parquet": pandas.read_parquet,
+        "json_lines": pandas.read_json,
+    }
+    frames = []
+    for number, one in enumerate(told["files"]):
+        options = dict(told["options"])
+        if number and told["header_once"]:
+            options["header"] = None
+        frames.append(readers[told["format"]](one, **options))
+        if options.get("header", 0) is None:
+            count = len(frames[-1].columns)
+            first = frames[0].columns if number else [f"Column{at + 1}" for at in range(count)]
+            frames[-1].columns = first
+    frame = pandas.concat(frames, ignore_index=True)
+    if told["keep"]:
+        frame = frame[told["keep"]]
+    frame = frame.drop(columns=told["drop"])
+    frame.to_pickle(told["to"])
+    groups: list[list[int]] = []
+    if told["keys"]:
+        groups = [[int(row) for row in one] for one in frame.groupby(told["keys"]).groups.values()]
+    return {"rows": len(frame), "groups": groups}
+
+
+def main() -> None:
+    try:
+        told = read(json.loads(sys.argv[1]))
+    except Exception as error:
+        told = {"error": type(error).__name__, "message": str(error)[:500]}
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
