@@ -7,7 +7,6 @@ mini-batches in their place without an event for each. `step` handles any other 
 from __future__ import annotations
 
 from bisect import insort
-from collections import deque
 from heapq import heappush
 from math import inf
 
@@ -27,12 +26,13 @@ from mlctl.simulator.engine.state import (
 _LEAST_PROGRESS_S = 600.0
 _EVER_S = 1e8  # later than any simulated job, so that no event keeps a clock going for nothing
 _LOGGED_AT_ONCE = 512  # mini-batches; bounds the log in memory
+_FORGOTTEN_AT_ONCE = 256  # ended attempts; bounds memory, and how often the list is moved
 EventKey = tuple[float, int, int]  # (time, priority, number) of an event
 
 
 def restore(world: World, job: BatchJob) -> None:
     """Rebuild the derived fields of a job after its state was read back."""
-    job.attempts_by_end = deque(sorted(job.attempts_by_slot.values()))
+    job.attempts_by_end = sorted(job.attempts_by_slot.values())
     schedule_next(world, job)
 
 
@@ -143,20 +143,18 @@ def _start_attempt(world: World, job: BatchJob, batch: int, slot: int) -> None:
     )
     job.attempts += 1
     job.attempts_by_slot[slot] = attempt
-    if job.attempts_by_end and attempt < job.attempts_by_end[-1]:
-        insort(job.attempts_by_end, attempt)
-    else:
-        job.attempts_by_end.append(attempt)
+    insort(job.attempts_by_end, attempt)
     retry.log_mini_batch(world, "MB_START", job, batch, slot)
 
 
 def schedule_next(world: World, job: BatchJob) -> None:
     """Schedule an event for the job's next end of an attempt, if none is scheduled that early."""
-    if job.attempts_by_end and (
-        job.scheduled is None or job.attempts_by_end[0][:3] < job.scheduled
-    ):
-        at, priority, number = job.scheduled = job.attempts_by_end[0][:3]
-        heappush(world.queue, (at, priority, number, EventKind.MINI_BATCH_END, job.name, 0, 0))
+    if job.attempts_by_end:
+        first = job.attempts_by_end[0]
+        if job.scheduled is None or first < job.scheduled:
+            at, priority, number, _, _ = first
+            job.scheduled = (at, priority, number)
+            heappush(world.queue, (at, priority, number, EventKind.MINI_BATCH_END, job.name, 0, 0))
 
 
 def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
@@ -172,33 +170,38 @@ def fast_forward(world: World, job: BatchJob, until: EventKey) -> None:
         job.times,
         job.attempts_to_fail,
     )
-    fresh, last, end = job.next_new, _fast_forward_end(job), until[0]
-    ahead = world.number + 1 - fresh  # event number minus mini-batch number
-    detail, stale = world.detail, len(flight) > len(slots)
+    first, last, end = job.next_new, _fast_forward_end(job), until[0]
+    detail = world.detail
     if detail:
-        last = min(last, fresh + _LOGGED_AT_ONCE)
-    latest = flight[-1][0] if flight else 0.0
-    while fresh < last and flight:
-        attempt = flight.popleft()
+        last = min(last, first + _LOGGED_AT_ONCE)
+    if last <= first or not flight:
+        return
+    ahead = world.number + 1 - first  # event number minus mini-batch number
+    latest, over = flight[-1][0], 0
+    for fresh in range(first, last):
+        attempt = flight[over]
         at, _, _, batch, slot = attempt
-        if stale and slots.get(slot) is not attempt:
-            continue  # its node was lost
         if batch in failing or (at >= end and attempt >= until):
-            flight.appendleft(attempt)
             break
+        over += 1
         ends = at + times[fresh]
         slots[slot] = begun = (ends, DONE_FIRST, ahead + fresh, fresh, slot)
         if ends >= latest:
             flight.append(begun)
             latest = ends
         else:
-            insort(flight, begun)
+            insort(flight, begun, over)
+        if over == _FORGOTTEN_AT_ONCE:
+            del flight[:over]
+            over = 0
         if detail:
             world.now = at
             retry.log_mini_batch(world, "MB_DONE", job, batch, slot)
             retry.log_mini_batch(world, "MB_START", job, fresh, slot)
-        fresh += 1
-    ended = fresh - job.next_new
+    else:
+        fresh = last
+    del flight[:over]
+    ended = fresh - first
     job.done += ended
     job.attempts += ended
     job.next_new = fresh
@@ -215,22 +218,20 @@ def _fast_forward_end(job: BatchJob) -> int:
 
 def step(world: World, cluster: Cluster, job: BatchJob, until: EventKey) -> bool:
     """End the job's next attempt, if it ends before `until`; False if there is none."""
-    while job.attempts_by_end and job.attempts_by_end[0] < until:
-        attempt = job.attempts_by_end.popleft()
-        at, late, _, batch, slot = attempt
-        if job.attempts_by_slot.get(slot) is attempt:
-            world.now = job.last_progress = at
-            del job.attempts_by_slot[slot]
-            if late:
-                retry.fail(world, job, batch, slot, "MB_TIMEOUT")
-            elif job.failed_attempts.get(batch, 0) < job.attempts_to_fail.get(batch, 0):
-                retry.fail(world, job, batch, slot, "MB_FAIL")
-            else:
-                retry.succeed(world, job, batch, slot)
-            if not retry.end_if_over(world, cluster, job):
-                _refill_slot(world, cluster, job, slot)
-            return True
-    return False
+    if not job.attempts_by_end or job.attempts_by_end[0] >= until:
+        return False
+    at, late, _, batch, slot = job.attempts_by_end.pop(0)
+    world.now = job.last_progress = at
+    del job.attempts_by_slot[slot]
+    if late:
+        retry.fail(world, job, batch, slot, "MB_TIMEOUT")
+    elif job.failed_attempts.get(batch, 0) < job.attempts_to_fail.get(batch, 0):
+        retry.fail(world, job, batch, slot, "MB_FAIL")
+    else:
+        retry.succeed(world, job, batch, slot)
+    if not retry.end_if_over(world, cluster, job):
+        _refill_slot(world, cluster, job, slot)
+    return True
 
 
 def _refill_slot(world: World, cluster: Cluster, job: BatchJob, slot: int) -> None:

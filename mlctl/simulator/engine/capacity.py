@@ -250,6 +250,8 @@ def _is_free(regional: RegionCapacity) -> bool:
 
 def _is_within_quotas(world: World, cluster: Cluster) -> bool:
     """Whether one more node of a cluster exceeds none of its quotas."""
+    if not cluster.spec.quotas:
+        return True
     cores = cluster.spec.cores
     quotas = (world.quotas[name] for name, _ in cluster.spec.quotas)
     return all(quota.used + cores <= quota.limit for quota in quotas)

@@ -171,7 +171,8 @@ def _handle(world: World, event: ScheduledEvent, to: float) -> None:
         _handle_job_event(world, event)
     else:
         _handle_pool_event(world, event)
-    groups.settle(world)
+    if world.ended_members:
+        groups.settle(world)
     if world.observer is not None:
         world.observer(world)
 

@@ -60,12 +60,12 @@ class BatchJob(Job):
     """A batch job. Mini-batches that never started are only counted: all from `next_new` on.
 
     `head` and `tail` queue mini-batches to be retried, before and after those. `attempts_by_slot`
-    has the running attempt of each busy slot. `attempts_by_end` has the same attempts in the order
-    of their ends, and also attempts that ended with their node, which are skipped. The slots of
-    node n are numbered from n * concurrency on. `starting` are running nodes that cannot work yet,
-    with the second since which they start; `last_progress` is when an attempt began or ended, as
-    far as `attempts_by_slot` does not tell. `failed_attempts` and `lost_attempts` count per
-    mini-batch that is not over. Derived fields are not stored; they are computed again.
+    has the running attempt of each busy slot, `attempts_by_end` the same in the order of their
+    ends. The slots of node n are numbered from n * concurrency on. `starting` are running nodes
+    that cannot work yet, with the second since which they start; `last_progress` is when an attempt
+    began or ended, as far as `attempts_by_slot` does not tell. `failed_attempts` and
+    `lost_attempts` count per mini-batch that is not over. Derived fields are not stored; they are
+    computed again.
     """
 
     spec: BatchSpec = field(kw_only=True)
@@ -86,7 +86,7 @@ class BatchJob(Job):
     running_nodes: int = 0
     usable_nodes: int = 0
     epoch: int = 0
-    attempts_by_end: deque[Attempt] = field(default_factory=deque, metadata={"derived": True})
+    attempts_by_end: list[Attempt] = field(default_factory=list, metadata={"derived": True})
     times: list[float] = field(default_factory=list, metadata={"derived": True})
     attempts_to_fail: dict[int, int] = field(default_factory=dict, metadata={"derived": True})
     has_timeouts: bool = field(default=False, metadata={"derived": True})

@@ -31,12 +31,13 @@ USABLE_STATES = (NodeState.IDLE, NodeState.RUNNING)
 
 def set_state(world: World, cluster: Cluster, node: Node, state: NodeState) -> None:
     """Change a node's state; events that were scheduled for the old state become void."""
-    by_state, before, now = cluster.nodes_by_state, node.state, world.now
-    del by_state[before][node.number]
-    by_state[state][node.number] = node
-    cluster.state_seconds[before] += now - node.since
+    by_state, before, number, now = cluster.nodes_by_state, node.state, node.number, world.now
+    del by_state[before][number]
+    by_state[state][number] = node
+    if now != node.since:
+        cluster.state_seconds[before] += now - node.since
+        node.since = now
     node.state = state
-    node.since = now
     world.epoch += 1
     node.epoch = world.epoch
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from mlctl.simulator.engine import nodes, sampling
 from mlctl.simulator.engine.jobs import BatchJob, JobStatus
 from mlctl.simulator.engine.model import PreemptedJob, QueueEnd, SingleNode
@@ -84,6 +86,7 @@ def node_lost(world: World, cluster: Cluster, job: BatchJob, node: Node) -> None
         job.idle_slots.pop(slot, None)
         attempt = job.attempts_by_slot.pop(slot, None)
         if attempt is not None:
+            del job.attempts_by_end[bisect_left(job.attempts_by_end, attempt)]
             at, _, _, batch, _ = attempt
             began = at - min(job.times[batch], job.spec.timeout_s)
             job.lost_node_s += (world.now - began) / slots

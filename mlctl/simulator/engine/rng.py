@@ -7,7 +7,7 @@ scenarios that share a key share its random number.
 from __future__ import annotations
 
 from hashlib import blake2b
-from math import exp, log1p, sqrt
+from math import cos, exp, log, log1p, sin, sqrt, tau
 from random import Random
 from statistics import NormalDist
 
@@ -47,3 +47,17 @@ def log_normal_of(cv: float) -> tuple[float, float]:
     """The mu and sigma of a log-normal factor of mean 1 and coefficient of variation `cv`."""
     variance = log1p(cv * cv)
     return -variance / 2, sqrt(variance)
+
+
+def log_normals(cv: float, count: int, key: str) -> list[float]:
+    """So many log-normal factors of mean 1, those that `Random.gauss` gives, in half its time.
+
+    A pair of uniform numbers gives a pair of normal ones (Box and Muller 1958).
+    """
+    mu, sigma = log_normal_of(cv)
+    random = generator(key).random
+    factors: list[float] = []
+    for _ in range((count + 1) // 2):
+        angle, length = random() * tau, sqrt(-2.0 * log(1.0 - random()))
+        factors += (exp(mu + cos(angle) * length * sigma), exp(mu + sin(angle) * length * sigma))
+    return factors[:count]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from itertools import cycle, islice
-from math import exp, floor, log
+from math import floor, log
+from operator import mul
 
 from mlctl.simulator.engine import rng
 from mlctl.simulator.engine.jobs import BatchJob
@@ -38,9 +39,7 @@ def service_times(seed: str, spec: BatchSpec) -> list[float]:
     times[-1] = work.per_mini_batch_s + files_in(spec, total - 1) * work.per_file_s
     if work.cv == 0:
         return times
-    mu, sigma = rng.log_normal_of(work.cv)
-    gauss = rng.generator(f"{seed}/service/{spec.name}").gauss
-    return [seconds * exp(gauss(mu, sigma)) for seconds in times]
+    return list(map(mul, times, rng.log_normals(work.cv, total, f"{seed}/service/{spec.name}")))
 
 
 def failing_attempts(seed: str, spec: BatchSpec) -> dict[int, int]:
