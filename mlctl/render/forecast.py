@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import csv as tables
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlctl import inert
+from mlctl.render import forecast_tornado
 from mlctl.render.charts import bars
-from mlctl.render.style import Style, Styler
+from mlctl.render.forecast_words import (
+    UNKNOWN,
+    Column,
+    Grid,
+    cells,
+    chance,
+    grid,
+    plain_usd,
+    scalar,
+    time,
+    usd,
+)
+from mlctl.render.style import Styler
 from mlctl.render.terminal import clean
 
 _NARROW, _WIDE = 60, 120
@@ -20,11 +33,8 @@ _SIGNS = {
     "idle": "░",
     "lost": "x",
 }
-_UNKNOWN = "-"
 SOURCES = "S: stated by Microsoft or hi-ml, D: documented, A: assumed, F: files, W: the workspace"
 LEGEND = "p5, p50, p95: of first runs that completed; cost and its p95: of first runs; USD"
-Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
-_HOUR, _MINUTE, _CENT = 3600, 60, 0.01
 
 
 def as_json(data: Mapping[str, Any]) -> str:
@@ -52,7 +62,7 @@ def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
         sentence(data),
         *_histogram(data, width),
         *_timelines(data, width),
-        *_tornado(data, styler),
+        *forecast_tornado.lines(data, styler),
         assumptions(data, width),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -62,6 +72,8 @@ def sentence(data: Mapping[str, Any]) -> str:
     """The forecast in one or two sentences."""
     said = data["sentence"]
     here, full = said["low_priority"], said["dedicated"]
+    if here is None and full is None:
+        return ""
     if here is None:
         return f"Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}."
     text = (
@@ -75,60 +87,13 @@ def sentence(data: Mapping[str, Any]) -> str:
     text += "."
     if here["not_done"]:
         text += f" In {here['not_done']} histories it was never done."
-    hangs = [clean(row["name"]) for row in (data["sensitivity"] or [])[:3]]
-    if hangs:
-        text += f" The cost hangs most on {', '.join(hangs)}."
+    text += forecast_tornado.hangs(data["sensitivity"])
     if full is not None:
         share = (
             f"; low priority is {here['cost'] / full['cost']:.0%} of that" if full["cost"] else ""
         )
         text += f" Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}{share}."
     return text
-
-
-def time(seconds: float | None) -> str:
-    """`45s`, `12m30s`, `2h05m`, `3d04h`; at most two units."""
-    if seconds is None:
-        return _UNKNOWN
-    if seconds < 2 * _MINUTE:
-        return f"{seconds:.3g}s"
-    if seconds < 2 * _HOUR:
-        whole = round(seconds)
-        return f"{whole // _MINUTE}m{whole % _MINUTE:02}s"
-    minutes = round(seconds / _MINUTE)
-    if minutes < 48 * 60:
-        return f"{minutes // 60}h{minutes % 60:02}m"
-    hours = round(seconds / _HOUR)
-    return f"{hours // 24}d{hours % 24:02}h"
-
-
-def usd(amount: float | None) -> str:
-    """An amount in USD, to the cent or to three digits below a dollar."""
-    if amount is None:
-        return _UNKNOWN
-    return f"{amount:,.2f} USD" if amount >= 1 else f"{amount:.3g} USD"
-
-
-def chance(of: Mapping[str, Any] | None, *, interval: bool = False) -> str:
-    """A chance in percent. What never happened is `< 0.3 %`, never 0 %: its upper bound."""
-    if of is None:
-        return _UNKNOWN
-    value, low, high = (100 * of[name] for name in ("value", "low", "high"))
-    if not value:
-        return f"< {_percent(high)} %"
-    if of["value"] == 1:
-        return f"> {_percent(low)} %"
-    text = f"{_percent(value)} %"
-    return f"{text} ({_percent(low)} to {_percent(high)})" if interval else text
-
-
-def _percent(value: float) -> str:
-    """Two digits, or one after the point near 100."""
-    near = _NEARLY_ALL <= value < _ALL
-    return f"{value:.1f}" if near else f"{value:.0f}" if value >= _TWO_DIGITS else f"{value:.2g}"
-
-
-_TWO_DIGITS, _NEARLY_ALL, _ALL = 10, 99, 99.95
 
 
 def subject(scenario: Mapping[str, Any]) -> str:
@@ -139,8 +104,6 @@ def subject(scenario: Mapping[str, Any]) -> str:
     return f"{clean(of['deployment'])} on {clean(of['cluster'])}: {work}, on {where}"
 
 
-# The columns of the table: a head, and what stands there for a row.
-Column = tuple[str, Callable[[Mapping[str, Any]], str]]
 _COLUMNS: tuple[Column, ...] = (
     ("", lambda row: clean(row["name"])),
     ("p5", lambda row: _completion(row, "p5")),
@@ -148,9 +111,9 @@ _COLUMNS: tuple[Column, ...] = (
     ("p95", lambda row: _completion(row, "p95")),
     ("P(late)", lambda row: chance(row["late"])),
     ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
-    ("cost", lambda row: _plain_usd(row["cost"]["mean"]["value"])),
-    ("p95", lambda row: _plain_usd(row["cost"]["p95"]["value"])),
-    ("until done", lambda row: _plain_usd(row["until_done"]["cost"]["value"])),
+    ("cost", lambda row: plain_usd(row["cost"]["mean"]["value"])),
+    ("p95", lambda row: plain_usd(row["cost"]["p95"]["value"])),
+    ("until done", lambda row: plain_usd(row["until_done"]["cost"]["value"])),
     ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
 )
 _MORE: tuple[Column, ...] = (
@@ -166,11 +129,7 @@ _MORE: tuple[Column, ...] = (
 
 
 def _completion(row: Mapping[str, Any], name: str) -> str:
-    return _UNKNOWN if row["completion_s"] is None else time(row["completion_s"][name]["value"])
-
-
-def _plain_usd(amount: float) -> str:
-    return usd(amount).removesuffix(" USD")
+    return UNKNOWN if row["completion_s"] is None else time(row["completion_s"][name]["value"])
 
 
 def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid]:
@@ -179,27 +138,9 @@ def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid]:
     return cells(first, data["rows"]), cells(_MORE, data["rows"])
 
 
-def cells(columns: Sequence[Column], rows: Sequence[Any]) -> Grid:
-    """The cells of a table: what the columns say of each row."""
-    heads = tuple(head.strip() for head, _ in columns)
-    return heads, tuple(tuple(cell(row) for _, cell in columns) for row in rows)
-
-
 def _table(data: Mapping[str, Any], styler: Styler) -> str:
     first, more = grids(data)
     return "\n".join([*grid(first, styler), LEGEND, "", *grid(more, styler)])
-
-
-def grid(table: Grid, styler: Styler) -> list[str]:
-    """The lines of a table: a bold head, then the rows."""
-    heads, rows = table
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    lines = []
-    for line in (heads, *rows):
-        first, *rest = zip(line, widths, strict=True)
-        told = [f"{first[0]:<{first[1]}}", *(f"{text:>{size}}" for text, size in rest)]
-        lines.append("  ".join(told).rstrip())
-    return [styler.apply(lines[0], Style.BOLD), *lines[1:]]
 
 
 def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -248,31 +189,6 @@ def _strip(node: Mapping[str, Any], length: float, room: int) -> str:
     return text.rstrip()
 
 
-_TORNADO: tuple[Column, ...] = (
-    ("", lambda row: clean(row["name"])),
-    ("from", lambda row: scalar(row["low"]["value"])),
-    ("to", lambda row: scalar(row["high"]["value"])),
-    ("P(cancelled)", lambda row: _sides(row, lambda side: chance(side["cancelled"]))),
-    ("until done", lambda row: _sides(row, lambda side: _plain_usd(side["cost"]))),
-    ("after", lambda row: _sides(row, lambda side: time(side["time_s"]))),
-)
-
-
-def _sides(row: Mapping[str, Any], told: Callable[[Mapping[str, Any]], str]) -> str:
-    return f"{told(row['low'])} .. {told(row['high'])}"
-
-
-def tornado(data: Mapping[str, Any]) -> Grid:
-    """What the forecast hangs on, as a table."""
-    return cells(_TORNADO, data["sensitivity"])
-
-
-def _tornado(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
-    if data["sensitivity"]:
-        head = "what it hangs on: each assumption from low to high, on the same draws"
-        yield "\n".join([head, *grid(tornado(data), styler)])
-
-
 def assumptions(data: Mapping[str, Any], width: int) -> str:
     """The assumptions, a line each."""
     lines = [f"assumptions ({SOURCES})"]
@@ -282,19 +198,6 @@ def assumptions(data: Mapping[str, Any], width: int) -> str:
         line = f"  {one['source']} {clean(one['name'])}{told}: {clean(one['why'])}"
         lines.append(line if len(line) <= width else line[: width - 3] + "...")
     return "\n".join(lines)
-
-
-def scalar(value: object) -> str:
-    """A value of an assumption in words."""
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case None:
-            return "none"
-        case float():
-            return f"{value:g}"
-        case _:
-            return clean(str(value))
 
 
 def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -8,7 +8,8 @@ from math import log
 from typing import Any, NamedTuple
 
 from mlctl.render.charts import scatter
-from mlctl.render.forecast import Column, Grid, assumptions, cells, chance, grid, scalar, time, usd
+from mlctl.render.forecast import assumptions
+from mlctl.render.forecast_words import Column, Grid, cells, chance, grid, scalar, time, usd
 from mlctl.render.style import Styler
 from mlctl.render.terminal import clean
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mlctl.render import forecast_advice, page, pool_forecast, training_forecast
-from mlctl.render.forecast import (
-    LEGEND,
-    SOURCES,
-    chance,
-    grids,
-    scalar,
-    sentence,
-    subject,
-    time,
-    tornado,
-    usd,
+from mlctl.render import (
+    forecast_advice,
+    forecast_tornado,
+    page,
+    pool_forecast,
+    training_forecast,
 )
+from mlctl.render.forecast import LEGEND, SOURCES, grids, sentence, subject
+from mlctl.render.forecast_words import chance, scalar, time, usd
 from mlctl.render.page import Histogram, Page, Part, Prose, Scatter, Table, Timeline, Tornado
 from mlctl.render.svg import Axis, Bar, Lane, Point, Spell, Swing
 
@@ -59,7 +55,7 @@ def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
         yield _timeline(line)
     if data["sensitivity"]:
         yield _tornado(data)
-        yield Table("Under each assumption", *tornado(data))
+        yield Table("Under each assumption", *forecast_tornado.table(data))
     yield _assumptions(data)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mlctl.render.forecast import Column, cells, chance, grid, time, usd
+from mlctl.render.forecast_words import Column, cells, chance, grid, time, usd
 from mlctl.render.style import Styler
 from mlctl.render.terminal import clean
 

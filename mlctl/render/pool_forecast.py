@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlctl.render.forecast import Grid, assumptions, grid, time, usd
+from mlctl.render.forecast import assumptions
+from mlctl.render.forecast_words import Grid, grid, time, usd
 from mlctl.render.style import Styler
 from mlctl.render.terminal import clean
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mlctl.render.forecast import Grid, assumptions, chance, grid, time, usd
+from mlctl.render.forecast import assumptions
+from mlctl.render.forecast_words import Grid, chance, grid, time, usd
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
 

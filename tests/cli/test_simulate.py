@@ -159,7 +159,9 @@ def test_a_forecast_says_what_it_hangs_on(mlctl: Run, sample: Path) -> None:
     ratio = rows["low_priority_ratio"]
     assert ratio["high"]["cost"] == pytest.approx(4 * ratio["low"]["cost"])
     assert ratio["high"]["cost_difference"]["low"] > 0
-    assert "The cost hangs most on" in mlctl("simulate", sample, *flags).out
+    told = mlctl("simulate", sample, *flags).out
+    assert "Beside the price of low priority the cost hangs most on " in told
+    assert "low_priority_ratio" not in told.split("hangs most on")[1].split(".\n")[0]
     assert "What it hangs on" in mlctl("simulate", sample, *flags, "-o", "html").out
 
 
@@ -218,3 +220,19 @@ def test_a_forecast_that_is_stopped_tells_what_it_has_learned(
     assert "stopped: the numbers are of the histories that were carried out" in done.err
     assert "aws-v100-2023" in done.out
     assert "stress " not in done.out.split("assumptions")[0]
+
+
+def test_a_forecast_that_is_stopped_before_its_main_row_has_no_sentence(
+    mlctl: Run, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried_out, left = Study.histories, iter(range(1))
+
+    def until(study: Study, numbers: range) -> Any:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return carried_out(study, numbers)
+
+    monkeypatch.setattr(Study, "histories", until)
+    done = mlctl("simulate", sample, "--files", "60", "--seconds-per-file", "60", "--runs", "50")
+    assert (done.code, "calm" in done.out) == (1, True)
+    assert "Traceback" not in done.err
