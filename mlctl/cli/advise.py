@@ -13,8 +13,10 @@ from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
     WEATHER,
+    BeginArgs,
     CloudArgs,
     SubjectArgs,
+    begun,
     executor_of,
     settings_of,
     weather_of,
@@ -47,13 +49,14 @@ def advise(
     subject: SubjectArgs,
     work: BatchFlags,
     delays: DelayArgs,
+    begin: BeginArgs,
     cloud: CloudArgs,
     weather: Annotated[
         str,
         typer.Option(
             "--weather",
             metavar="NAME",
-            help="What takes nodes away: stress, band:5-10 or a FILE.",
+            help="What takes nodes away: stress, band:5-10, or a FILE of weather or a trace.",
         ),
     ] = WEATHER,
     vary: Annotated[
@@ -129,7 +132,7 @@ def advise(
             max_cancel,
             search.MONTH_S / jobs_per_month,
         )
-        there = weather_of(weather)
+        [there] = begun([weather_of(weather)], begin)
         quota = advise_files.quotas(session, read)
         tried: list[search.Candidate] = []
         over: list[search.Candidate] = []

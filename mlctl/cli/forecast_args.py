@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +15,9 @@ import typer
 
 from mlctl.catalog import prices
 from mlctl.cli.durations import duration
+from mlctl.cli.local.flag_text import time_of_day
 from mlctl.cli.local.settings import DelayArgs, pair
-from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
 
 if TYPE_CHECKING:
     from mlctl.forecast.weather import Weather
@@ -33,6 +34,13 @@ class TierChoice(StrEnum):
     LOW_PRIORITY = "low_priority"
     DEDICATED = "dedicated"
     BOTH = "both"
+
+
+class TraceStart(StrEnum):
+    """Where a history begins a trace."""
+
+    ANY = "any"
+    AVAILABLE = "available"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +95,29 @@ class FileArgs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryArgs:
+class BeginArgs:
+    """Where in its weather a history begins."""
+
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--start",
+            metavar="HH:MM",
+            help="The time of day, for weather that follows the hours; midnight unless given.",
+        ),
+    ] = None
+    trace_start: Annotated[
+        TraceStart | None,
+        typer.Option(
+            "--trace-start",
+            help="Where each history begins a trace: anywhere (unless given), or where there are"
+            " nodes.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryArgs(BeginArgs):
     """How many histories there are, in what weather, and who makes them."""
 
     weather: Annotated[
@@ -95,7 +125,8 @@ class HistoryArgs:
         typer.Option(
             "--weather",
             metavar="NAME",
-            help="What takes nodes away: calm, stress, aws-v100-2023, band:5-10 or a FILE"
+            help="What takes nodes away: calm, stress, aws-v100-2023, band:5-10, or a FILE: what"
+            " `mlctl local preemption fit` wrote, or a trace of how many nodes there were"
             " (repeatable). calm and stress are always there.",
         ),
     ] = None
@@ -153,11 +184,11 @@ def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
     return with_changes(SimulationSettings(), {**changes, **dict(map(pair, cloud.setting or ()))})
 
 
-def weathers(given: Sequence[str] | None) -> tuple[list[Weather], str]:
+def weathers(given: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weather], str]:
     """The weather of each row, and the name of the one that the forecast is about."""
     from mlctl.forecast import weather as known
 
-    found = [weather_of(text) for text in given or [WEATHER]]
+    found = begun([weather_of(text) for text in given or [WEATHER]], begin)
     main = found[0].name
     names = {one.name for one in found}
     calm, stress = (known.by_name(name) for name in _ALWAYS)
@@ -166,6 +197,28 @@ def weathers(given: Sequence[str] | None) -> tuple[list[Weather], str]:
     before = [] if calm.name in names else [calm]
     after = [] if stress.name in names else [stress]
     return [*before, *found, *after], main
+
+
+def begun(found: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
+    """The weather, as it begins by the flags.
+
+    Raises:
+        UsageError: a flag says where something begins that is not there.
+    """
+    start = None if begin.start is None else time_of_day(begin.start, "--start")
+    if start is not None and not any(one.by_hour for one in found):
+        raise UsageError("--start says when weather begins that follows the hours: give some.")
+    if begin.trace_start is not None and not any(one.trace for one in found):
+        raise UsageError("--trace-start says where a trace begins: give one by --weather FILE.")
+    available = begin.trace_start is TraceStart.AVAILABLE
+    return [
+        replace(
+            one,
+            start_s=start or 0.0,
+            trace=None if one.trace is None else replace(one.trace, available=available),
+        )
+        for one in found
+    ]
 
 
 def weather_of(text: str) -> Weather:

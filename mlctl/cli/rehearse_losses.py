@@ -37,6 +37,8 @@ def processes(
             found = found or parse(read_text(Path(weather)), weather)
         except WeatherError as error:
             raise InvalidValue(str(error), flag="--weather") from None
+        if found.trace is not None:
+            raise InvalidValue(f"`{weather}` is a trace; name weather", flag="--weather")
         return found.processes()
     if script is not None:
         losses: list[tuple[float, int | str]] = []

@@ -126,13 +126,13 @@ def simulate(
         if read is None:
             return Exit.ERROR
         deadline = duration(study.deadline) if study.deadline is not None else None
-        there, main = weathers(study.weather)
+        there, main = weathers(study.weather, study)
         tiers = tiers_of(study.tier)
         plans = _policies(study, deadline)
         _check_deadline(deadline, settings)
         found = list(report.rows(read.scenario, there, tiers, plans, str(study.seed), main))
         if events is not None:
-            _write_events(found, main, run, events)
+            _write_events(session, found, main, run, events)
         gathered = _gathered(found, study, deadline)
         done = [(row, Summary(row.study.scenario, of, deadline)) for row, of in gathered.rows]
         tornado = None
@@ -223,14 +223,21 @@ def _tornado(
     return None
 
 
-def _write_events(found: Sequence[Row], main: str, run: int, file: Path) -> None:
-    """Write the log of the first run of a history, as `job stream --events` does."""
+def _write_events(session: Session, found: Sequence[Row], main: str, run: int, file: Path) -> None:
+    """Write the log of the first run of a history, as `job stream --events` does.
+
+    Says where in a trace the history begins: a simulated cloud is told that by `--offset`.
+    """
     from mlctl import files
-    from mlctl.forecast import timeline
+    from mlctl.forecast import timeline, weather
     from mlctl.simulator.control_plane.jobs.job_events import line_since
 
     row = next((one for one in found if one.name == main), found[-1])
-    log = timeline.events(row.study.scenario, row.study.seed_of(run))
+    seed = row.study.seed_of(run)
+    log = timeline.events(row.study.scenario, seed)
+    for one in weather.placed(row.study.scenario.processes, seed):
+        if isinstance(one, weather.Replay):
+            session.note(f"history {run} begins the trace at --offset {one.offset}")
     lines = "".join(line_since(0.0, event) + "\n" for event in log)
     try:
         files.write(files.expanded(file), lines.encode())

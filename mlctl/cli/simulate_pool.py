@@ -11,7 +11,9 @@ import typer
 from mlctl.cli.exits import Exit
 from mlctl.cli.forecast_args import (
     WEATHER,
+    BeginArgs,
     CloudArgs,
+    begun,
     executor_of,
     settings_of,
     weather_of,
@@ -95,6 +97,7 @@ def pool(
     jobs: JobArgs,
     price: PriceArgs,
     delays: DelayArgs,
+    begin: BeginArgs,
     weather: Annotated[
         str,
         typer.Option("--weather", metavar="NAME", help="What takes low-priority nodes away."),
@@ -126,7 +129,7 @@ def pool(
     if graph is None:
         return Exit.ERROR
     shared = SharedQueueSettings(jobs.shared_slots, jobs.shared_arrivals, jobs.shared_seconds)
-    found = weather_of(weather)
+    [found] = begun([weather_of(weather)], begin)
     wanted = PoolWanted(
         jobs.jobs_per_day,
         jobs.seconds_per_job,

@@ -100,7 +100,7 @@ def training(
     )
     workloads.check(workload)
     settings = settings_of(delays, cloud)
-    found, main = weathers(study.weather)
+    found, main = weathers(study.weather, study)
     with refusals():
         subject = read(
             graph,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from mlctl.forecast import weather
 from mlctl.forecast.scenario import Scenario
 from mlctl.simulator.engine import cluster_commands, engine, usage
 from mlctl.simulator.engine.commands import (
@@ -158,7 +159,7 @@ def prepared(scenario: Surroundings, seed: str) -> World:
         longest = settings.allocation_s + settings.preparation_s
         engine.run(world, longest * (1 + 10 * settings.delay_cv))
     if scenario.processes:
-        cluster_commands.carry_out(world, SetPreemption(scenario.processes))
+        cluster_commands.carry_out(world, SetPreemption(weather.placed(scenario.processes, seed)))
     return world
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from mlctl.forecast import history, queues
+from mlctl.forecast import history, queues, weather
 from mlctl.forecast.queues import Queue
 from mlctl.simulator.engine import admin_commands, cluster_commands, engine, processes, rng, usage
 from mlctl.simulator.engine.commands import (
@@ -183,7 +183,7 @@ def _world(scenario: PoolScenario, place: Place, seed: str) -> World:
         spec = ClusterSpec(_CLUSTER, tier, 0, scenario.vms, scenario.idle_s, price=price)
         cluster_commands.carry_out(world, AddCluster(spec))
         if low and scenario.processes:
-            admin_commands.carry_out(world, SetPreemption(scenario.processes))
+            admin_commands.carry_out(world, SetPreemption(weather.placed(scenario.processes, seed)))
     return world
 
 

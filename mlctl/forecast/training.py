@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from mlctl.forecast import checkpoints, history, statistics
+from mlctl.forecast import checkpoints, history, statistics, weather
 from mlctl.forecast.checkpoints import Expected, Losses, Steps
 from mlctl.forecast.statistics import Estimate
 from mlctl.simulator.engine import cluster_commands, engine, usage
@@ -118,7 +118,7 @@ def carry_out(scenario: TrainingScenario, seed: str) -> TrainingHistory:
     else:
         spec = replace(spec, serverless=scenario.cluster)
         world = World(seed, settings=scenario.settings)
-        cluster_commands.carry_out(world, SetPreemption(scenario.processes))
+        cluster_commands.carry_out(world, SetPreemption(weather.placed(scenario.processes, seed)))
     cluster_commands.carry_out(world, SubmitTraining(spec))
     job = world.jobs[spec.name]
     assert isinstance(job, TrainingJob)

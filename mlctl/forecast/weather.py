@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from mlctl import catalog
+from mlctl.simulator.engine import rng, traces
+from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.model import HOUR
 from mlctl.simulator.engine.processes import (
     ByHour,
@@ -23,6 +25,8 @@ from mlctl.simulator.engine.processes import (
     Poisson,
     PreemptionProcess,
     Shock,
+    Trace,
+    described,
     eviction_rate,
 )
 
@@ -69,10 +73,19 @@ class Outages:
 
 
 @dataclass(frozen=True, slots=True)
+class Replay(Trace):
+    """A trace that each history begins at another place; `available`: one where there are nodes."""
+
+    available: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Weather:
     """What takes low-priority nodes away; `rate` is per node-hour.
 
-    `by_hour` are 24 factors of all the rates, from midnight on; empty: the same at all times.
+    `by_hour` are 24 factors of all the rates, from midnight on; empty: the same at all times. It
+    begins at the time of day `start_s`, in seconds since midnight. `trace` says how many nodes
+    there are.
     """
 
     name: str
@@ -81,13 +94,12 @@ class Weather:
     outages: Outages | None = None
     by_hour: tuple[float, ...] = ()
     source: str = ""
+    start_s: float = 0.0
+    trace: Replay | None = None
 
-    def processes(self, start_s: float = 0.0) -> tuple[PreemptionProcess, ...]:
-        """The processes of the event engine; `start_s`: the time of day at which they are set.
-
-        The time of day is in seconds since midnight.
-        """
-        by_hour = ByHour(self.by_hour, start_s) if self.by_hour else None
+    def processes(self) -> tuple[PreemptionProcess, ...]:
+        """The processes of the event engine; a trace is `placed` when they are set."""
+        by_hour = ByHour(self.by_hour, self.start_s) if self.by_hour else None
         found: list[PreemptionProcess] = []
         if self.rate:
             found.append(Poisson(self.rate, by_hour))
@@ -96,10 +108,12 @@ class Weather:
         if self.outages is not None and self.outages.per_hour:
             length = self.outages.mean_h * HOUR
             found.append(OnOff(self.outages.per_hour, length, None, self.outages.cv, by_hour))
+        if self.trace is not None:
+            found.append(self.trace)
         return tuple(found)
 
     def document(self) -> dict[str, Any]:
-        """The weather as `parse` reads it."""
+        """The weather as `parse` reads it; of a trace, what it is like."""
         data: dict[str, Any] = {"name": self.name, "rate": self.rate}
         if self.shocks is not None:
             data["shocks"] = {"per_hour": self.shocks.per_hour, "fraction": self.shocks.fraction}
@@ -109,7 +123,20 @@ class Weather:
             data["outages"] |= {} if out.cv is None else {"cv": out.cv}
         if self.by_hour:
             data["by_hour"] = list(self.by_hour)
+        if self.trace is not None:
+            gap, nodes = self.trace.gap_s, self.trace.nodes
+            start = "available" if self.trace.available else "any"
+            data["trace"] = {"gap_seconds": gap, "points": len(nodes), "start": start}
         return {**data, "source": self.source}
+
+
+def placed(processes: tuple[PreemptionProcess, ...], seed: str) -> tuple[PreemptionProcess, ...]:
+    """The processes of one history, whose seed says where traces begin."""
+    u = rng.uniform(f"{seed}/trace-start")
+    return tuple(
+        traces.begun(one, u, available=one.available) if isinstance(one, Replay) else one
+        for one in processes
+    )
 
 
 def names() -> tuple[str, ...]:
@@ -160,7 +187,20 @@ def parse(text: str, name: str) -> Weather:
         raise WeatherError(f"it is not JSON: {_SHAPE}") from None
     if not isinstance(data, dict):
         raise WeatherError(f"it is no weather: {_SHAPE}")
+    if "data" in data:
+        return _replayed(text, name)
     return _weather(name, data)
+
+
+def _replayed(text: str, name: str) -> Weather:
+    try:
+        found = traces.trace(text)
+    except EngineError as error:
+        raise WeatherError(str(error)) from None
+    if not any(found.nodes):
+        raise WeatherError("the trace never has a node: no job on low priority would ever run")
+    source = f"{described(found)}, from a random place of it on, again and again"
+    return Weather(name, source=source, trace=Replay(found.gap_s, found.nodes))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import sqrt
 from statistics import fmean
 
@@ -103,7 +104,7 @@ def test_a_file_of_another_shape_is_refused(text: str, why: str) -> None:
 def test_the_processes_are_those_of_the_engine() -> None:
     one = Weather("w", 0.1, Shocks(0.05, 0.6), Outages(0.2, 0.5, 3.0), NIGHT)
     by_hour = ByHour(NIGHT, 3600.0)
-    assert one.processes(3600.0) == (
+    assert replace(one, start_s=3600.0).processes() == (
         Poisson(0.1, by_hour),
         Shock(0.05, 0.6, by_hour),
         OnOff(0.2, 1800.0, None, 3.0, by_hour),
@@ -133,7 +134,7 @@ def test_losses_follow_the_hour_of_the_day() -> None:
     """Nothing from midnight, twice as much from 8, as said from 16: the mean factor is 1."""
     one = Weather("w", 0.3, Shocks(0.2, 0.5), None, NIGHT)
     made = world(
-        SetPreemption(one.processes(6 * HOUR)),  # it is 6 o'clock at the second 0
+        SetPreemption(replace(one, start_s=6 * HOUR).processes()),
         AddCluster(cluster(10, 10, low=True)),
         watched=False,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -231,7 +231,10 @@ def _preemption(args: PreemptionArgs) -> list[PreemptionProcess]:
     found: list[PreemptionProcess] = []
     if args.weather is not None:
         start = 0.0 if args.start is None else time_of_day(args.start, "--start")
-        found.extend(weather_of(args.weather).processes(start))
+        known = weather_of(args.weather)
+        if known.trace is not None:
+            raise UsageError(f"`{args.weather}` is a trace: give it by --trace.")
+        found.extend(replace(known, start_s=start).processes())
     if args.eviction_rate is not None:
         try:
             chance = weather.band(args.eviction_rate)

@@ -25,7 +25,11 @@ def trace(text: str, offset: int = 0) -> Trace:
     """
     match _json(text, _TRACE):
         case {"metadata": {"gap_seconds": gap}, "data": [_, *_] as nodes}:
-            if _is_time(gap) and gap > 0 and all(map(_is_count, nodes)):
+            if _is_time(gap) and gap > 0:
+                for number, count in enumerate(nodes, 1):
+                    if not _is_count(count):
+                        what = f"the trace has no number of nodes at point {number}"
+                        raise EngineError(f"{what}: `{json.dumps(count)}` is none")
                 return Trace(float(gap), tuple(nodes), offset)
         case _:
             pass
