@@ -21,7 +21,8 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.cli import console
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
-from mlctl.cli.plan import ApplyFormat, NoTags, Planned, Target, load_and_plan, show_plan
+from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_plan
+from mlctl.cli.pruning import PruneArgs
 from mlctl.cli.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.stopping import stop_on_signal
@@ -63,7 +64,7 @@ def apply(
     yes: Yes = False,
     parallelism: Parallelism = 10,
     target: Target = None,
-    no_tags: NoTags = False,
+    pruning: PruneArgs = PruneArgs(),
     output: Output = ApplyFormat.HUMAN,
     ignore: Ignore = None,
     strict: Strict = False,
@@ -84,10 +85,13 @@ def apply(
             report,
             targets=target or (),
             settled=True,
-            ownership=session.settings.project.ownership(tagged=not no_tags),
+            pruning=pruning,
         )
         if planned is None:
             return _refuse(report, output, Exit.ERROR)
+        if yes and planned.plan.pruned and pruning.prune_limit is None:
+            session.say(_limitless(planned.plan))
+            return Exit.REFUSED
         return _carry_out(session, backend, planned, yes, parallelism, output)
 
 
@@ -134,8 +138,11 @@ def _carry_out(
     if output is ApplyFormat.HUMAN:
         show_plan(session, plan, output)
     if planned.refused:
-        return _refuse(planned.refused, output, Exit.REJECTED)
-    asked = Exit.OK if plan.empty or yes else _ask(session, output, destroying=destroying)
+        code = Exit.REFUSED if plan.refusals else Exit.REJECTED
+        return _refuse(planned.refused, output, code)
+    asked = Exit.OK
+    if not (plan.empty or yes):
+        asked = _ask(session, output, destroying=destroying, pruned=plan.pruned)
     if asked is not Exit.OK:
         return asked
     running = Execution(
@@ -175,10 +182,10 @@ def _apply_saved(session: Session, path: Path, parallelism: int, output: ApplyFo
             return Exit.STALE
         rejected = [one for one in saved.document["diagnostics"] if one["severity"] == "error"]
         if rejected:
-            session.say("ERROR: this plan was predicted to be rejected when it was made:")
+            session.say("ERROR: this plan was refused when it was made:")
             for found in rejected:
                 session.say(f"  {found['code']}: {found['summary']}")
-            return Exit.REJECTED
+            return Exit.REFUSED if saved.document.get("refused") else Exit.REJECTED
         work = planfile.fill_secrets(saved.work, _document)
         return carry_out(session, backend, Execution(work, saved.actions, {}, parallelism, output))
 
@@ -278,8 +285,16 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _ask(session: Session, output: ApplyFormat, *, destroying: bool) -> Exit:
-    """OK if the user types `yes`; an error without a terminal or with `-o json`."""
+def _limitless(plan: Plan) -> str:
+    return (
+        f"ERROR: {plan.pruned} resources would be pruned, and nobody is asked: say how many may be,"
+        f" with --prune-limit {plan.pruned}, or leave out --yes."
+    )
+
+
+def _ask(session: Session, output: ApplyFormat, *, destroying: bool, pruned: int = 0) -> Exit:
+    """OK if the user types `yes`, or how many are `pruned`; an error without a terminal or with
+    `-o json`."""
     if output is ApplyFormat.JSON or not sys.stdin.isatty():
         why = "-o json shows no plan to approve" if output is ApplyFormat.JSON else "no terminal"
         session.say(f"ERROR: nobody to ask for approval here ({why}); pass --yes to go on without.")
@@ -289,10 +304,17 @@ def _ask(session: Session, output: ApplyFormat, *, destroying: bool) -> Exit:
         if destroying
         else "Do you want to perform these actions?"
     )
-    prompt = f"\n{question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: "
+    answer = str(pruned or "yes")
+    if pruned:
+        things = "resource" if pruned == 1 else "resources"
+        question = f"{question}\n  They delete {pruned} {things} that no file declares any more."
+        only = f"Only their number, {pruned}, will be accepted to approve."
+    else:
+        only = "Only 'yes' will be accepted to approve."
+    prompt = f"\n{question}\n  {only}\n\n  Enter a value: "
     with suppress(KeyboardInterrupt):  # means no, like any answer but yes
         console.ask(prompt)
-        if sys.stdin.readline().strip() == "yes":
+        if sys.stdin.readline().strip() == answer:
             return Exit.OK
     session.say("\nCancelled: nothing was changed.")
     return Exit.CANCELLED

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """The exit codes. az-style commands use 0 to 3; 4 to 9 are those of apply and destroy."""
+    """The exit codes. az-style commands use 0 to 3 and 5; apply and destroy have 4 to 9."""
 
     OK = 0
     ERROR = 1
@@ -31,7 +31,11 @@ _MEANINGS: tuple[tuple[Exit, str, str], ...] = (
     (Exit.CHANGES, "`plan --detailed-exitcode`", "There are changes; 0 is none, 1 an error."),
     (Exit.NOT_FOUND, "az-style", "There is no such resource."),
     (Exit.STALE, "`apply`", "The world has moved since the plan was made; a new plan is needed."),
-    (Exit.REFUSED, "`apply`, `destroy`", "Refused by a policy or a protection."),
+    (
+        Exit.REFUSED,
+        "`plan`, `apply`, `destroy`, `delete`",
+        "Refused by a policy, a protection or `--prune-limit`.",
+    ),
     (Exit.REJECTED, "`apply`, `destroy`", "The backend would reject the plan; nothing was begun."),
     (
         Exit.PARTIAL,

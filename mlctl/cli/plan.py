@@ -16,9 +16,10 @@ from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli import plan_forecast
 from mlctl.cli.exits import Exit
 from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan_forecast import PlanForecast, PlanForecastArgs
+from mlctl.cli.pruning import PruneArgs
 from mlctl.cli.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
@@ -28,7 +29,6 @@ from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.model import Plan
-from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.planner import plan as make_plan
 from mlctl.planning.refresh import LiveState, refresh
 from mlctl.planning.steps import Work, work
@@ -45,9 +45,6 @@ Target = Annotated[
         metavar="ADDRESS",
         help="Only this resource and what it needs: compute/NAME (repeatable).",
     ),
-]
-NoTags = Annotated[
-    bool, typer.Option("--no-tags", help="Tag nothing, even where mlctl.yml names a project.")
 ]
 
 
@@ -78,7 +75,7 @@ class Planned:
     def refused(self) -> Report:
         """What keeps the plan from being carried out."""
         report = Report(strict=self.strict)
-        report.extend((*self.plan.rejections, *(self.plan.warnings if self.strict else ())))
+        report.extend((*self.plan.errors, *(self.plan.warnings if self.strict else ())))
         return report
 
     @property
@@ -96,12 +93,14 @@ def load_and_plan(
     destroying: bool = False,
     targets: Sequence[str] = (),
     settled: bool = False,
-    ownership: Ownership = NOBODY,
+    pruning: PruneArgs = PruneArgs(),
 ) -> Planned | None:
     """The plan for the files; None when the files have errors, which are printed.
 
     If `settled`, operations that go on on what they declare are waited for.
     """
+    ownership = pruning.ownership(session)
+    prune = pruning.chosen(session, backend.scope, targets)
     loaded = session.loader(report, scope=backend.scope, planning=not destroying).load(paths)
     for note in loaded.notes:
         session.note(clean(f"note: {note}"))
@@ -110,10 +109,11 @@ def load_and_plan(
     if report.failed:
         return None
     wanted = [_address(loaded.graph, target) for target in targets]
+    of = ownership.project if prune else None
     live_state = (
-        refresh_settled(session, backend, loaded.graph)
+        refresh_settled(session, backend, loaded.graph, of)
         if settled
-        else refresh(loaded.graph, backend, destroying=destroying)
+        else refresh(loaded.graph, backend, destroying=destroying, of=of)
     )
     made = make_plan(
         loaded.graph,
@@ -122,22 +122,26 @@ def load_and_plan(
         destroying=destroying,
         targets=wanted,
         ownership=ownership,
+        prune=prune,
     )
     told = Report(report.ignore, report.select)
     told.extend(made.warnings)
     return Planned(replace(made, warnings=tuple(told)), loaded.graph, report.strict)
 
 
-def refresh_settled(session: Session, backend: Backend, graph: Graph) -> LiveState:
-    """The live state, once no operation goes on on a resource of the graph.
+def refresh_settled(
+    session: Session, backend: Backend, graph: Graph, of: str | None = None
+) -> LiveState:
+    """The live state, once no operation goes on on a resource of the graph, or of a project.
 
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
     """
-    live_state = refresh(graph, backend)
+    live_state = refresh(graph, backend, of=of)
     declared = {one: live for one, live in live_state.live.items() if one in graph.resources}
+    declared |= {one.address: one for one in live_state.owned}
     waited = wait_until_settled(session, backend, declared)
-    return refresh(graph, backend) if waited else live_state
+    return refresh(graph, backend, of=of) if waited else live_state
 
 
 def wait_until_settled(session: Session, backend: Backend, found: Mapping[Address, Live]) -> bool:
@@ -223,7 +227,7 @@ def plan(
         bool, typer.Option("--destroy", help="Plan to delete what the files declare.")
     ] = False,
     target: Target = None,
-    no_tags: NoTags = False,
+    pruning: PruneArgs = PruneArgs(),
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,
@@ -233,11 +237,13 @@ def plan(
 ) -> Exit:
     """Show what apply would change, and why; nothing is written to the workspace.
 
-    Exits with 1 when the files have errors or the backend is predicted to reject the plan.
+    Exits with 1 when the files have errors or the backend is predicted to reject the plan, and with
+    5 when the project forbids it.
     """
     asked = PlanForecast.of(forecast, work, destroying=destroy)
     report = new_report(session, ignore, select, strict=strict)
-    ownership = session.settings.project.ownership(tagged=not no_tags)
+    if destroy and pruning.prune:
+        raise UsageError("--destroy deletes what the files declare, --prune what they do not")
     with session.backend() as backend:
         planned = load_and_plan(
             session,
@@ -246,7 +252,7 @@ def plan(
             report,
             destroying=destroy,
             targets=target or (),
-            ownership=ownership,
+            pruning=pruning,
         )
         if planned is None:
             return Exit.ERROR
@@ -256,6 +262,8 @@ def plan(
         planfile.save(planned.plan, planned.work, out)
         session.note(f"\nSaved the plan to: {out}")
         session.note(f"\nTo perform exactly these actions, run:\n    mlctl apply {out}")
+    if planned.plan.refusals:
+        return Exit.REFUSED
     if planned.refused:
         return Exit.ERROR
     differs = not planned.plan.empty or planned.plan.in_motion

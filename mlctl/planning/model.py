@@ -42,6 +42,7 @@ class ActionReason(Enum):
     CANNOT_UPDATE = "replace_because_cannot_update"
     PARENT_REPLACED = "replace_because_parent"
     REQUESTED = "delete_by_request"
+    PRUNED = "delete_because_not_declared"  # the project owns it, and no file declares it
     PARENT_DELETED = "delete_because_no_resource_config"  # declared nowhere; goes with its parent
 
 
@@ -121,9 +122,9 @@ class Plan:
     """What would change.
 
     `read` has the fingerprint of every resource that was read (None: absent). `rejections` are the
-    errors of the preflight checks, `warnings` what else they found; a plan that has errors cannot
-    be applied. `waits` says which resources can only be written after others have given back a
-    quota.
+    errors of the preflight checks, `refusals` what the project itself forbids (protections, limits)
+    and `warnings` what else was found; a plan that has errors of either kind cannot be applied.
+    `waits` says which resources can only be written after others have given back a quota.
     """
 
     backend: str
@@ -133,6 +134,17 @@ class Plan:
     rejections: tuple[Diagnostic, ...] = ()
     waits: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
+    refusals: tuple[Diagnostic, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """Why the plan cannot be applied: the project's own reasons first."""
+        return (*self.refusals, *self.rejections)
+
+    @property
+    def pruned(self) -> int:
+        """How many resources are deleted because no file declares them any more."""
+        return sum(change.reason is ActionReason.PRUNED for change in self.changes)
 
     @property
     def pending(self) -> tuple[Change, ...]:
@@ -152,7 +164,7 @@ class Plan:
     @property
     def applyable(self) -> bool:
         """Whether apply would do it."""
-        return not self.rejections and not self.empty
+        return not self.errors and not self.empty
 
     @property
     def summary(self) -> Summary:

@@ -20,7 +20,7 @@ from mlctl.pointer import Data, Pointer
 
 TAGS: Pointer = ("tags",)
 RESERVED = "mlctl."  # what the tags begin with that no list of tags of a file removes
-PROJECT, SPEC_HASH = "mlctl.project", "mlctl.spec-hash"
+PROJECT, SPEC_HASH, PROTECT = "mlctl.project", "mlctl.spec-hash", "mlctl.protect"
 _DIGITS = 16  # of the hash; a tag is for people to read, too
 
 
@@ -101,6 +101,11 @@ def tags(live: Live) -> dict[str, Data]:
 def tags_field(form: Form) -> Field | None:
     """The field of the tags; None where a kind has none."""
     return form.field(TAGS)
+
+
+def truth(value: Data) -> bool:
+    """Whether a tag says yes: tags are text on the wire, and may be otherwise in a file."""
+    return str(value).casefold() in ("true", "yes", "1")
 
 
 def spec_hash(resource: Resource, scope: Scope) -> str:

@@ -21,7 +21,8 @@ from mlctl.kinds.values import Values, complete, decode, fingerprint, moving
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.planning.ownership import NOBODY, Ownership
-from mlctl.planning.preflight import checks, immutability, quota, references
+from mlctl.planning.preflight import checks, immutability, protection, quota, references
+from mlctl.planning.pruning import Prune, pruned
 from mlctl.planning.refresh import LiveState, named_by
 from mlctl.planning.removal import removed
 from mlctl.pointer import Data, Pointer
@@ -35,10 +36,12 @@ def plan(
     destroying: bool = False,
     targets: Collection[Address] = (),
     ownership: Ownership = NOBODY,
+    prune: Prune | None = None,
 ) -> Plan:
     """The plan that makes the live state match the graph, or deletes what it declares.
 
     `targets` limit it to these addresses and all that they need (destroying: all that needs them).
+    With `prune` it deletes, too, what the project owns and no file declares.
     """
     chosen = _chosen(graph, targets, destroying=destroying)
     if destroying:
@@ -47,13 +50,22 @@ def plan(
     else:
         planner = _Planner(graph, live_state, ownership)
         changes = planner.changes(chosen)
+        changes += pruned(graph, live_state, prune) if prune else ()
         found = [*planner.rejections, *checks.findings(changes, live_state)]
     changes.sort(key=lambda change: change.address)
-    read = _read(changes, live_state, graph)
-    waits = quota.waits(changes, live_state)
-    rejections = tuple(one for one in found if one.is_error)
-    warnings = tuple(one for one in found if not one.is_error)
-    return Plan(backend, live_state.scope, tuple(changes), read, rejections, waits, warnings)
+    return Plan(
+        backend,
+        live_state.scope,
+        tuple(changes),
+        _read(changes, live_state, graph),
+        tuple(one for one in found if one.is_error),
+        quota.waits(checks.before_pruning(changes, live_state), live_state),
+        tuple(one for one in found if not one.is_error),
+        (
+            *protection.protected(changes, live_state, ownership),
+            *protection.too_many(changes, prune.limit if prune else None),
+        ),
+    )
 
 
 def _chosen(graph: Graph, targets: Collection[Address], *, destroying: bool) -> list[Resource]:

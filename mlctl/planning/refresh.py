@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlctl import pointer
@@ -17,7 +17,7 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.catalog import limits
 from mlctl.config.graph import Graph
-from mlctl.kinds import KINDS, children, codec, kind_of
+from mlctl.kinds import KINDS, Kind, children, codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.field import Mutability
@@ -25,6 +25,10 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import UploadTarget
 from mlctl.kinds.values import claims, complete, decode, effective, form_of_body, state
 from mlctl.planning.diff import differences
+from mlctl.planning.ownership import owner
+from mlctl.service_errors import Permanent
+
+_GONE = 410  # the HTTP status of a service that is retired
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class LiveState:
     that are being deleted are in `deleting` instead. `usage` is by region. `taken` says who
     else has a name that must be unique in its region. `used_by` gives the live
     deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
-    the backend holds clusters to.
+    the backend holds clusters to. `owned` is what has the tag of the project that was asked about.
     """
 
     scope: Scope
@@ -46,12 +50,16 @@ class LiveState:
     used_by: Mapping[Address, list[Address]] = field(default_factory=dict)
     deleting: Mapping[Address, Live] = field(default_factory=dict)
     quota_refuses: QuotaRefusal = QuotaRefusal.MIN
+    owned: tuple[Live, ...] = ()
 
 
-def refresh(graph: Graph, backend: Backend, *, destroying: bool = False) -> LiveState:
+def refresh(
+    graph: Graph, backend: Backend, *, destroying: bool = False, of: str | None = None
+) -> LiveState:
     """Read every declared resource, all that they refer to, and quotas and names taken.
 
-    `used_by` is read only if something may be deleted: it takes listing every endpoint.
+    `used_by` is read only if something may be deleted: it takes listing every endpoint. What is
+    owned by the project `of` takes listing everything.
 
     Raises:
         ServiceError: the backend cannot be read.
@@ -62,16 +70,25 @@ def refresh(graph: Graph, backend: Backend, *, destroying: bool = False) -> Live
     found |= _code(graph, found, backend)
     gone = {address: live for address, live in found.items() if state(live.body) == "deleting"}
     live = {address: one for address, one in found.items() if address not in gone}
-    deleting = destroying or _replaces(graph, live, backend.scope)
+    owned = owned_by(of, backend) if of else ()
+    deleting = destroying or bool(owned) or _replaces(graph, live, backend.scope)
+    beneath = find_children(backend) if deleting else {}
+    above = {one.address.up for one in owned if one.address.up is not None} - live.keys()
+    around = {
+        **beneath,
+        **(backend.read(above) if above else {}),
+        **{one.address: one for one in owned},
+    }
     return LiveState(
         backend.scope,
         backend.location,
-        live,
+        {**around, **live},
         {} if destroying else _usage(graph, live, backend),
         {} if destroying else _taken(graph, live, backend),
-        find_users(backend) if deleting else {},
+        users_of(beneath.values(), backend.scope),
         gone,
         backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
+        owned,
     )
 
 
@@ -98,17 +115,41 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
     return found
 
 
-def find_users(backend: Backend) -> dict[Address, list[Address]]:
-    """The live children (deployments) that refer to an address or, for a parent, belong to it."""
-    found: dict[Address, list[Address]] = defaultdict(list)
+def find_children(backend: Backend) -> dict[Address, Live]:
+    """Everything that lives under a parent: the deployments of all endpoints."""
     beneath = (kind.name for kind in KINDS.values() if kind.parent)
-    for child in (one for kind in beneath for one in backend.list(kind)):
-        if state(child.body) == "deleting":
-            continue
-        for used in (child.address.up, *named_by(child, backend.scope)):
+    every = (one for kind in beneath for one in backend.list(kind))
+    return {one.address: one for one in every if state(one.body) != "deleting"}
+
+
+def users_of(children: Iterable[Live], scope: Scope) -> dict[Address, list[Address]]:
+    """The children (deployments) that refer to an address or, for a parent, belong to it."""
+    found: dict[Address, list[Address]] = defaultdict(list)
+    for child in children:
+        for used in (child.address.up, *named_by(child, scope)):
             if used is not None:
                 found[used].append(child.address)
     return dict(found)
+
+
+def owned_by(project: str, backend: Backend) -> tuple[Live, ...]:
+    """All that has the project's tag, except for what is being deleted."""
+    every = (live for kind in KINDS.values() for live in everything(kind, backend))
+    return tuple(one for one in every if owner(one) == project and state(one.body) != "deleting")
+
+
+def everything(kind: Kind, backend: Backend) -> list[Live]:
+    """All of a kind; nothing where the backend has no such kind any more.
+
+    Raises:
+        ServiceError: the backend cannot be read.
+    """
+    try:
+        return backend.list(kind.name)
+    except Permanent as error:
+        if kind.retired_service and error.status == _GONE:
+            return []
+        raise
 
 
 def _assets_in_use(

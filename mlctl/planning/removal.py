@@ -10,7 +10,8 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import fingerprint
 from mlctl.planning.model import Action, ActionReason, Change, Plan
-from mlctl.planning.preflight import checks
+from mlctl.planning.ownership import NOBODY, Ownership
+from mlctl.planning.preflight import checks, protection
 from mlctl.planning.refresh import LiveState
 
 
@@ -20,14 +21,20 @@ def removal(
     backend: str,
     scope: Scope,
     users: Mapping[Address, list[Address]],
+    ownership: Ownership = NOBODY,
 ) -> Plan:
-    """The plan that deletes one live resource that no file declares, and its children."""
+    """The plan that deletes one live resource that no file declares, and its children.
+
+    `known` are the live resources around it: its parent, its children.
+    """
     changes = [Change(live.address, Action.DELETE, live=live, reason=ActionReason.REQUESTED)]
     changes += _children(changes, users)
-    rejections = checks.deletion_findings(changes, LiveState(scope, "", known, used_by=users))
+    live_state = LiveState(scope, "", known, used_by=users)
+    rejections = checks.deletion_findings(changes, live_state)
+    refusals = protection.protected(changes, live_state, ownership)
     kind = kind_of(live.address)
     read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
-    return Plan(backend, scope, tuple(changes), read, tuple(rejections))
+    return Plan(backend, scope, tuple(changes), read, tuple(rejections), refusals=tuple(refusals))
 
 
 def removed(resources: Iterable[Resource], live_state: LiveState) -> Iterable[Change]:

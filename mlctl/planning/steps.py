@@ -22,6 +22,7 @@ from mlctl.kinds.values import (
 )
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.planning.parts import Part, endpoint_part, renewed_base, said_part
+from mlctl.planning.preflight import references
 from mlctl.planning.refresh import named_by
 from mlctl.pointer import Data, Pointer
 
@@ -132,6 +133,7 @@ class _Builder:
         self._by_name = {_known_as(change): change for change in plan.changes}
         self._deleted = {change.address: change for change in plan.changes if change.action.deletes}
         self._users = _users(self._deleted.values(), plan.scope)
+        self._leaving = references.leaving(plan.changes, plan.scope)
         self._versions: dict[Address, list[Address]] = defaultdict(list)
         for change in sorted(plan.pending, key=lambda one: version_key(one.address.version)):
             if change.resource is not None and change.resource.anonymous:
@@ -159,7 +161,10 @@ class _Builder:
             yield replace(self._steps[key][0], id=ids[key], needs=waits)
 
     def _delete(self, change: Change) -> None:
-        """A delete waits for the deletes of what refers to it; children go with their parent."""
+        """A delete waits for the deletes of what refers to it, and for what turns away from it.
+
+        Children go with their parent.
+        """
         address = change.address
         above = address.up
         subsumed = above in self._deleted
@@ -168,6 +173,8 @@ class _Builder:
         else:
             needs = {(_Stage.DELETE, one) for one in self._users.get(address, ())}
             needs |= {(_Stage.PUT, above)} if above is not None else set()
+            if change.action is Action.DELETE:
+                needs |= {(_Stage.PUT, one) for one in self._leaving.get(address, ())}
         step = Step(0, address, StepRole.DELETE, address, subsumed=subsumed)
         self._steps[_Stage.DELETE, address] = step, needs
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from mlctl.planning.cost import of_plan
-from mlctl.planning.model import Action, Change, Plan
+from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.pointer import dotted
 from mlctl.render import cost
 from mlctl.render import plan as text
@@ -37,8 +37,8 @@ def plan(made: Plan) -> str:
 
 
 def _title(made: Plan) -> str:
-    if made.rejections:
-        return "the workspace would refuse it"
+    if made.errors:
+        return "the project forbids it" if made.refusals else "the workspace would refuse it"
     summary = text.summary(made.summary).removeprefix("Plan: ").removesuffix(".")
     return summary if made.pending else "no changes"
 
@@ -49,11 +49,11 @@ def _in_motion(made: Plan) -> Iterator[str]:
 
 
 def _findings(made: Plan) -> Iterator[str]:
-    if made.rejections or made.warnings:
+    if made.errors or made.warnings:
         yield "\n".join(
             f"- **{found.rule.code}** {_escaped(found.message)}"
             + (f"  \n  {_escaped(found.hint)}" if found.hint else "")
-            for found in (*made.rejections, *made.warnings)
+            for found in (*made.errors, *made.warnings)
         )
 
 
@@ -63,6 +63,8 @@ def _table(made: Plan) -> Iterator[str]:
     for change in made.pending[:_ROWS]:
         asked = _code(found) if (found := place(change)) else ""
         what = _WORDS[change.action]
+        if change.reason is ActionReason.PRUNED:
+            what = f"{what}: no file declares it any more"
         fields = ", ".join(_fields(change))
         address = _code(str(change.address))
         yield f"| `{SYMBOLS[change.action]}` | {address} | {what}{fields} | {asked} |"

@@ -27,6 +27,7 @@ _NO_CHANGES_MORE = (
 _NOT_COMPARED = "No changes to what could be compared."
 _SYMBOLS = "Resource actions are indicated with the following symbols:"
 _ACTIONS = "mlctl will perform the following actions:"
+_REFUSED = "This project forbids it:"
 _REJECTED = "The backend would reject this plan:"
 _AFTER_APPLY = "(known after apply)"
 
@@ -54,17 +55,18 @@ def human(plan: Plan, *, color: bool = False, width: int = 100, verbose: bool = 
     parts = []
     if plan.pending:
         parts.append("\n".join(_body(plan, styler, width, verbose=verbose)))
-    elif plan.in_motion and not plan.rejections:
+    elif plan.in_motion and not plan.errors:
         parts.append(styler.apply(_NOT_COMPARED, Style.BOLD))
-    elif not plan.rejections:
+    elif not plan.errors:
         more = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
         parts.append(f"{styler.apply(NO_CHANGES, Style.BOLD)}\n\n{more}")
     parts += ["\n".join(textwrap.wrap(one, max(width, 40))) for one in in_motion(plan)]
     if plan.warnings:
         parts.append(_findings(plan.warnings, color=color, width=width))
-    if plan.rejections:
-        said = _findings(plan.rejections, color=color, width=width)
-        parts.append(f"{styler.apply(_REJECTED, Style.BOLD_RED)}\n\n{said}")
+    for title, found in ((_REFUSED, plan.refusals), (_REJECTED, plan.rejections)):
+        if found:
+            said = _findings(found, color=color, width=width)
+            parts.append(f"{styler.apply(title, Style.BOLD_RED)}\n\n{said}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -165,6 +167,8 @@ class _View:
             yield "its last operation did not succeed, so it is put again"
         if action is Action.DELETE and change.because is not None:
             yield f"because it goes with {change.because}; no file declares it"
+        elif change.reason is ActionReason.PRUNED:
+            yield "because the project owns it, and no file declares it any more"
         elif action is Action.DELETE and change.reason is ActionReason.PARENT_DELETED:
             yield f"because {change.address} is not in the files"
         if action in (Action.REPLACE, Action.DELETE) and kind_of(change.address).lost:

@@ -25,7 +25,7 @@ FORMAT_VERSION = "1.0"
 def document(plan: Plan) -> dict[str, Data]:
     """The plan as plain data, changes without anything to do included. There is no secret in it."""
     report, summary, scope = Report(), plan.summary, plan.scope
-    report.extend((*plan.rejections, *plan.warnings))
+    report.extend((*plan.errors, *plan.warnings))
     return {
         "format_version": FORMAT_VERSION,
         "mlctl_version": __version__,
@@ -40,6 +40,7 @@ def document(plan: Plan) -> dict[str, Data]:
         "summary": {"add": summary.add, "change": summary.change, "destroy": summary.destroy},
         "monthly_cost": cost.document(of_plan(plan)),
         "diagnostics": machine.diagnostics(report),
+        "refused": bool(plan.refusals),
         "applyable": plan.applyable,
     }
 

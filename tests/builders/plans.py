@@ -21,6 +21,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.planning import planner, steps
 from mlctl.planning.model import Plan
 from mlctl.planning.ownership import NOBODY, Ownership
+from mlctl.planning.pruning import Prune
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import Work
 from mlctl.render import plan as render
@@ -54,13 +55,15 @@ def planned(
     destroying: bool = False,
     targets: Collection[Address] = (),
     ownership: Ownership = NOBODY,
+    prune: Prune | None = None,
 ) -> Planned:
     """The plan that makes the workspace as declared."""
     report = Report()
     scope = backend.scope
     built = graph.build(resolve_local_files(resources, scope, report), scope)
     assert not report.failed
-    world = refresh(built, backend, destroying=destroying)
+    of = ownership.project if prune else None
+    world = refresh(built, backend, destroying=destroying, of=of)
     made = planner.plan(
         built,
         world,
@@ -68,6 +71,7 @@ def planned(
         destroying=destroying,
         targets=targets,
         ownership=ownership,
+        prune=prune,
     )
     return Planned(made, built)
 

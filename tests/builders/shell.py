@@ -125,16 +125,27 @@ def at_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(folder))
 
 
+class Typed(io.BytesIO):
+    """What somebody types on a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def inside(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """A function that runs a command in `folder` inside this process: quick, without a terminal."""
+    """A function that runs a command in `folder` inside this process: quick, without a terminal.
+
+    On one there is what is `typed`; `given` is piped.
+    """
     at_home(folder, monkeypatch)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(folder)
 
-    def go(*arguments: str | Path, given: str = "") -> Done:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+    def go(*arguments: str | Path, given: str = "", typed: str | None = None) -> Done:
+        raw = io.BytesIO(given.encode()) if typed is None else Typed(typed.encode())
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
         capsys.readouterr()
         code = run([str(one) for one in arguments])
         return Done(code, *capsys.readouterr())

@@ -75,3 +75,144 @@ def test_a_project_that_makes_no_sense_is_an_error_at_its_place(
     assert done.code == 1
     assert said in done.err
     assert "mlctl.yml:" in done.err
+
+
+@pytest.fixture
+def shrunk(mlctl: Run, project: Path) -> Path:
+    """The project, of which two of three clusters are not declared any more."""
+    for name in ("old-a", "old-b"):
+        cluster(project / "infra" / f"{name}.yml")
+    assert mlctl("apply", "infra", "--yes").code == 0
+    for name in ("old-a", "old-b"):
+        (project / "infra" / f"{name}.yml").unlink()
+    return project
+
+
+def clusters(mlctl: Run) -> set[str]:
+    """The names of the clusters that there are."""
+    return {one["name"] for one in mlctl("compute", "list").json}
+
+
+def test_without_prune_nothing_that_is_not_declared_goes(mlctl: Run, shrunk: Path) -> None:
+    assert mlctl("plan", "infra", "--detailed-exitcode").code == 0
+
+
+def test_a_pipeline_says_how_many_may_be_pruned(mlctl: Run, shrunk: Path) -> None:
+    boundless = mlctl("apply", "infra", "--prune", "--yes")
+    assert (boundless.code, "--prune-limit 2" in boundless.err) == (5, True)
+    low = mlctl("apply", "infra", "--prune", "--yes", "--prune-limit", "1")
+    assert low.code == 5
+    assert "2 resources would be pruned, and `--prune-limit` allows 1" in low.out
+    assert mlctl("plan", "infra", "--prune", "--prune-limit", "1").code == 5
+    assert clusters(mlctl) == {"cpu", "old-a", "old-b"}
+    assert mlctl("apply", "infra", "--prune", "--yes", "--prune-limit", "2").code == 0
+    assert clusters(mlctl) == {"cpu"}
+
+
+@pytest.mark.parametrize(("typed", "code"), [("2", 0), ("yes", 8), ("3", 8), ("", 8)])
+def test_on_a_terminal_the_number_is_the_approval(
+    mlctl: Run, shrunk: Path, typed: str, code: int
+) -> None:
+    done = mlctl("apply", "infra", "--prune", typed=f"{typed}\n")
+    assert done.code == code
+    assert "They delete 2 resources that no file declares any more." in done.err
+    assert len(clusters(mlctl)) == (1 if code == 0 else 3)
+
+
+def test_a_saved_plan_and_a_comment_say_what_is_pruned(mlctl: Run, shrunk: Path) -> None:
+    comment = mlctl("plan", "infra", "--prune", "-o", "markdown").out
+    assert "| `-` | `compute/old-a` | **destroy**: no file declares it any more |  |" in comment
+    made = mlctl("plan", "infra", "--prune", "-o", "json", "--out", "plan.json").json
+    reasons = {one["address"]: one["action_reason"] for one in made["resource_changes"]}
+    assert reasons["compute/old-a"] == "delete_because_not_declared"
+    assert mlctl("apply", "plan.json").code == 0
+    assert clusters(mlctl) == {"cpu"}
+
+
+def test_a_saved_plan_over_the_limit_is_refused(mlctl: Run, shrunk: Path) -> None:
+    mlctl("plan", "infra", "--prune", "--prune-limit", "0", "--out", "plan.json")
+    done = mlctl("apply", "plan.json")
+    assert (done.code, "MLC413" in done.err) == (5, True)
+
+
+def test_files_that_were_not_passed_keep_what_they_declare(mlctl: Run, shrunk: Path) -> None:
+    cluster(shrunk / "more" / "old-a.yml")
+    made = mlctl("plan", "infra", "--prune", "-o", "json").json
+    gone = {
+        one["address"] for one in made["resource_changes"] if "delete" in one["change"]["actions"]
+    }
+    assert gone == {"compute/old-b"}
+    (shrunk / "more" / "broken.yml").write_text("a: [\n")
+    done = mlctl("plan", "infra", "--prune")
+    assert done.code == 1
+    assert "cannot be read, and may declare what would be pruned" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "said"),
+    [
+        ("ignore: []\n", ["--prune"], "name it in mlctl.yml (`project: NAME`)"),
+        ("project: s\n", ["--prune", "--no-tags"], "without tags"),
+        ("project: s\ntags: false\n", ["--prune"], "without tags"),
+        ("project: s\n", ["--prune", "--target", "compute/cpu"], "prune with all"),
+        ("project: s\n", ["--prune-limit", "3"], "of use with --prune only"),
+    ],
+)
+def test_prune_is_refused_where_there_is_nothing_to_go_by(
+    mlctl: Run, project: Path, text: str, flags: list[str], said: str
+) -> None:
+    (project / "mlctl.yml").write_text(text)
+    done = mlctl("plan", "infra", *flags)
+    assert (done.code, said in done.err) == (1, True), done.err
+
+
+@pytest.mark.parametrize("by", ["pattern", "file", "workspace"])
+def test_what_is_protected_is_neither_deleted_nor_replaced(
+    mlctl: Run, project: Path, by: str
+) -> None:
+    file = project / "infra" / "cpu.yml"
+    if by == "file":
+        edit(file, "team: ds", 'mlctl.protect: "true"')
+    mlctl("apply", "infra", "--yes")
+    if by == "workspace":
+        mlctl("compute", "update", "-n", "cpu", "--set", 'tags."mlctl.protect"=true')
+    if by == "pattern":
+        edit(project / "mlctl.yml", "scoring\n", "scoring\nprotect: [compute/*]\n")
+    place = {"pattern": "mlctl.yml:2:11", "file": "infra/cpu.yml:6:", "workspace": "infra/cpu.yml:"}
+    destroyed = mlctl("destroy", "infra", "--yes")
+    assert (destroyed.code, "MLC412" in destroyed.out, place[by] in destroyed.out) == (
+        5,
+        True,
+        True,
+    )
+    deleted = mlctl("compute", "delete", "-n", "cpu", "--yes")
+    assert deleted.code == 5
+    assert "compute/cpu would be deleted, and is protected by" in deleted.err
+    edit(file, "Standard_D4ds_v5", "Standard_D8ds_v5")
+    assert mlctl("apply", "infra", "--yes").code == 5
+    assert mlctl("plan", "infra").code == 5
+    assert mlctl("compute", "create", "-f", "infra/cpu.yml", "--replace").code == 5
+    file.unlink()
+    cluster(project / "infra" / "other.yml")
+    pruned = mlctl("apply", "infra", "--prune", "--yes", "--prune-limit", "9")
+    assert (pruned.code, "compute/cpu would be deleted" in pruned.out) == (5, True)
+    assert clusters(mlctl) == {"cpu"}
+
+
+def test_a_protection_ends_in_a_change_of_its_own(mlctl: Run, project: Path) -> None:
+    edit(project / "infra" / "cpu.yml", "team: ds", 'mlctl.protect: "true"')
+    mlctl("apply", "infra", "--yes")
+    edit(project / "infra" / "cpu.yml", '"true"', '"false"')
+    assert mlctl("destroy", "infra", "--yes").code == 5
+    assert mlctl("apply", "infra", "--yes").code == 0
+    assert mlctl("destroy", "infra", "--yes").code == 0
+
+
+def test_a_protected_deployment_keeps_its_endpoint(
+    mlctl: Run, sample: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mlctl.yml").write_text("protect: [batch-deployment/*]\n")
+    mlctl("apply", "sample", "--yes")
+    done = mlctl("batch-endpoint", "delete", "-n", "heart-classifier-batch", "--yes")
+    assert done.code == 5
+    assert "classifier-xgboost would be deleted, and is protected" in done.err

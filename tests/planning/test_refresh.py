@@ -8,7 +8,7 @@ from mlctl.backends.ports.backend import Live
 from mlctl.config import graph
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.planning.refresh import LiveState, find_users, named_by, refresh, region
+from mlctl.planning.refresh import LiveState, find_children, named_by, refresh, region, users_of
 from tests.builders.plans import applied
 from tests.builders.resources import compute, deployment, endpoint, environment, model
 from tests.builders.workspace import SCOPE, Watched, cloud
@@ -59,7 +59,7 @@ def test_what_is_being_deleted_is_leaving_and_uses_nothing_any_more() -> None:
     found = refreshed(Watched(inner), *HEART)
     assert list(found.deleting) == [HEART[3].address]
     assert HEART[3].address not in found.live
-    assert find_users(inner) == {}
+    assert find_children(inner) == {}
 
 
 def test_a_deployment_names_its_cluster_its_model_and_its_environment() -> None:
@@ -73,7 +73,8 @@ def test_a_deployment_names_its_cluster_its_model_and_its_environment() -> None:
 def test_an_endpoint_is_used_by_what_lies_beneath_it() -> None:
     backend = cloud()
     applied(backend, *HEART)
-    assert find_users(backend)[endpoint().address] == [HEART[3].address]
+    users = users_of(find_children(backend).values(), SCOPE)
+    assert users[endpoint().address] == [HEART[3].address]
 
 
 def test_a_region_is_as_written_else_as_it_is_else_the_workspaces() -> None:

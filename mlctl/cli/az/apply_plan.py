@@ -48,13 +48,13 @@ def plan_and_apply(
         if args.dry_run
         else refresh_settled(session, backend, loaded.graph)
     )
-    ownership = Ownership(all_tags=edited)
+    ownership = Ownership(all_tags=edited, protected=session.settings.project.ownership().protected)
     made = plan(loaded.graph, live_state, backend=backend.name, ownership=ownership)
     if args.dry_run:
         print_plan(session, made, args.output)
-        return Exit.ERROR if made.rejections else Exit.OK
+        return why_not(made)
     if _refused(session, made, args):
-        return Exit.ERROR
+        return why_not(made) or Exit.ERROR
     if made.empty:
         session.note("No changes: it is so already.")
     elif any(change.action is not Action.CREATE for change in made.pending):
@@ -67,10 +67,17 @@ def plan_and_apply(
     return code
 
 
+def why_not(made: Plan) -> Exit:
+    """The exit code of a plan that cannot be applied; OK where it can."""
+    if made.refusals:
+        return Exit.REFUSED
+    return Exit.ERROR if made.rejections else Exit.OK
+
+
 def _refused(session: Session, made: Plan, args: WriteArgs) -> bool:
     """Whether the plan would be rejected, or replaces something without --replace; says so."""
-    if made.rejections:
-        session.show_findings(made.rejections)
+    if made.errors:
+        session.show_findings(made.errors)
         return True
     replaced = [change for change in made.changes if change.action is Action.REPLACE]
     if not replaced or args.replace:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.az import documents
-from mlctl.cli.az.apply_plan import carry_out, plan_and_apply, print_live
+from mlctl.cli.az.apply_plan import carry_out, plan_and_apply, print_live, why_not
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.az.documents import NewFindings, ResourceFlags
 from mlctl.cli.az.read import address_of, not_found, read_live
@@ -25,7 +25,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind, kind_of
 from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import build
-from mlctl.planning.refresh import find_users
+from mlctl.planning.refresh import find_children, users_of
 from mlctl.planning.removal import removal
 from mlctl.pointer import put
 from mlctl.schema.text import nearest
@@ -100,13 +100,21 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         if address not in live:
             session.note(_nothing_to_delete(backend, address))
             return Exit.OK
-        made = removal(live[address], live, backend.name, backend.scope, find_users(backend))
+        children = find_children(backend)
+        made = removal(
+            live[address],
+            {**children, **live},
+            backend.name,
+            backend.scope,
+            users_of(children.values(), backend.scope),
+            session.settings.project.ownership(),
+        )
         if args.dry_run:
             print_plan(session, made, args.output)
-            return Exit.ERROR if made.rejections else Exit.OK
-        if made.rejections:
-            session.show_findings(made.rejections)
-            return Exit.ERROR
+            return why_not(made)
+        if made.errors:
+            session.show_findings(made.errors)
+            return why_not(made)
         agreed = args.yes or session.settings.truth("disable_confirm_prompt")
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):
             return Exit.ERROR

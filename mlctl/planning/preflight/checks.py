@@ -6,8 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from mlctl.assets.local_files import JOB_DEFINITION
 from mlctl.diagnostics import Diagnostic
-from mlctl.planning.model import Change
-from mlctl.planning.preflight import immutability, names, pools, quota, references
+from mlctl.planning.model import Action, Change
+from mlctl.planning.preflight import (
+    immutability,
+    names,
+    pools,
+    protection,
+    quota,
+    references,
+)
 from mlctl.planning.refresh import LiveState
 
 PLAN_RULES = (
@@ -20,6 +27,8 @@ PLAN_RULES = (
     references.DEFAULT_DELETED,
     pools.POOL_LIMIT,
     JOB_DEFINITION,
+    protection.PROTECTED,
+    protection.PRUNE_LIMIT,
 )
 
 
@@ -29,9 +38,19 @@ def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
     Warnings are about what it takes and does not do.
     """
     yield from names.taken(changes, live_state)
-    yield from quota.exceeded(changes, live_state)
+    yield from quota.exceeded(before_pruning(changes, live_state), live_state)
     yield from pools.too_large(changes, live_state)
     yield from references.in_use(changes, live_state)
+    yield from references.default_deleted(changes, live_state)
+
+
+def before_pruning(changes: Sequence[Change], live_state: LiveState) -> list[Change]:
+    """The changes without those that are deleted only after others have been updated.
+
+    Nothing may wait for the quota that these give back: what is updated may wait for that itself.
+    """
+    left = references.leaving(changes, live_state.scope)
+    return [one for one in changes if one.action is not Action.DELETE or one.address not in left]
 
 
 def deletion_findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from mlctl import pointer
 from mlctl.config.graph import Edge
 from mlctl.diagnostics import Diagnostic, Rule, Severity
-from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.resource import Resource
-from mlctl.planning.model import Action, Change
-from mlctl.planning.refresh import LiveState
+from mlctl.kinds.values import default_child
+from mlctl.planning.model import Action, ActionReason, Change
+from mlctl.planning.refresh import LiveState, named_by
 
 MISSING = Rule(
     "MLC402",
@@ -63,12 +64,19 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
 
 def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
     """Default deployments that would be deleted although their endpoint is not."""
-    gone = {change.address for change in changes}
+    planned = {change.address: change for change in changes}
     for change in changes:
-        endpoint = live_state.live.get(change.address.up) if change.address.up else None
-        if endpoint is not None and endpoint.address not in gone:
-            default = pointer.get(endpoint.body, ("properties", "defaults", "deploymentName"))
-            if default and str(default).casefold() == change.address.name.casefold():
+        above = change.address.up
+        endpoint = live_state.live.get(above) if above else None
+        if change.action is not Action.DELETE or endpoint is None:
+            continue
+        parent = planned.get(endpoint.address)
+        if parent is None or not parent.action.deletes:
+            kind = kind_of(endpoint.address)
+            default = default_child(kind, endpoint.body)
+            if parent is not None and parent.resource is not None:
+                default = str(parent.values.get(kind.default_child) or default)
+            if default.casefold() == change.address.name.casefold():
                 what = f"{change.address} is the default deployment of its endpoint"
                 yield _deleted(DEFAULT_DELETED, change, what)
 
@@ -77,18 +85,44 @@ def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnos
     """What would be deleted although something that stays refers to it.
 
     Replacing a cluster does not harm its deployments, as the new one has the same name. Replacing
-    an endpoint deletes its deployments, so none may be left that no file declares.
+    an endpoint deletes its deployments, so none may be left that no file declares. What is pruned
+    may have been in use by what the same plan points elsewhere.
     """
     gone = {one.address for one in changes if one.action.deletes}
+    declared = {one.address: one.resource for one in changes if one.resource is not None}
     for change in changes:
         used_by = live_state.used_by.get(change.address, []) if change.address in gone else []
         if change.action is Action.REPLACE:
             used_by = [one for one in used_by if one.up == change.address]
+        if change.reason is ActionReason.PRUNED:
+            told = [one for one, resource in declared.items() if _names(resource, change.address)]
+            used_by = [one for one in used_by if one not in declared] + told
         left = [one for one in used_by if one not in gone]
         if left:
             again = " and cannot be made anew" if change.action is Action.REPLACE else ""
             what = f"{change.address} is still used by {_some(left)}{again}"
             yield _deleted(IN_USE, change, what)
+
+
+def leaving(changes: Sequence[Change], scope: Scope) -> dict[Address, list[Address]]:
+    """For each address, what refers to it in the workspace and is updated by the plan.
+
+    What is pruned is deleted after that, when nothing refers to it any more.
+    """
+    found: dict[Address, list[Address]] = defaultdict(list)
+    for change in changes:
+        if change.action is Action.UPDATE and change.live is not None:
+            for used in named_by(change.live, scope):
+                found[used].append(change.address)
+    return dict(found)
+
+
+def _names(resource: Resource, address: Address) -> bool:
+    """Whether a declared resource will refer to an address, or will be beneath it."""
+    if resource.address.up == address:
+        return True
+    named = (one.address for _, one in resource.references())
+    return any(one in (address, address.at(None)) for one in named)
 
 
 def _deleted(rule: Rule, change: Change, message: str) -> Diagnostic:

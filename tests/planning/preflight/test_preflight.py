@@ -10,7 +10,7 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.resource import Resource
 from mlctl.planning.preflight import checks, quota
-from mlctl.planning.refresh import find_users, refresh
+from mlctl.planning.refresh import find_children, refresh, users_of
 from mlctl.planning.removal import removal
 from tests.builders.plans import applied, carried_out, codes, planned
 from tests.builders.resources import compute, declared, deployment, endpoint, environment, model
@@ -384,8 +384,9 @@ def test_deleting_one_live_resource_asks_the_same_questions() -> None:
     backend = cloud()
     applied(backend, *HEART[:2], endpoint(default="blue"), HEART[3])
     known = backend.read([one.address for one in HEART])
+    users = users_of(find_children(backend).values(), SCOPE)
     gone = [
-        removal(known[one.address], known, "local", SCOPE, find_users(backend))
+        removal(known[one.address], known, "local", SCOPE, users)
         for one in (HEART[0], HEART[3], HEART[2])
     ]
     assert [codes(made) for made in gone] == [["MLC407"], ["MLC408"], []]

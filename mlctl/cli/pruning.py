@@ -1,0 +1,94 @@
+"""`--prune`: what the project owns and no file declares, and how many of it may go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.session import Session
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Address, Scope
+from mlctl.planning.ownership import Ownership
+from mlctl.planning.pruning import Prune
+from mlctl.source.files import PROJECT_FILE
+
+_FLAG = "--prune"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneArgs:
+    """The flags about ownership of the commands that plan files."""
+
+    no_tags: Annotated[
+        bool, typer.Option("--no-tags", help="Tag nothing, even where mlctl.yml names a project.")
+    ] = False
+    prune: Annotated[
+        bool,
+        typer.Option(
+            _FLAG, help="Delete, too, what the project owns (by its tags) and no file declares."
+        ),
+    ] = False
+    prune_limit: Annotated[
+        int | None,
+        typer.Option(
+            "--prune-limit",
+            metavar="N",
+            min=0,
+            help="Refuse to prune more than N resources; --yes with --prune needs it.",
+        ),
+    ] = None
+
+    def ownership(self, session: Session) -> Ownership:
+        """What the project says of what it makes.
+
+        Raises:
+            ProjectError: `mlctl.yml` cannot be used.
+            InvalidValue: `--prune` is given, and there is nothing to go by.
+            UsageError: `--prune-limit` is given alone.
+        """
+        found = session.settings.project.ownership(tagged=not self.no_tags)
+        if not self.prune:
+            if self.prune_limit is not None:
+                raise UsageError("--prune-limit is of use with --prune only")
+            return found
+        if found.project is None:
+            raise InvalidValue(
+                f"nothing says what is the project's: name it in {PROJECT_FILE} (`project: NAME`)",
+                flag=_FLAG,
+            )
+        if not found.tagged:
+            raise InvalidValue(
+                "without tags what is declared is the project's, so nothing is owned that no file"
+                " declares; `destroy` deletes what a file declares",
+                flag=_FLAG,
+            )
+        return found
+
+    def chosen(self, session: Session, scope: Scope, targets: Sequence[str]) -> Prune | None:
+        """What may be pruned; None where nothing is.
+
+        Raises:
+            InvalidValue: only a part of the files is planned, or a file of the folder cannot be
+                read: it may declare what would be pruned.
+        """
+        if not self.prune:
+            return None
+        if targets:
+            raise InvalidValue("--target plans a part of the files; prune with all", flag=_FLAG)
+        return Prune(_declared(session, scope), self.prune_limit)
+
+
+def _declared(session: Session, scope: Scope) -> frozenset[Address]:
+    """The addresses that the files of the whole folder of `mlctl.yml` declare."""
+    report = Report(select=frozenset({"MLC0"}))
+    loaded = session.loader(report, scope=scope, scripts=False).load(["."])
+    if report.failed:
+        session.show(report)
+        raise InvalidValue(
+            "a file of this folder cannot be read, and may declare what would be pruned", flag=_FLAG
+        )
+    return frozenset(loaded.graph.resources)

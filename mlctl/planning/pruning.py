@@ -1,0 +1,36 @@
+"""What a project owns and no longer declares, as changes that delete it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from mlctl.config.graph import Graph
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address
+from mlctl.planning.model import Action, ActionReason, Change
+from mlctl.planning.refresh import LiveState
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """What may be pruned: at most `limit` resources, None for any number.
+
+    `elsewhere` are the addresses that other files of the project declare: they stay.
+    """
+
+    elsewhere: Collection[Address] = field(default_factory=frozenset)
+    limit: int | None = None
+
+
+def pruned(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change]:
+    """The deletes of what the project owns and no file declares.
+
+    A version of an asset stays while any version of its name is declared: others may use it, and
+    the file only says which one is next.
+    """
+    for live in live_state.owned:
+        address = live.address
+        name = address.at(None) if kind_of(address).versioned else address
+        if not (graph.declared(name) or {address, name} & set(prune.elsewhere)):
+            yield Change(address, Action.DELETE, live=live, reason=ActionReason.PRUNED)
