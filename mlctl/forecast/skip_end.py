@@ -12,20 +12,17 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mlctl.forecast.skip_first import FirstRuns, Lives
+    from mlctl.forecast.skip_alone import Nodes
 
 _READY, _LOST = 1, 3  # the engine's priorities of these events
+_SHOCK, _TOO_FAR = -2, -1  # in the place of a node's number
 _ROUNDING_S = 1e-6
 _ROUNDS = 8  # as far as losses are looked at
 _Attempt = tuple[float, int, int, float]  # (end, node, slot, seconds)
 
 
 class End:
-    """Goes on from a moment at which mini-batches are queued for the last time.
-
-    `since` tells when a node is ready, infinity where it is let go; `loss` when it is lost, and
-    `lived` for how long nodes were there that are lost.
-    """
+    """Goes on from a moment at which mini-batches are queued for the last time."""
 
     __slots__ = (
         "at",
@@ -36,57 +33,53 @@ class End:
         "events",
         "flight",
         "idle",
-        "lived",
-        "lives",
-        "loss",
-        "lost_at",
-        "lost_s",
+        "nodes",
         "now",
         "queue",
         "runs",
-        "since",
-        "times",
         "until",
         "up",
     )
 
-    attempts: int
-    lost_at: list[float]
-    lost_s: float
-    lived: list[float]
-
-    def __init__(
-        self, runs: FirstRuns, at: float, since: list[float], loss: list[float], done: int
-    ) -> None:
-        self.runs = runs
+    def __init__(self, nodes: Nodes, at: float, done: int, attempts: int) -> None:
+        self.nodes, self.runs = nodes, nodes.runs
         self.at = self.now = at
-        self.since, self.loss = since, loss
-        self.done = done
+        self.done, self.attempts = done, attempts
+        self.coming: set[int] = set()
 
-    def is_undisturbed(self, up: int) -> bool:
+    def is_undisturbed(self) -> bool:
         """Complete the run if nothing happens to its nodes from here on; whether that is so.
 
-        What is queued goes to the slots in the order in which they are free.
+        What is queued goes to the slots in the order in which they are free, round by round. Nodes
+        that come later than the last of it was begun are not wanted any more (R2).
         """
-        runs, at = self.runs, self.at
+        runs, nodes, at = self.runs, self.nodes, self.at
         seconds, slots = runs.seconds, runs.slots
-        queued = runs.total - self.done - up * slots
-        if up < runs.wanted or not 0 < queued <= up * slots:
+        ends = [one + ((at - one) // seconds + 1) * seconds for one in nodes.since if one <= at]
+        queued, up = runs.total - self.done - len(ends) * slots, len(ends)
+        if not up:
             return False
-        ends = [ready + ((at - ready) // seconds + 1) * seconds for ready in self.since]
         ends.sort()
-        end = max(ends[-1], ends[(queued - 1) // slots] + runs.last_seconds)
+        rounds, place = divmod((queued - 1) // slots, up)
+        begun = ends[place] + rounds * seconds
+        end = max(ends[-1], begun + runs.last_seconds)
         if queued > 1:
-            end = max(end, ends[(queued - 2) // slots] + seconds)
-        if end > min(self.loss):
+            rounds, place = divmod((queued - 2) // slots, up)
+            end = max(end, ends[place] + (rounds + 1) * seconds)
+        if end > min(nodes.loss) or end > nodes.shocks.due:
             return False
+        if up < len(nodes.since):
+            late = [node for node, ready in enumerate(nodes.since) if ready > at]
+            if min([nodes.since[node] for node in late]) - runs.prepares < begun:
+                return False
+            for node in late:
+                nodes.since[node] = nodes.loss[node] = inf
         self.attempts += queued
         self.now = end
         return True
 
-    def carry_out(self, lives: Lives, times: list[int]) -> bool:
-        """Go through the rest; whether it completes. `times`: how often nodes have been there."""
-        self.lives, self.times = lives, times
+    def carry_out(self) -> bool:
+        """Go through the rest; whether it completes."""
         self._begin()
         events, queue = self.events, self.queue
         total, full = self.runs.total, self.runs.seconds
@@ -129,7 +122,8 @@ class End:
         return runs.total - (self.up + len(self.coming) - 1) * runs.slots
 
     def _begin(self) -> None:
-        at, since, loss, runs = self.at, self.since, self.loss, self.runs
+        at, nodes, runs = self.at, self.nodes, self.runs
+        since, loss = nodes.since, nodes.loss
         seconds, slots = runs.seconds, runs.slots
         self.until = until = max(at, runs.ready) + _ROUNDS * seconds + runs.again + runs.prepares
         up = sorted(
@@ -150,61 +144,74 @@ class End:
         self.coming = {node for node, ready in enumerate(since) if ready > at}
         self.events = [(lost, _LOST, node) for node, lost in enumerate(loss) if lost < until]
         self.events += [(since[one], _READY, one) for one in self.coming if since[one] <= loss[one]]
-        self.events.append((until, _LOST, -1))
+        self.events += [(nodes.shocks.due, _LOST, _SHOCK), (until, _LOST, _TOO_FAR)]
         heapify(self.events)
 
     def _happen(self) -> bool:
         """Let the next event of a node happen; False where it is not known how to go on."""
         at, kind, node = heappop(self.events)
-        if node < 0:
-            return False
         self.now = at
+        if node == _TOO_FAR:
+            return False
+        if node == _SHOCK:
+            return self._strike()
         if kind == _LOST:
-            return self.loss[node] != at or self._lose(node)
-        if self.since[node] == at and node in self.coming:
+            return self.nodes.loss[node] != at or self._lose([node])
+        if self.nodes.since[node] == at and node in self.coming:
             self.coming.discard(node)
             self.up += 1
             self.busy[node] = 0
             self._enter(node)
         return True
 
-    def _lose(self, node: int) -> bool:
-        """Lose a node: what it had in flight is queued again, first; False where all are lost."""
-        runs, now, was_up = self.runs, self.now, node in self.busy
-        self.lost_at.append(now)
-        self.lived.append(now - self.since[node] + runs.prepares)
-        if was_up:
-            mine = sorted([one for one in self.flight if one[1] == node], key=itemgetter(2))
-            self.flight = deque([one for one in self.flight if one[1] != node])
-            self.lost_s += sum(now - (end - seconds) for end, _, _, seconds in mine) / runs.slots
-            self.queue.extend(seconds for *_, seconds in reversed(mine))
-            self.idle = {one for one in self.idle if one[0] != node}
-            del self.busy[node]
-            self.up -= 1
-        comes = now + runs.again
-        self.since[node] = ready = comes + runs.prepares
-        self.times[node] += 1
-        self.loss[node] = lost = comes + self.lives.of(node, self.times[node])
-        self.coming.add(node)
-        if ready <= lost:
-            heappush(self.events, (ready, _READY, node))
-        if lost < self.until:
-            heappush(self.events, (lost, _LOST, node))
-        if was_up and not self.up and runs.cancels:
+    def _strike(self) -> bool:
+        """Let a shock happen; False where all nodes are lost."""
+        now, shocks, since = self.now, self.nodes.shocks, self.nodes.since
+        there = [one for one, ready in enumerate(since) if ready - self.runs.prepares <= now]
+        hit = shocks.strike(there)
+        heappush(self.events, (shocks.due, _LOST, _SHOCK))
+        return self._lose(hit)
+
+    def _lose(self, lost: list[int]) -> bool:
+        """Lose nodes; False where all are lost that were up."""
+        were_up = self.up
+        for node in lost:
+            if node in self.busy:
+                self._queue_again(node)
+            self.nodes.lose(node, self.now)
+            self.coming.add(node)
+            ready, loss = self.nodes.since[node], self.nodes.loss[node]
+            if ready <= loss:
+                heappush(self.events, (ready, _READY, node))
+            if loss < self.until:
+                heappush(self.events, (loss, _LOST, node))
+        if were_up and not self.up and self.runs.cancels:
             return False
         self._fill()
-        self._release(runs.total - self.done, now)
+        self._release(self.runs.total - self.done, self.now)
         return True
+
+    def _queue_again(self, node: int) -> None:
+        """R6: what a lost node had in flight is queued again, first."""
+        now, flight = self.now, self.flight
+        mine = sorted([one for one in flight if one[1] == node], key=itemgetter(2))
+        self.flight = deque([one for one in flight if one[1] != node])
+        lost_s = sum([now - (end - seconds) for end, _, _, seconds in mine])
+        self.nodes.lost_s += lost_s / self.runs.slots
+        self.queue.extend([one[3] for one in reversed(mine)])
+        self.idle = {one for one in self.idle if one[0] != node}
+        del self.busy[node]
+        self.up -= 1
 
     def _release(self, left: int, now: float) -> None:
         """R2: let nodes go that are not there yet and not wanted, those that come last first."""
-        runs = self.runs
+        runs, since = self.runs, self.nodes.since
         wanted, away = max(-(-left // runs.slots), self.up), runs.prepares - _ROUNDING_S
-        for node in sorted(self.coming, key=lambda one: (-self.since[one], -one)):
-            if self.up + len(self.coming) <= wanted or self.since[node] - away < now:
+        for node in sorted(self.coming, key=lambda one: (-since[one], -one)):
+            if self.up + len(self.coming) <= wanted or since[node] - away < now:
                 return
             self.coming.discard(node)
-            self.since[node] = self.loss[node] = inf
+            since[node] = self.nodes.loss[node] = inf
 
     def _start(self, node: int, slot: int) -> None:
         seconds = self.queue.pop()

@@ -1,71 +1,37 @@
 """The usual case of the shortcut: the first run in a fresh cloud, node by node.
 
-With fixed delays, capacity without limits and losses at one rate or by shocks, what one node goes
-through hangs on no other one as long as mini-batches are queued and some node is up. So the lives
-of each node are gone through at once, without an event, and only the last rounds (`skip_end`) in
-the order of time. What does not fit returns None, and the general shortcut carries it out.
+With fixed delays and capacity without limits, what one node goes through between two shocks hangs
+on no other one, as long as mini-batches are queued and some node is up. So each node's lives are
+gone through at once (`skip_alone`), and only the last rounds in the order of time (`skip_end`).
+What does not fit is None, and the general shortcut carries it out.
 """
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from math import floor, inf, log1p
-from struct import Struct
+from math import inf
 
 from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.policy import History, Policy, Way
 from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.skip_alone import Nodes
+from mlctl.forecast.skip_draws import Lives, Shocks, are_known
 from mlctl.forecast.skip_end import End
-from mlctl.simulator.engine import billing, rng
+from mlctl.simulator.engine import billing
 from mlctl.simulator.engine.jobs import JobStatus
-from mlctl.simulator.engine.model import HOUR, Tier
+from mlctl.simulator.engine.model import Tier
 from mlctl.simulator.engine.processes import Poisson
 
 _BEFORE_ALL = -1.0  # a moment at which no node is there
-_SCALE = -(2.0**-53)
-_WORDS = Struct(f"<{rng.ROW}Q").unpack
 
 
 def covers(scenario: Scenario, policy: Policy) -> bool:
     """Whether histories of a scenario without an `obstacle` are of the usual case."""
-    processes = scenario.processes
     return (
         scenario.settings.delay_cv == 0
         and scenario.cluster.tier is Tier.LOW_PRIORITY
         and policy.way is not Way.DEDICATED
-        and len(processes) == 1
-        and isinstance(processes[0], Poisson)
-        and processes[0].by_hour is None
-        and processes[0].rate > 0
+        and are_known(scenario.processes)
     )
-
-
-class Lives:
-    """How long nodes are there, in seconds: by their number, and which time it is."""
-
-    __slots__ = ("_key", "_rate", "_rows")
-
-    def __init__(self, key: str, rate: float) -> None:
-        self._key, self._rate = key, rate
-        self._rows: dict[tuple[int, int], tuple[int, ...]] = {}
-
-    def first(self, nodes: int, at: float) -> list[float]:
-        """When nodes are lost that are there for the first time, from `at` on."""
-        key, rate, found = self._key, self._rate, []
-        for row in range(-(-nodes // rng.ROW)):
-            words = _WORDS(blake2b(f"{key}1/{row}".encode()).digest())
-            found += [at + log1p((word >> 11) * _SCALE) / rate * -HOUR for word in words]
-        del found[nodes:]
-        return found
-
-    def of(self, node: int, time: int) -> float:
-        """How long a node is there for this time; `rng.uniform_of_row`, eight numbers a hash."""
-        row = node // rng.ROW
-        words = self._rows.get((time, row))
-        if words is None:
-            digest = blake2b(f"{self._key}{time}/{row}".encode()).digest()
-            words = self._rows[time, row] = _WORDS(digest)
-        return log1p((words[node % rng.ROW] >> 11) * _SCALE) / self._rate * -HOUR
 
 
 class FirstRuns:
@@ -73,10 +39,16 @@ class FirstRuns:
 
     def __init__(self, scenario: Scenario, policy: Policy) -> None:
         job, work, settings = scenario.job, scenario.job.workload, scenario.settings
-        again, process = settings.replacement_s, scenario.processes[0]
-        assert isinstance(process, Poisson)
-        self.rate = process.rate
-        self.key = f"/life/1/{scenario.cluster.name}/"
+        again = settings.replacement_s
+        rates = [
+            (f"/life/{serial}/{scenario.cluster.name}/", one.rate)
+            for serial, one in enumerate(scenario.processes, 1)
+            if isinstance(one, Poisson)
+        ]
+        self.key, self.rate = rates[0] if rates else ("", 0.0)
+        self.region, self.processes = scenario.cluster.region, scenario.processes
+        self.none = Shocks("", "", ())
+        self.has_shocks = len(rates) < len(scenario.processes)
         self.total = scenario.mini_batches
         self.wanted = scenario.nodes
         self.slots = job.concurrency
@@ -93,18 +65,22 @@ class FirstRuns:
         self.until = LONGEST_S if policy.switch_s is None else min(policy.switch_s, LONGEST_S)
         first_safe = self.safe(self.ready, 0, self.wanted * self.slots)
         self.first_safe = first_safe if first_safe > self.ready else _BEFORE_ALL
-        self.calm = self._calm()
-        self.calm_until = self.calm.time_s + self.idle_s if self.calm else -inf
-
-    def _calm(self) -> History | None:
-        """The history in which no node is lost, not even afterwards."""
-        return self._with([inf] * self.wanted, Lives("", self.rate))
+        calm = self._with([inf] * self.wanted, Lives("", 0.0), self.none)
+        self.calm, self.calm_s = calm, calm.time_s if calm else -inf
+        self.calm_until = self.calm_s + self.idle_s
 
     def carry_out(self, seed: str) -> History | None:
         """The history of a seed; None where it is none of the usual case."""
+        until, shocks = self.calm_until, self.none
+        if self.has_shocks:
+            shocks = Shocks(seed, self.region, self.processes)
+            if shocks.out <= self.calm_s:
+                return None
         lives = Lives(seed + self.key, self.rate)
         loss = lives.first(self.wanted, self.comes)
-        return self.calm if min(loss) > self.calm_until else self._with(loss, lives)
+        if min(loss) > until and shocks.due > until and shocks.out > until:
+            return self.calm  # no node is lost, not even afterwards
+        return self._with(loss, lives, shocks)
 
     def safe(self, at: float, done: int, running: int) -> float:
         """Until when mini-batches are queued, and all nodes wanted, whatever happens.
@@ -117,62 +93,31 @@ class FirstRuns:
         needed = (self.total - done - slots + self.slots - 1) // slots
         return at + (min(rounds, needed) - 0.5) * self.seconds
 
-    def _with(self, loss: list[float], lives: Lives) -> History | None:
+    def _with(self, loss: list[float], lives: Lives, shocks: Shocks) -> History | None:
         """The history in which the first nodes are lost at these moments."""
-        seconds, again, prepares = self.seconds, self.again, self.prepares
-        since, times = [self.ready] * self.wanted, [1] * self.wanted
-        lost_at: list[float] = []
-        lived: list[float] = []
-        rounds = attempts = 0
-        lost_s = 0.0
-        safe = self.first_safe
+        nodes, slots, safe = Nodes(self, loss, lives, shocks), self.slots, self.first_safe
         while True:
-            for node in [node for node, at in enumerate(loss) if at <= safe]:
-                at, ready, time = loss[node], since[node], times[node]
-                while at <= safe:
-                    if at >= ready:  # R5, R6: what it has completed counts
-                        age = at - ready
-                        completed = int(age // seconds)
-                        rounds += completed
-                        attempts += completed + 1
-                        lost_s += age - completed * seconds
-                    lost_at.append(at)
-                    lived.append(at - ready + prepares)
-                    time += 1
-                    comes = at + again
-                    ready, at = comes + prepares, comes + lives.of(node, time)
-                loss[node], since[node], times[node] = at, ready, time
-            ages = [safe - ready for ready in since if ready <= safe]
-            done = rounds + int(sum([age // seconds for age in ages]))
-            following = self.safe(safe, done * self.slots, len(ages) * self.slots)
+            while shocks.due <= safe:
+                if not nodes.strike() and self.cancels:
+                    return None
+            nodes.lose_until(safe)
+            ages = [safe - ready for ready in nodes.since if ready <= safe]
+            rounds = nodes.rounds + int(sum([age // self.seconds for age in ages]))
+            following = self.safe(safe, rounds * slots, len(ages) * slots)
             if following <= safe:
                 break
             safe = following
-        end = End(self, safe, since, loss, done * self.slots)
-        end.attempts = (attempts + done - rounds + len(ages)) * self.slots
-        end.lost_at, end.lost_s, end.lived = lost_at, lost_s, lived
-        if not end.is_undisturbed(len(ages)) and not end.carry_out(lives, times):
+        begun = nodes.attempts + rounds - nodes.rounds + len(ages)
+        end = End(nodes, safe, rounds * slots, begun * slots)
+        if not end.is_undisturbed() and not end.carry_out():
             return None
-        if end.now > self.until or self._may_cancel(lost_at):
+        if end.now > self.until or end.now >= shocks.out or self._may_cancel(nodes.lost_at):
             return None
-        return self._history(end)
-
-    def _history(self, end: End) -> History:
-        billed = self._billed(end)
+        billed, now, given_up, done = self._billed(nodes, end), end.now, False, True
+        lost, lost_s, attempts = len(nodes.lost_at), nodes.lost_s, end.attempts
+        status = JobStatus.COMPLETED
         return History(
-            status=JobStatus.COMPLETED,
-            time_s=end.now,
-            node_s=billed,
-            preempted=len(end.lost_at),
-            lost_node_s=end.lost_s,
-            attempts=end.attempts,
-            failed=0,
-            given_up=False,
-            tries=1,
-            done=True,
-            done_s=end.now,
-            low_s=billed,
-            dedicated_s=0.0,
+            status, now, billed, lost, lost_s, attempts, 0, given_up, 1, done, now, billed, 0.0
         )
 
     def _may_cancel(self, lost_at: list[float]) -> bool:
@@ -185,15 +130,32 @@ class FirstRuns:
             last - first <= away for first, last in zip(lost_at, lost_at[least - 1 :], strict=False)
         )
 
-    def _billed(self, end: End) -> float:
+    def _billed(self, nodes: Nodes, end: End) -> float:
         """The seconds that nodes are billed, until they are idle for too long, or lost."""
-        now, idle, prepares = end.now, self.idle_s, self.prepares
-        lived = end.lived + [
-            min(lost, (max(ready, now)) + idle) - ready + prepares
-            for ready, lost in zip(end.since, end.loss, strict=True)
-            if ready < inf
-        ]
+        until, prepares = min(end.now + self.idle_s, nodes.shocks.out), self.prepares
+        if end.coming or nodes.shocks.due <= until:
+            lived = nodes.lived + self._idled(nodes, end.now)
+        else:
+            lived = nodes.lived + [
+                (lost if lost < until else until) - ready + prepares  # noqa: FURB136  # quicker
+                for ready, lost in zip(nodes.since, nodes.loss, strict=True)
+                if ready < inf
+            ]
         unit, least = self.unit, self.least
         if unit:
-            lived = [floor(life / unit + billing.ROUNDING_S) * unit for life in lived]
+            lived = [(life / unit + billing.ROUNDING_S) // 1.0 * unit for life in lived]
         return sum([max(life, least) for life in lived] if least else lived)
+
+    def _idled(self, nodes: Nodes, ended: float) -> list[float]:
+        """How long nodes are there that were left, where some prepared still or a shock comes."""
+        since = [ready for ready in nodes.since if ready < inf]
+        loss = [lost for lost, ready in zip(nodes.loss, nodes.since, strict=True) if ready < inf]
+        gone = [
+            min(lost, max(ready, ended) + self.idle_s, nodes.shocks.out)
+            for lost, ready in zip(loss, since, strict=True)
+        ]
+        while nodes.shocks.due <= max(gone):
+            due = nodes.shocks.due
+            for node in nodes.shocks.strike([node for node, at in enumerate(gone) if at >= due]):
+                gone[node] = due
+        return [at - ready + self.prepares for at, ready in zip(gone, since, strict=True)]

@@ -147,8 +147,21 @@ def usual_scenarios(draw: st.DrawFn) -> Scenario:
         job=job,
         settings=given_settings,
         cluster=cluster,
-        processes=(Poisson(draw(st.sampled_from([0.05, 0.5, 2.0, 6.0]))),),
+        processes=draw(usual_processes),
     )
+
+
+lives = st.builds(Poisson, st.sampled_from([0.05, 0.5, 2.0, 6.0]))
+shocks = st.builds(Shock, st.sampled_from([0.3, 2.0, 6.0]), st.sampled_from([0.3, 0.8, 1.0]))
+outages = st.builds(OnOff, st.sampled_from([0.5, 1.5]), st.just(900.0))
+usual_processes: st.SearchStrategy[tuple[PreemptionProcess, ...]] = st.one_of(
+    st.tuples(lives),
+    st.tuples(shocks),
+    st.tuples(lives, shocks),
+    st.tuples(shocks, lives, shocks),
+    st.tuples(lives, shocks, outages),
+    st.tuples(outages, lives),
+)
 
 
 @settings(max_examples=EXAMPLES)
