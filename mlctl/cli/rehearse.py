@@ -20,7 +20,8 @@ from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.deployment import Deployment
-    from mlctl.rehearsal.training import Training
+    from mlctl.rehearsal.documents import Selected
+    from mlctl.rehearsal.training.model import Training
 
 
 Path_ = Annotated[
@@ -88,6 +89,23 @@ Stub = Annotated[
     bool,
     typer.Option("--stub", help="Answer by a hash in place of an MLflow model without a script."),
 ]
+Steps = Annotated[
+    int | None,
+    typer.Option("--steps", metavar="N", min=1, help="Let a training make so many steps."),
+]
+StepTime = Annotated[
+    float | None,
+    typer.Option(
+        "--seconds-per-step", metavar="S", min=0.001, help="Time of a step on a node; 60 s."
+    ),
+]
+Anytime = Annotated[
+    bool,
+    typer.Option(
+        "--kill-at-any-time",
+        help="Kill a training anywhere: at any line, before and in the middle of any write.",
+    ),
+]
 Network = Annotated[bool, typer.Option("--network", help="Let the script reach the network.")]
 Form = Annotated[
     RehearsalFormat, typer.Option("--output", "-o", help="How the rehearsal is written.")
@@ -117,6 +135,9 @@ def rehearse(
     keep: Keep = None,
     network: Network = False,
     stub: Stub = False,
+    steps: Steps = None,
+    seconds_per_step: StepTime = None,
+    kill_at_any_time: Anytime = False,
     output: Form = RehearsalFormat.HUMAN,
 ) -> Exit:
     """Run a scoring or training script here, take its nodes away, and compare the results.
@@ -125,10 +146,10 @@ def rehearse(
     a training begins anew, or something else breaks; each finding says how to run its kill again.
     The script runs with your rights: rehearse code that you would run.
     """
+    from mlctl.rehearsal.documents import Selected
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.rehearse import Plan
-    from mlctl.rehearsal.trained import RATE
-    from mlctl.rehearsal.training import Training
+    from mlctl.rehearsal.training.model import Training
 
     losses = processes(preempt, weather, script)
     plan = Plan(seed=seed, kills=kills, weather=losses, only=kill)
@@ -136,19 +157,26 @@ def rehearse(
     again += ["--network"] if network else []
     again += ["--stub"] if stub else []
     again += ["--tabular"] if tabular else []
+    again += ["--kill-at-any-time"] if kill_at_any_time else []
     for flag, value in (
         *(("--input", input), ("--deployment", deployment), ("--arguments", arguments)),
         ("--preempt", preempt),
         *(("--weather", weather), ("--script", script), ("--nodes", nodes), ("--python", python)),
+        *(("--steps", steps), ("--seconds-per-step", seconds_per_step)),
     ):
         again += [flag, str(value)] if value is not None else []
     to = Output(session, output, again)
     try:
-        asked = _asked(session, path, deployment, stub=stub)
+        selected = Selected(deployment, None if input is None else Path(input), nodes)
+        asked = _asked(session, path, selected, stub=stub)
+        length = rehearse_training.Length(steps, seconds_per_step)
         if isinstance(asked, Training):
-            rate = RATE if preempt is None else preempt
+            asked, trained = rehearse_training.planned(
+                asked, plan, length, nodes, anywhere=kill_at_any_time
+            )
             with stage(session, python, keep, network=network) as here:
-                return rehearse_training.rehearse(asked, plan, rate, here, to)
+                return rehearse_training.rehearse(asked, trained, here, to)
+        length.refuse(anywhere=kill_at_any_time)
         if input is None:
             raise InvalidValue("a scoring script needs inputs", flag="--input")
         asked = rehearse_scoring.told(asked, Path(input), arguments, tabular=tabular)
@@ -161,19 +189,24 @@ def rehearse(
         raise Permanent("NoRehearsal", str(error)) from None
 
 
-def _asked(
-    session: Session, path: str, address: str | None, *, stub: bool
-) -> Deployment | Training:
+def _asked(session: Session, path: str, selected: Selected, *, stub: bool) -> Deployment | Training:
     """What PATH names."""
     from mlctl.rehearsal.deployment import Deployment
-    from mlctl.rehearsal.documents import from_documents, of_script
+    from mlctl.rehearsal.documents import from_documents
     from mlctl.rehearsal.inputs import RehearsalError
     from mlctl.rehearsal.lines import Script
+    from mlctl.rehearsal.training.job import of_script
 
     given = Path(path)
     if given.suffix != ".py":
-        return from_documents(path, address, session.today, stub=stub)
+        return from_documents(path, selected, session.today, stub=stub)
     if not files.is_file(given):
         raise RehearsalError(f"there is no script `{path}`")
     real = files.real(given)
-    return Deployment(real, real.parent) if Script.read(real, path).scores else of_script(real)
+    if Script.read(real, path).scores:
+        return Deployment(real, real.parent)
+    if selected.input is not None:
+        raise RehearsalError(
+            f"`{path}` has no `run(mini_batch)`, so it is a training, whose inputs a job.yml names"
+        )
+    return of_script(real)

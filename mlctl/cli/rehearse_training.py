@@ -3,33 +3,93 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl.cli.exits import Exit
+from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.rehearse_output import Output, RehearsalFormat
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
     from mlctl.rehearsal.rehearse import Plan, Stage
-    from mlctl.rehearsal.training import Training
+    from mlctl.rehearsal.trained import TrainingPlan
+    from mlctl.rehearsal.training.model import Training
+
+_STEP_S = 60.0  # as for jobs of the simulated cloud of which nothing else is known
 
 
-def rehearse(training: Training, plan: Plan, rate: float, stage: Stage, output: Output) -> Exit:
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long a training is, as far as flags say."""
+
+    steps: int | None
+    step_s: float | None
+
+    @property
+    def seconds(self) -> float | None:
+        """On a node, without a loss; None where nothing was said.
+
+        Raises:
+            InvalidValue: only the time of a step was.
+        """
+        if self.steps is None and self.step_s is not None:
+            why = "how many steps there are is missing: --steps"
+            raise InvalidValue(why, flag="--seconds-per-step")
+        return None if self.steps is None else self.steps * (self.step_s or _STEP_S)
+
+    def refuse(self, *, anywhere: bool) -> None:
+        """What is for trainings says nothing about a scoring script.
+
+        Raises:
+            InvalidValue: something was said.
+        """
+        for flag, given in (
+            ("--steps", self.steps is not None),
+            ("--seconds-per-step", self.step_s is not None),
+            ("--kill-at-any-time", anywhere),
+        ):
+            if given:
+                raise InvalidValue("this is for trainings, and not for scoring scripts", flag=flag)
+
+
+def planned(
+    training: Training, plan: Plan, length: Length, nodes: int | None, *, anywhere: bool
+) -> tuple[Training, TrainingPlan]:
+    """The training as the flags want it, and what is done to it.
+
+    Raises:
+        InvalidValue: flags that say nothing together.
+        RehearsalError: the training cannot be so.
+    """
+    from mlctl.rehearsal.trained import TrainingPlan, rate_of
+    from mlctl.rehearsal.training.job import of_steps, on_nodes
+
+    if anywhere and plan.weather:
+        raise InvalidValue("a weather says itself when nodes go", flag="--kill-at-any-time")
+    training = on_nodes(training, nodes)
+    if length.steps is not None:
+        training = of_steps(training, length.steps)
+    return training, TrainingPlan(
+        losses=plan, rate=rate_of(plan.weather), anywhere=anywhere, seconds=length.seconds
+    )
+
+
+def rehearse(training: Training, plan: TrainingPlan, stage: Stage, output: Output) -> Exit:
     """Rehearse a training, and write what came of it.
 
     Raises:
         Permanent: the command fails without any loss, or takes too long.
+        RehearsalError: a weather does not know how long the training is.
     """
     from mlctl.rehearsal.process import TooLate
     from mlctl.rehearsal.trained import TrainingFails, rehearse_training
     from mlctl.render import rehearsal as render
 
     try:
-        done = rehearse_training(
-            training, stage, seed=plan.seed, kills=plan.kills, only=plan.only, rate=rate
-        )
+        done = rehearse_training(training, stage, plan)
     except TrainingFails as error:
         raise Permanent("TrainingFails", str(error)) from None
     except TooLate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from mlctl.rehearsal import parallel
 from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.parallel import ParallelStep
-from mlctl.rehearsal.training import Training
+from mlctl.rehearsal.training.job import of_job
+from mlctl.rehearsal.training.model import Training
 
 MLFLOW_DRIVER = "mlflow_model.py"
 _DRIVERS = Path(__file__).with_name("drivers")
@@ -25,13 +26,21 @@ _SETTINGS = ("settings",)
 _RETRY = (*_SETTINGS, "retry_settings")
 
 
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What flags say of it: which of several, the input of a job, on how many nodes."""
+
+    address: str | None = None
+    input: Path | None = None
+    nodes: int | None = None
+
+
 def from_documents(
-    path: str, address: str | None, today: date, *, stub: bool = False
+    path: str, selected: Selected, today: date, *, stub: bool = False
 ) -> Deployment | Training:
     """The batch deployment, parallel step or command job that a file or folder declares.
 
-    `address` says which one where there are several. An MLflow model without a script gets a
-    driver; with `stub` one that needs no model.
+    An MLflow model without a script gets a driver; with `stub` one that needs no model.
 
     Raises:
         RehearsalError: there is none, or several, or it has no script, or cannot be read.
@@ -48,6 +57,7 @@ def from_documents(
     known |= {one.name: one for one in parallel.steps(loaded)}
     names = ", ".join(known)
     found = list(known.values())
+    address = selected.address
     if address is not None:
         found = [one for name, one in known.items() if address in (name, name.rpartition("/")[2])]
     if not found:
@@ -59,38 +69,9 @@ def from_documents(
     (one,) = found
     if isinstance(one, ParallelStep):
         return parallel.deployment(one)
-    return _deployment(one, loaded, stub=stub) if one.kind is BATCH_DEPLOYMENT else _training(one)
-
-
-def of_script(script: Path) -> Training:
-    """A training script by itself, started by `python`."""
-    return Training(f"python {shlex.quote(script.name)}", script.parent)
-
-
-def _training(job: Resource) -> Training:
-    """A command job; inputs are literals, or files beside the YAML."""
-    folder = job.document.folder
-    code = job.text("code")
-    if code is None or not files.is_folder(folder / code):
-        raise RehearsalError(f"`{job.document.source.name}` names no folder of code that is here")
-    command = str(job.get("command"))
-    inputs = job.get("inputs")
-    for name, value in inputs.items() if isinstance(inputs, dict) else ():
-        given = value.get("path") if isinstance(value, dict) else value
-        local = folder / str(given)
-        if isinstance(given, str) and (files.is_file(local) or files.is_folder(local)):
-            given = shlex.quote(str(files.real(local)))
-        elif isinstance(value, dict):
-            raise RehearsalError(f"the input `{name}` is not here: `{given}`")
-        command = command.replace(f"${{{{inputs.{name}}}}}", str(given))
-    names = job.get("environment_variables")
-    outputs = job.get("outputs")
-    return Training(
-        command,
-        files.real(folder / code),
-        {str(key): str(value) for key, value in names.items()} if isinstance(names, dict) else {},
-        tuple(map(str, outputs)) if isinstance(outputs, dict) else (),
-    )
+    if one.kind is BATCH_DEPLOYMENT:
+        return _deployment(one, loaded, stub=stub)
+    return of_job(one, selected.input, selected.nodes)
 
 
 def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Deployment:

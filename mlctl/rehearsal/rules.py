@@ -239,6 +239,18 @@ METRIC_STEPS = Rule(
     "Log with the step as key, or drop the metrics behind the checkpoint when going on from it.",
     _HI_ML,
 )
+RESTART_FAILS = Rule(
+    "MLC657",
+    "fails-to-restart",
+    Severity.ERROR,
+    "a training that fails when it starts again on what it has left",
+    "A preempted job starts again with the same `outputs` and the same run of MLflow. Folders that"
+    " are there already, parameters that were logged with another value, a lock: what was never in"
+    " the way of the first life stops the second one, and all that come after it.",
+    "Take what is there as good: `mkdir(exist_ok=True)`, open files for writing anew, log the same"
+    " values.",
+    _HI_ML,
+)
 OTHER_MODEL = Rule(
     "MLC655",
     "other-model",
@@ -267,4 +279,5 @@ REHEARSAL_RULES = (
     *(COMPOSED, CHANCE, SHORT_RESULT, SWALLOWED, SLOW_INIT, SLOW_RUN, OUTSIDE, LEFT_LOCK, GROWING),
     *(FAILING, EATS_INPUT),
     *(FROM_ZERO, HALF_CHECKPOINT, STATE_ELSEWHERE, METRIC_STEPS, OTHER_MODEL, RARE_CHECKPOINTS),
+    RESTART_FAILS,
 )

@@ -14,7 +14,7 @@ from mlctl.rehearsal.evidence import Evidence
 from mlctl.rehearsal.outcome import Outcome, Place, Status
 from mlctl.rehearsal.rehearse import Rehearsal
 from mlctl.rehearsal.trained import TrainingRehearsal
-from mlctl.rehearsal.training import Trained
+from mlctl.rehearsal.training.model import Trained
 from mlctl.render import machine
 from mlctl.render.terminal import clean
 
@@ -78,27 +78,40 @@ def _verdict(report: Report, good: str) -> str:
 
 def training_summary(done: TrainingRehearsal, report: Report) -> str:
     """Three lines: the calm run, the kills, the verdict."""
-    calm = done.calm
-    wrote = sum(one.kept for one in calm.lives[0].writes)
-    cut = sum(one.write is not None for _, one, _ in done.runs)
+    life = done.calm.lives[0]
+    files = _many(len(done.calm.files), "file")
+    unlike = f", {len(done.unlike)} of them not alike in two calm runs" if done.unlike else ""
+    nodes = f" on {_many(done.training.nodes, 'node')}" if done.training.distributed else ""
     good = "survives: goes on from its checkpoints, and ends with the same files"
-    files = _many(len(calm.files), "file")
+    if done.anew:
+        good = "ends with the same files, but begins anew each time: it writes no checkpoint"
+    elif not done.runs or all(len(run.lives) == 1 for _, _, run in done.runs):
+        good = "runs; no node was lost while it did"
     return "\n".join(
         [
-            f"Calm:    {calm.lives[0].events} lines executed, {_many(wrote, 'write')} to outputs,"
-            f" {files} in the end",
-            f"Kills:   {_many(len(done.runs), 'node')} lost: {len(done.runs) - cut} at some line,"
-            f" {cut} while a file is written",
+            f"Calm:    {_many(life.events, 'line')} executed{nodes},"
+            f" {_many(len(life.saved), 'write')} to outputs, {files} in the end{unlike}",
+            f"Kills:   {_lost(done)}",
             f"Verdict: {_verdict(report, good)}",
         ]
     )
+
+
+def _lost(done: TrainingRehearsal) -> str:
+    """How many losses there were, by what the training was at."""
+    lost = [life for _, _, run in done.runs for life in run.lives if life.lost]
+    if not lost:
+        return "none"
+    halves = sum(life.cut is not None for life in lost)
+    told = f"{len(lost) - halves} at some line, {halves} while a file is written"
+    return f"{_many(len(lost), 'node')} lost: {told}"
 
 
 def training_json(done: TrainingRehearsal, report: Report) -> str:
     """The rehearsal of a training and its findings as data."""
     data: dict[str, Data] = {
         **machine.document(report),
-        "seed": done.seed,
+        "seed": done.plan.losses.seed,
         "calm": _trained(done.calm),
         "runs": [{"kill": number, **_trained(run)} for number, _, run in done.runs],
     }
@@ -113,6 +126,7 @@ def _trained(run: Trained) -> dict[str, Data]:
                 "lines": life.events,
                 "exit_code": life.code,
                 "killed_at": f"{life.held.file}:{life.held.line}" if life.held else None,
+                "half_written": life.cut,
             }
             for life in run.lives
         ],
@@ -122,8 +136,10 @@ def _trained(run: Trained) -> dict[str, Data]:
 def training_junit(done: TrainingRehearsal) -> str:
     """A suite with a case for the calm run and one for each kill."""
     cases = [_case("calm", [one for one in done.evidence if one.kill is None])]
-    for number, cut, _ in done.runs:
-        where = "while a file is written" if cut.write is not None else "at some line"
+    for number, cuts, run in done.runs:
+        where = "while a file is written" if cuts[0].halves else "at some line"
+        if len(cuts) > 1:
+            where = f"and {_many(len(run.lives) - 2, 'other')}"
         shown = [one for one in done.evidence if one.kill == number]
         cases.append(_case(f"kill {number}: {where}", shown))
     return _suite(cases)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from mlctl.rehearsal.deployment import Deployment
-from mlctl.rehearsal.documents import of_script
 from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.process import Interpreter, without_network
 from mlctl.rehearsal.rehearse import Plan, Rehearsal, Stage, rehearse
-from mlctl.rehearsal.trained import TrainingRehearsal, rehearse_training
+from mlctl.rehearsal.trained import TrainingPlan, TrainingRehearsal, rehearse_training
+from mlctl.rehearsal.training.job import of_script
 from tests.builders.paths import SAMPLES
 
 FOLDER = SAMPLES / "rehearsal"
@@ -79,10 +79,15 @@ def of_sample(name: str, folder: Path, plan: Plan = Plan()) -> Rehearsal:
     return rehearse(told, Inputs.find(INPUT), plan, stage(folder))
 
 
+def training_plan(kills: int = 6, only: int | None = None, **more: Any) -> TrainingPlan:
+    """So many kills, or one alone."""
+    return TrainingPlan(losses=Plan(kills=0 if only else kills, only=only), **more)
+
+
 def training(name: str, folder: Path, only: int | None = None) -> TrainingRehearsal:
     """The rehearsal of a training sample, with six kills or this one alone."""
     told = of_script(FOLDER / "training" / f"{name}.py")
-    return rehearse_training(told, stage(folder), seed=0, kills=0 if only else 6, only=only)
+    return rehearse_training(told, stage(folder), training_plan(only=only))
 
 
 def trained(name: str, folder: Path, only: int | None = None) -> list[tuple[str, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlctl.rehearsal.deployment import Deployment
-from mlctl.rehearsal.documents import from_documents
+from mlctl.rehearsal.documents import Selected, from_documents
 from mlctl.rehearsal.inputs import RehearsalError
 
 SCHEMA = "$schema: https://azuremlschemas.azureedge.net/latest"
@@ -75,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
 
 def asked(folder: Path, text: str, address: str | None = None) -> Deployment:
     (folder / "x.yml").write_text(text)
-    found: Any = from_documents(str(folder / "x.yml"), address, date(2026, 1, 1))
+    found: Any = from_documents(str(folder / "x.yml"), Selected(address), date(2026, 1, 1))
     assert isinstance(found, Deployment)
     return found
 

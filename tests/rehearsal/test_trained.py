@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.documents import of_script
 from mlctl.rehearsal.process import left
+from mlctl.rehearsal.rehearse import Stage
 from mlctl.rehearsal.trained import TrainingFails, rehearse_training
-from mlctl.rehearsal.training import Cut, Training, train
+from mlctl.rehearsal.training.job import of_script
+from mlctl.rehearsal.training.lives import Conditions, train
+from mlctl.rehearsal.training.model import Cut, Training
 from tests.builders import rehearsed
 
 COUNTS = """\
@@ -40,11 +42,16 @@ def script(folder: Path, text: str) -> Training:
     return of_script(folder / "code" / "train.py")
 
 
+def here(stage: Stage) -> Conditions:
+    """As on this machine."""
+    return Conditions(stage.interpreter, dict(os.environ))
+
+
 def test_outputs_come_back_and_nothing_else_does(tmp_path: Path) -> None:
     training = script(tmp_path, COUNTS)
     stage = rehearsed.stage(tmp_path)
     cut = Cut(line=12)
-    done = train(training, stage.interpreter, tmp_path / "run", dict(os.environ), (cut,))
+    done = train(training, here(stage), tmp_path / "run", (cut,))
     first, second = done.lives
     assert first.held is not None
     assert (first.held.file, first.held.line) == ("train.py", 6)
@@ -58,8 +65,8 @@ def test_a_write_that_is_cut_leaves_half_a_checkpoint(tmp_path: Path) -> None:
     text = 'open("outputs/all", "a").close()\nopen("outputs/some", "w").write("x" * 100)\n'
     training = script(tmp_path, text)
     stage = rehearsed.stage(tmp_path)
-    cuts = (Cut(write=1, size=40),)
-    done = train(training, stage.interpreter, tmp_path / "run", dict(os.environ), cuts)
+    cuts = (Cut(change=2, size=40),)
+    done = train(training, here(stage), tmp_path / "run", cuts)
     assert [life.code == 0 for life in done.lives] == [False, True]
     assert [one.path for one in done.lives[0].writes] == ["outputs/all", "outputs/some"]
 
@@ -67,7 +74,7 @@ def test_a_write_that_is_cut_leaves_half_a_checkpoint(tmp_path: Path) -> None:
 def test_a_training_that_fails_by_itself_is_no_rehearsal(tmp_path: Path) -> None:
     training = script(tmp_path, "raise SystemExit('no data')\n")
     with pytest.raises(TrainingFails, match="exit code 1"):
-        rehearse_training(training, rehearsed.stage(tmp_path), seed=0, kills=1, only=None)
+        rehearse_training(training, rehearsed.stage(tmp_path), rehearsed.training_plan(1))
 
 
 def test_metrics_of_mlflow_s_file_store_are_read(tmp_path: Path) -> None:
@@ -79,7 +86,7 @@ def test_metrics_of_mlflow_s_file_store_are_read(tmp_path: Path) -> None:
         "        file.write(f'1 0.5 {step}\\n')\n"
     )
     training = script(tmp_path, text)
-    done = rehearse_training(training, rehearsed.stage(tmp_path), seed=0, kills=1, only=None)
+    done = rehearse_training(training, rehearsed.stage(tmp_path), rehearsed.training_plan(1))
     assert [one.rule.code for one in done.evidence] == ["MLC654"]
 
 
@@ -87,7 +94,7 @@ def test_a_shell_script_around_the_training_is_watched_too(tmp_path: Path) -> No
     script(tmp_path, COUNTS)
     command = "echo begins && python train.py && cp outputs/end ${{outputs.model}}/end"
     training = Training(command, tmp_path / "code", {}, ("model",))
-    done = rehearse_training(training, rehearsed.stage(tmp_path), seed=0, kills=1, only=None)
+    done = rehearse_training(training, rehearsed.stage(tmp_path), rehearsed.training_plan(1))
     assert "named/model/end" in done.calm.files
     assert done.runs[0][2].lives[0].held is not None
 
@@ -95,5 +102,5 @@ def test_a_shell_script_around_the_training_is_watched_too(tmp_path: Path) -> No
 def test_a_rehearsal_kept_within_the_code_does_not_copy_itself(tmp_path: Path) -> None:
     training = script(tmp_path, "open('outputs/a', 'w').close()\n")
     stage = rehearsed.stage(tmp_path / "code" / "kept")
-    done = train(training, stage.interpreter, stage.folder / "runs" / "one", dict(os.environ))
+    done = train(training, here(stage), stage.folder / "runs" / "one")
     assert [life.code for life in done.lives] == [0]

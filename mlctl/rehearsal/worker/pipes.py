@@ -29,6 +29,12 @@ class Pipes:
         while data:
             data = data[os.write(self.report, data) :]
 
+    def hold(self, place: list[Any] | None) -> None:
+        """Stop here, to be killed; a child that was forked goes on, for it goes with its parent."""
+        if os.getpid() == self.owner:
+            self.tell(held=place)
+            self.wait_for_ever()
+
     def wait_for_ever(self) -> NoReturn:
         if not self.control.read():
             while self.forever:

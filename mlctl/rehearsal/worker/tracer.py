@@ -40,8 +40,7 @@ class Tracer:
             if raised is not None:
                 self.caught.append([*raised, self.place(frame)])
             if self.count == self.pause:
-                self.pipes.tell(held=self.place(frame))
-                self.pipes.wait_for_ever()
+                self.pipes.hold(self.place(frame))
         elif event == "exception":
             if not issubclass(argument[0], _SKIPPED):
                 self.raised[frame] = (argument[0].__name__, str(argument[1])[:200])

@@ -18,49 +18,67 @@ if TYPE_CHECKING:
 class Trainer(Watched):
     """A training, watched from within: what it writes, where it is; stopped where it was said.
 
-    `pause` is the line event at which it stops, `cut` the number of the write to the kept folders
-    that is cut after `bytes`.
+    `pause` is the line event at which it stops. `change` is the number of the change of the kept
+    folders that it stops before, or that is cut after `bytes`. `outside` are files that come from
+    another life, and are not kept.
     """
 
-    def __init__(self, pipes: Pipes, code: str, order: dict[str, Any]) -> None:
-        self.kept: list[str] = order["kept"]
-        self.cut, self.size = order.get("cut"), order.get("bytes", 0)
-        self.writes = 0
-        super().__init__(pipes, code)
+    def __init__(self, pipes: Pipes, order: dict[str, Any]) -> None:
+        self.kept = tuple(f"{one}{os.sep}" for one in order["kept"])
+        self.outside = frozenset(order["outside"])
+        self.change, self.size = order["change"], order["bytes"]
+        self.rank = order["rank"]
+        self.changes = 0
+        super().__init__(pipes, order["code"])
         self.counts = True
-        self.tracer.reset(order.get("pause"))
+        self.tracer.reset(order["pause"])
         sys.settrace(self.tracer.start)
         self.began = self.clock.now()
         atexit.register(self.ended)
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Count the writes to what is kept, and cut the one that is to be cut."""
-        if event == "open" and self.cut is not None and isinstance(arguments[1], str):
-            path = os.path.abspath(os.fsdecode(arguments[0])) if _is_path(arguments[0]) else ""
-            if any(c in arguments[1] for c in "wx") and path.startswith(tuple(self.kept)):
-                self.writes += 1
-                if self.writes == self.cut:
-                    self.bytes = self.size
-                    self.bound_files()
+        """Besides what is written, tell what is read of an earlier life and was not kept."""
+        if event == "open" and self.outside and isinstance(arguments[0], (str, os.PathLike)):
+            path = os.path.abspath(os.fspath(arguments[0]))
+            if path in self.outside and arguments[1] in ("r", "rb"):
+                self.pipes.tell(read=path, place=self.user_line())
         super().audit(event, arguments)
+
+    def writes(self, path: str) -> dict[str, Any]:
+        """Count the changes of what is kept; stop before one, or have it cut."""
+        if os.getpid() != self.pipes.owner or not path.startswith(self.kept):
+            return {"rank": self.rank, "change": None}
+        self.changes += 1
+        if self.changes == self.change:
+            place = self.user_line()
+            if self.size is None:
+                self.pipes.hold(place)
+            self.bytes = self.size
+            self.bound_files()
+            self.pipes.tell(cut=path, place=place, pid=os.getpid())
+        return {"rank": self.rank, "change": self.changes}
 
     def ended(self) -> None:
         """The end of the program, as far as Python sees it."""
         sys.settrace(None)
-        self.pipes.tell(ended=True, events=self.tracer.count, seconds=self.clock.now() - self.began)
+        self.pipes.tell(
+            ended=os.getpid(),
+            rank=self.rank,
+            events=self.tracer.count,
+            seconds=self.clock.now() - self.began,
+            slept=self.clock.slept,
+        )
 
 
 def watch() -> None:
     """Called by every Python that starts in a rehearsed training."""
     order = json.loads(os.environ["MLCTL_REHEARSAL_ORDER"])
     try:
-        os.fstat(order["report"])
+        there = os.fstat(order["report"])
     except OSError:
         return  # a process that was not given the pipe
+    if there.st_ino != order["inode"]:
+        return  # the number is that of another file
     pipes = Pipes(os.open(os.devnull, os.O_RDONLY), os.dup(order["report"]))
     pipes.forever = True  # until it is killed, with its group
-    Trainer(pipes, order["code"], order)
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, (str, bytes, os.PathLike))
+    Trainer(pipes, order)

@@ -45,6 +45,7 @@ class Watched:
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Tell what is written, and by which line, before it happens."""
+        source: Any = None
         if event == "open":
             path, mode, flags = arguments
             writes = any(c in mode for c in "wax+") if isinstance(mode, str) else False
@@ -56,6 +57,7 @@ class Watched:
             how = "append" if appends else "write"
         elif event in ("os.rename", "os.link", "os.symlink"):
             path, how = arguments[1], "move"
+            source = arguments[0]
         elif event in ("os.remove", "os.mkdir", "os.rmdir", "os.truncate"):
             path, how = arguments[0], event[3:]
         elif event == "socket.bind":
@@ -70,15 +72,23 @@ class Watched:
         full = os.path.abspath(os.fsdecode(path))
         if full == os.devnull or full.startswith(("/proc/", "/dev/")) or not self.counts:
             return
+        more = self.writes(full)
         if how == "append" and self.bytes is not None:
             self.bound_files(os.path.getsize(full) if os.path.exists(full) else 0)
+        moved = isinstance(source, (str, bytes, os.PathLike))
         self.pipes.tell(
             wrote=full,
             how=how,
+            source=os.path.abspath(os.fsdecode(source)) if moved else None,
             place=self.user_line(),
             events=self.tracer.count,
             at=self.clock.now(),
+            **more,
         )
+
+    def writes(self, path: str) -> dict[str, Any]:
+        """Something is about to be written: a place to stop at, and what else is told of it."""
+        return {}
 
     def user_line(self) -> list[Any] | None:
         frame: FrameType | None = sys._getframe()

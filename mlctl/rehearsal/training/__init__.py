@@ -1,0 +1,1 @@
+"""A rehearsal of a training: its command on nodes that are lost, and what that shows."""

@@ -1,0 +1,132 @@
+"""Where the lives of a training end: by number and seed, or by a weather."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from mlctl.rehearsal import losses as when
+from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained
+from mlctl.simulator.engine.processes import PreemptionProcess
+from mlctl.simulator.engine.rng import uniform
+
+_EARLY, _LATE = 0.34, 0.94  # what is lost before or after is soon done again
+_END = 0.95  # of the lines; what is written then is no checkpoint, but a result
+_START = 0.05
+_FEW = 8  # lines between two kills' places that make no difference
+_LIVES = 50  # by a weather; a training that never ends has shown it
+_NO_STATE = (".jsonl", ".ndjson", ".csv", ".tsv", ".log", ".txt", ".png", ".html", ".yaml", ".yml")
+_NUMBERS = re.compile(r"\d+")
+
+
+def checkpoints(life: Life) -> list[Saved]:
+    """The writes by which a life could be gone on from.
+
+    They are no logs, and neither the first thing that is done nor the last: unless that is done
+    several times.
+    """
+    found = [
+        one
+        for one in life.saved
+        if one.how != "append"
+        and one.path.startswith(("outputs/", "named/"))
+        and not one.path.endswith(_NO_STATE)
+        and one.events < life.events * _END
+    ]
+    names = [_NUMBERS.sub("#", one.path) for one in found]
+    return [
+        one
+        for one, name in zip(found, names, strict=True)
+        if names.count(name) > 1 or one.events > life.events * _START
+    ]
+
+
+def by_number(
+    calm: Trained, seed: int, count: int, only: int | None, *, anywhere: bool
+) -> Iterator[tuple[int, Cut]]:
+    """Kills with their numbers: at a line, and in the middle of a checkpoint, in turns.
+
+    With `anywhere` at any line, before or in the middle of any change of what is kept. Kill K is
+    the same however many there are.
+    """
+    life = calm.lives[0]
+    for number in range(1, max(count, only or 0) + 1):
+        if only not in (None, number):
+            continue
+        key = f"rehearsal/{seed}/training/{number}"
+        if anywhere:
+            yield number, _anywhere(calm, life, key)
+        else:
+            halves = number % 2 == 0
+            yield number, _half(calm, life, key) if halves else _between(life, key)
+
+
+def _between(life: Life, key: str) -> Cut:
+    """At a line after the first checkpoint; where these are few, before a change after it."""
+    chance = uniform(key)
+    first = next((one for one in checkpoints(life)), None)
+    low = max(_EARLY, first.events / life.events) if first is not None and life.events else _EARLY
+    if first is not None and (_LATE - low) * life.events < _FEW:
+        later = [one for one in life.changes if one.events >= first.events][1:]
+        if later:
+            one = later[int(chance * len(later))]
+            return Cut(change=one.change, rank=one.rank)
+    low = min(low, _LATE)
+    return Cut(line=1 + int((low + (_LATE - low) * chance) * life.events))
+
+
+def _half(calm: Trained, life: Life, key: str) -> Cut:
+    """In the middle of a checkpoint; at a line where there is none."""
+    chance = uniform(key)
+    written = [one for one in checkpoints(life) if one.how == "write"]
+    whole = [(one, size) for one in written if (size := _size(calm, life, one)) > 1]
+    if not whole:
+        return _between(life, key)
+    one, size = whole[int(chance * len(whole))]
+    return Cut(change=one.change, size=size // 2, rank=one.rank)
+
+
+def _anywhere(calm: Trained, life: Life, key: str) -> Cut:
+    """At any line of any life, before a change of what is kept, or in the middle of one."""
+    kind, chance = uniform(f"{key}/kind"), uniform(key)
+    changes = life.changes
+    if kind < 1 / 3 or not changes:
+        return Cut(line=1 + int(chance * life.events))
+    one = changes[int(chance * len(changes))]
+    size = _size(calm, life, one)
+    # MLflow's server gets a metric whole or not at all.
+    if kind < 2 / 3 or size < 2 or one.path.startswith("mlruns/"):  # noqa: PLR2004
+        return Cut(change=one.change, rank=one.rank)
+    return Cut(change=one.change, size=int(uniform(f"{key}/size") * size), rank=one.rank)
+
+
+def _size(calm: Trained, life: Life, one: Saved) -> int:
+    """The bytes that a write adds to its file; 0 where nothing of it is left to see."""
+    name = next((other.path for other in life.saved if other.source == one.path), one.path)
+    if name not in calm.files:
+        return 0
+    size = calm.files[name].size
+    if one.how == "append":
+        times = sum(other.path == one.path and other.how == "append" for other in life.saved)
+        return size // times
+    return size
+
+
+def by_weather(
+    weather: Sequence[PreemptionProcess], nodes: int, seed: int, length: float, life: Life
+) -> list[tuple[int, Cut]]:
+    """The losses while a training of `length` virtual seconds would be there, one after another.
+
+    Each takes all nodes of the job; new ones come after a while.
+    """
+    found: list[tuple[int, Cut]] = []
+    began = 0.0
+    for loss in when.by_weather(weather, nodes, seed):
+        if loss.at < began:
+            continue  # nothing runs
+        line = 1 + int((loss.at - began) / length * life.events)
+        if line > life.events or len(found) == _LIVES:
+            break
+        found.append((loss.number, Cut(line=line)))
+        began = loss.at + when.REPLACEMENT_S
+    return found

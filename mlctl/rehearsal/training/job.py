@@ -1,0 +1,147 @@
+"""A command job, or a script, as a training to be rehearsed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from mlctl import files
+from mlctl.kinds.resource import Resource
+from mlctl.pointer import Data
+from mlctl.rehearsal.inputs import RehearsalError
+from mlctl.rehearsal.training.model import Training
+
+STEPS_VARIABLE = "MLCTL_REHEARSAL_STEPS"
+# How scripts call the number of their steps; the first that one has is meant.
+_STEPS = (
+    *("steps", "max_steps", "num_steps", "n_steps", "total_steps", "train_steps", "training_steps"),
+    *("num_train_steps", "max_train_steps", "num_training_steps", "num_iterations", "iterations"),
+    *("max_iterations", "max_iters", "max_iter", "num_iters", "iters", "epochs", "max_epochs"),
+    *("num_epochs", "n_epochs", "nb_epochs", "num_train_epochs", "train_epochs", "total_epochs"),
+    *("number_of_epochs", "epoch", "max_epoch"),
+)
+
+
+def of_script(script: Path) -> Training:
+    """A training script by itself, started by `python`."""
+    return Training(f"python {shlex.quote(script.name)}", script.parent)
+
+
+def of_job(job: Resource, given: Path | None = None, asked: int | None = None) -> Training:
+    """A command job; inputs are literals, or files beside the YAML, or the one that is `given`.
+
+    `asked` is the number of nodes, in place of the job's own.
+
+    Raises:
+        RehearsalError: its code or an input is not here, or it cannot be on so many nodes.
+    """
+    folder = job.document.folder
+    code = job.text("code")
+    if code is None or not files.is_folder(folder / code):
+        raise RehearsalError(f"`{job.document.source.name}` names no folder of code that is here")
+    names = job.get("environment_variables")
+    outputs = job.get("outputs")
+    distribution = str(job.get("distribution", "type") or "").casefold()
+    distributed = distribution == "pytorch"
+    nodes = asked or job.number("resources", "instance_count") or 1
+    if distribution and not distributed and nodes > 1:
+        raise RehearsalError(
+            f"`distribution: {distribution}` is not rehearsed on {nodes} nodes, only `pytorch` is;"
+            " --nodes 1 rehearses the command on one"
+        )
+    return Training(
+        _with_inputs(str(job.get("command")), job, given),
+        files.real(folder / code),
+        {str(key): str(value) for key, value in names.items()} if isinstance(names, dict) else {},
+        tuple(map(str, outputs)) if isinstance(outputs, dict) else (),
+        nodes if distributed else 1,
+        (job.number("distribution", "process_count_per_instance") or 1) if distributed else 1,
+        distributed,
+    )
+
+
+def _with_inputs(command: str, job: Resource, given: Path | None) -> str:
+    inputs = job.get("inputs")
+    for name, value in inputs.items() if isinstance(inputs, dict) else ():
+        command = command.replace(f"${{{{inputs.{name}}}}}", _input(str(name), value, job, given))
+    return command
+
+
+def _input(name: str, value: Data, job: Resource, given: Path | None) -> str:
+    text = value.get("path") if isinstance(value, dict) else value
+    local = job.document.folder / str(text)
+    if isinstance(text, str) and (files.is_file(local) or files.is_folder(local)):
+        return shlex.quote(str(files.real(local)))
+    if not isinstance(value, dict):
+        return str(text)
+    if given is None:
+        raise RehearsalError(f"the input `{name}` is not here: `{text}`; --input says what is")
+    if not (files.is_file(given) or files.is_folder(given)):
+        raise RehearsalError(f"there is no input `{given}`")
+    return shlex.quote(str(files.real(given)))
+
+
+def on_nodes(training: Training, nodes: int | None) -> Training:
+    """The training on so many nodes.
+
+    Raises:
+        RehearsalError: it is not distributed, and runs on one.
+    """
+    if nodes is None or (nodes == 1 and not training.distributed):
+        return training
+    if not training.distributed:
+        raise RehearsalError(
+            "a training runs on one node: only a job with `distribution: {type: pytorch}` has more"
+        )
+    return replace(training, nodes=nodes)
+
+
+def of_steps(training: Training, steps: int) -> Training:
+    """The training with so many steps: by the argument of its command that says how many.
+
+    It finds them in MLCTL_REHEARSAL_STEPS, too.
+
+    Raises:
+        RehearsalError: neither the command nor the code says how many steps there are.
+    """
+    announced = replace(training, variables={**training.variables, STEPS_VARIABLE: str(steps)})
+    for name in _STEPS:
+        word = name.replace("_", "[-_]")
+        pattern = rf"(?<![\w-])((?:--?)?(?:\w+\.)*{word}(?:=|\s+))([\w.]+)"
+        found = re.search(pattern, training.command)
+        if found is not None:
+            command = training.command[: found.start(2)] + str(steps)
+            return replace(announced, command=command + training.command[found.end(2) :])
+    flags = {flag.lstrip("-").replace("-", "_"): flag for flag in _flags(training)}
+    for name in _STEPS:
+        if name in flags:
+            return replace(announced, command=f"{training.command} {flags[name]} {steps}")
+    texts = (one.read_bytes() for one in training.code.rglob("*.py") if files.is_file(one))
+    if any(STEPS_VARIABLE.encode() in text for text in texts):
+        return announced
+    raise RehearsalError(
+        "nothing says how many steps the training makes: give its script an argument `--steps`,"
+        f" `--max-steps` or `--epochs`, or let it read {STEPS_VARIABLE}"
+    )
+
+
+def _flags(training: Training) -> Iterator[str]:
+    """The long flags that the script of a command declares, if it is the command's last word."""
+    name = shlex.split(training.command, posix=True)[-1] if training.command.strip() else ""
+    script = training.code / name
+    if not name.endswith(".py") or not files.is_file(script):
+        return
+    try:
+        tree = ast.parse(script.read_bytes())
+    except (ValueError, SyntaxError, RecursionError):
+        return
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Call):
+            for argument in one.args:
+                value = argument.value if isinstance(argument, ast.Constant) else None
+                if isinstance(value, str) and value.startswith("--"):
+                    yield value

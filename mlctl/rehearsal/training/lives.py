@@ -1,0 +1,228 @@
+"""The lives of a training: its command on its nodes, killed, and on others with its outputs.
+
+`outputs`, `logs` and the job's own outputs are kept over a loss; all else is not. The metrics that
+MLflow has got are kept, too, for its server is elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlctl.rehearsal.outcome import Place, snapshot
+from mlctl.rehearsal.process import MARK, Interpreter, TooLate, without_network
+from mlctl.rehearsal.training.metrics import begin_run, read_metrics
+from mlctl.rehearsal.training.model import Cut, Life, Saved, Trained, Training
+from mlctl.rehearsal.training.node import KEPT, Node
+
+_CHUNK = 1 << 16
+_LAST = 4000  # bytes of a log
+_COMMAND = Path(__file__).parents[1] / "worker" / "command.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """How a run is started; `outside` are files that another run has left where none is kept."""
+
+    interpreter: Interpreter
+    environment: Mapping[str, str]
+    hash_seed: int = 0
+    outside: Collection[str] = ()
+
+
+def train(
+    training: Training, conditions: Conditions, folder: Path, cuts: Sequence[Cut] = ()
+) -> Trained:
+    """Run the command; after each cut once more, on new nodes with the same outputs.
+
+    Raises:
+        TooLate: the time is over.
+    """
+    kept = folder / "kept"
+    for name in (*KEPT, *(f"named/{one}" for one in training.outputs)):
+        (kept / name).mkdir(parents=True)
+    run = begin_run(kept / "mlruns")
+    lives: list[Life] = []
+    metrics, names = read_metrics(kept)
+    for number, cut in enumerate((*cuts, Cut()), 1):
+        nodes = [
+            Node(training, folder / "nodes" / f"{rank + 1}-{number}", kept, rank)
+            for rank in range(training.ranks)
+        ]
+        life = _Life(nodes, conditions, cut, run).live()
+        before, (metrics, names) = metrics, read_metrics(kept)
+        life.metrics = metrics - before
+        lives.append(life)
+        shutil.rmtree(folder / "nodes", ignore_errors=True)
+        if not life.lost:
+            break  # also one that ended before its cut
+    files = {
+        name: content for name, content in snapshot(kept).items() if not name.startswith("mlruns/")
+    }
+    return Trained(kept, lives, files, metrics, names)
+
+
+class _Life:
+    """One life: started, listened to, ended."""
+
+    def __init__(self, nodes: Sequence[Node], conditions: Conditions, cut: Cut, run: str) -> None:
+        self.nodes, self.conditions, self.cut, self.run = nodes, conditions, cut, run
+        self.life = Life()
+        self.start: float | None = None
+        self.cut_process: int | None = None
+        self.cut_end: int | None = None  # a descriptor that tells when that process is gone
+        self.ended: set[int] = set()
+
+    def live(self) -> Life:
+        """To its cut or its end.
+
+        Raises:
+            TooLate: the time is over.
+        """
+        report, theirs = os.pipe()
+        try:
+            process = self._started(theirs)
+        finally:
+            os.close(theirs)
+        try:
+            self._listen(process, report)
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            self.life.code = process.wait()
+            os.close(report)
+            if self.cut_end is not None:
+                os.close(self.cut_end)
+        self.life.log = "".join(one.log() for one in self.nodes)[-_LAST:]
+        return self.life
+
+    def _started(self, report: int) -> subprocess.Popen[bytes]:
+        interpreter = self.conditions.interpreter
+        for one in self.nodes:
+            one.lay_out(interpreter.python)
+        order = self.nodes[0].folder / "command.json"
+        told = {
+            "words": ["/bin/sh", "-c", self.nodes[0].command],
+            "memory": interpreter.memory,
+            "alone": interpreter.alone,
+            "parent": os.getpid(),
+            "processes": [self._process(one, report) for one in self.nodes],
+        }
+        order.write_text(json.dumps(told), encoding="utf-8")
+        words = [*(without_network() if interpreter.alone else ()), interpreter.python, "-B"]
+        with self.nodes[0].log_file.open("ab") as log:
+            return subprocess.Popen(  # noqa: S603 - the user's own command is the point
+                [*words, str(_COMMAND), str(order)],
+                env={**self.conditions.environment, MARK: interpreter.mark},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(report,),
+                start_new_session=True,
+            )
+
+    def _process(self, node: Node, report: int) -> dict[str, Any]:
+        """What the program that starts the command is told of one process."""
+        cut = self.cut if node.rank == self.cut.rank else Cut()
+        order = {
+            "report": report,
+            "inode": os.fstat(report).st_ino,
+            "rank": node.rank,
+            "code": str(node.code),
+            "kept": node.kept_paths(),
+            "outside": sorted(self.conditions.outside),
+            "pause": cut.line,
+            "change": cut.change,
+            "bytes": cut.size,
+        }
+        given = self.conditions
+        return {
+            "folder": str(node.code),
+            "log": str(node.log_file),
+            "variables": {
+                **node.variables(given.interpreter.python, given.environment, self.run),
+                "PYTHONHASHSEED": str(given.hash_seed),
+                "MLCTL_REHEARSAL_ORDER": json.dumps(order),
+                MARK: given.interpreter.mark,
+            },
+        }
+
+    def _listen(self, process: subprocess.Popen[bytes], report: int) -> None:
+        """Hear what the processes tell, until one of them is lost or all have ended."""
+        buffer = b""
+        ends = self.conditions.interpreter.ends
+        while not self.life.lost:
+            left = ends - time.monotonic()
+            watched = [report] if self.cut_end is None else [report, self.cut_end]
+            ready = select.select(watched, [], [], left)[0] if left > 0 else []
+            if not ready:
+                raise TooLate
+            if report not in ready:
+                self._cut_ends()
+                continue
+            chunk = os.read(report, _CHUNK)
+            if not chunk:
+                self._cut_ends()
+                process.wait()
+                return
+            *lines, buffer = (buffer + chunk).split(b"\n")
+            for line in lines:
+                self._hear(json.loads(line))
+
+    def _cut_ends(self) -> None:
+        """The process whose file was cut is gone: the system has killed it, or it needed less."""
+        if self.cut_process is not None:
+            self.life.lost = self.cut_process not in self.ended
+            self.cut_process = None
+        if self.cut_end is not None:
+            os.close(self.cut_end)
+            self.cut_end = None
+
+    def _hear(self, message: Mapping[str, Any]) -> None:
+        life = self.life
+        if "held" in message:
+            life.lost, life.held = True, Place.of(message["held"])
+        elif "cut" in message:
+            life.cut, life.held = message["cut"], Place.of(message["place"])
+            self._cut_ends()  # that of a former process of the command
+            self.cut_process = message["pid"]
+            with suppress(ProcessLookupError, AttributeError):  # gone already; no Linux
+                self.cut_end = os.pidfd_open(message["pid"])
+        elif "read" in message:
+            life.read.append((message["read"], Place.of(message["place"])))
+        elif "ended" in message:
+            self._note_end(message)
+        elif "wrote" in message:
+            life.writes.append(self._saved(message))
+
+    def _note_end(self, message: Mapping[str, Any]) -> None:
+        self.ended.add(message["ended"])
+        if message["rank"] == 0:
+            life = self.life
+            life.events = max(life.events, message["events"])
+            life.seconds = max(life.seconds, message["seconds"])
+            life.slept = max(life.slept, message["slept"])
+
+    def _saved(self, message: Mapping[str, Any]) -> Saved:
+        self.start = message["at"] if self.start is None else self.start
+        node = self.nodes[message["rank"]]
+        return Saved(
+            node.named(message["wrote"]),
+            message["how"],
+            Place.of(message["place"]),
+            message["events"],
+            message["at"] - self.start,
+            message["change"],
+            node.named(message["source"]) if message["source"] else None,
+            node.rank,
+        )

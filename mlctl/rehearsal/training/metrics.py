@@ -1,0 +1,110 @@
+"""The metrics of a training: MLflow's file store, and logs of steps in `outputs`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mlctl.rehearsal.training.model import Metrics
+
+_STEPS = ("step", "epoch", "global_step", "iteration")
+_LOGS = (".jsonl", ".ndjson", ".csv", ".tsv")
+_RUN = "5ca1ab1e" * 4  # the run that the service begins for a job
+_EXPERIMENT_YML = """\
+artifact_location: {at}
+creation_time: 0
+experiment_id: '0'
+last_update_time: 0
+lifecycle_stage: active
+name: Default
+"""
+_RUN_YML = """\
+artifact_uri: {at}/artifacts
+end_time: null
+entry_point_name: ''
+experiment_id: '0'
+lifecycle_stage: active
+run_id: {run}
+run_name: rehearsal
+source_name: ''
+source_type: 4
+source_version: ''
+start_time: 0
+status: 1
+tags: []
+user_id: ''
+"""
+
+
+def begin_run(store: Path) -> str:
+    """A run in a new file store of MLflow, as the service has one for each job; its id."""
+    experiment = store / "0"
+    for name in ("metrics", "params", "tags", "artifacts"):
+        (experiment / _RUN / name).mkdir(parents=True)
+    (experiment / "meta.yaml").write_text(_EXPERIMENT_YML.format(at=experiment.as_uri()))
+    at = (experiment / _RUN).as_uri()
+    (experiment / _RUN / "meta.yaml").write_text(_RUN_YML.format(at=at, run=_RUN))
+    return _RUN
+
+
+def read_metrics(kept: Path) -> tuple[Metrics, frozenset[str]]:
+    """How often each step of each metric was logged, and the files in `outputs` that say so."""
+    found: Metrics = Counter()
+    for file in sorted((kept / "mlruns").glob("*/*/metrics/**/*")):
+        if file.is_file():
+            found.update((file.name, step) for step in _of_mlflow(file.read_text()))
+    names = set()
+    for file in sorted(one for one in (kept / "outputs").rglob("*") if one.suffix in _LOGS):
+        steps = list(_of_log(file))
+        if steps:
+            found.update((file.name, step) for step in steps)
+            names.add(file.relative_to(kept).as_posix())
+    return found, frozenset(names)
+
+
+def _of_mlflow(text: str) -> Iterator[int]:
+    for line in text.splitlines():
+        words = line.split()
+        with suppress(ValueError, IndexError):  # a time, a value and a step
+            yield int(words[2])
+
+
+def _of_log(file: Path) -> Iterator[int]:
+    """The steps of a table that has a column of them, or of JSON lines."""
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    entries: Iterator[Any] = _rows(lines, file.suffix) if "sv" in file.suffix else _objects(lines)
+    for entry in entries:
+        step = _step(entry)
+        if step is not None:
+            yield step
+
+
+def _rows(lines: list[str], suffix: str) -> Iterator[dict[Any, Any]]:
+    with suppress(csv.Error):
+        yield from csv.DictReader(lines, delimiter="\t" if suffix == ".tsv" else ",")
+
+
+def _objects(lines: list[str]) -> Iterator[dict[Any, Any]]:
+    for line in lines:
+        with suppress(ValueError):  # half a line, too
+            entry = json.loads(line)
+            if isinstance(entry, dict):
+                yield entry
+
+
+def _step(entry: dict[Any, Any]) -> int | None:
+    """The step of an entry; the first of the names that it has."""
+    for key in _STEPS:
+        value = entry.get(key)
+        with suppress(TypeError, ValueError):
+            if not isinstance(value, bool):
+                return int(value)  # type: ignore[arg-type]
+    return None

@@ -1,0 +1,121 @@
+"""What is rehearsed of a training, and what came of it; plain values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mlctl.rehearsal.outcome import Content, Place
+
+CHANGED = ("write", "append", "move")  # how files get their content
+Metrics = Counter[tuple[str, int]]  # name and step, as often as they were logged
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A command and its code. `command` may name `${{outputs.NAME}}`.
+
+    A distributed job has `processes` on each of its `nodes`, which find each other as those of
+    PyTorch do.
+    """
+
+    command: str
+    code: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    nodes: int = 1
+    processes: int = 1
+    distributed: bool = False
+
+    @property
+    def ranks(self) -> int:
+        """The processes on all nodes."""
+        return self.nodes * self.processes
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a life ends: at a line event, or at the `change`-th change of what is kept.
+
+    With `size` the file that is changed gets so many bytes; without, the change is not begun.
+    """
+
+    line: int | None = None
+    change: int | None = None
+    size: int | None = None
+    rank: int = 0
+
+    @property
+    def halves(self) -> bool:
+        """Whether a file is left half written."""
+        return self.size is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A write: what, how, where in the code, after how many line events and seconds.
+
+    `source` is the former name of what is moved. `change` counts what its process changes of what
+    outlives the node; None: it goes with the node.
+    """
+
+    path: str
+    how: str
+    place: Place | None
+    events: int
+    seconds: float
+    change: int | None
+    source: str | None = None
+    rank: int = 0
+
+
+@dataclass
+class Life:
+    """One life of the command on its nodes. `events` and `seconds` are those of rank 0.
+
+    `lost` says whether it was ended, `held` at which line and `cut` in which file.
+    """
+
+    code: int = 0
+    lost: bool = False
+    held: Place | None = None
+    cut: str | None = None
+    events: int = 0
+    seconds: float = 0.0
+    slept: float = 0.0
+    writes: list[Saved] = field(default_factory=list)
+    read: list[tuple[str, Place | None]] = field(default_factory=list)  # of an earlier life
+    metrics: Metrics = field(default_factory=Counter)
+    log: str = ""
+
+    @property
+    def changes(self) -> list[Saved]:
+        """The writes to what is kept, in their order."""
+        return [one for one in self.writes if one.change is not None]
+
+    @property
+    def outside(self) -> list[Saved]:
+        """The writes neither to what is kept nor to the node."""
+        return [
+            one
+            for one in self.writes
+            if one.change is None and one.how in CHANGED and one.path.startswith("/")
+        ]
+
+    @property
+    def saved(self) -> list[Saved]:
+        """The changes that give a file its content."""
+        return [one for one in self.changes if one.how in CHANGED]
+
+
+@dataclass
+class Trained:
+    """A run: its lives, and what is in the kept folders in the end."""
+
+    kept: Path
+    lives: list[Life]
+    files: dict[str, Content]
+    metrics: Metrics
+    metric_files: frozenset[str]

@@ -1,0 +1,134 @@
+"""A node of a training: its folder, and the environment of the command on it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from mlctl.rehearsal.deployment import copy_code
+from mlctl.rehearsal.training.model import Training
+
+KEPT = ("outputs", "logs")
+_ROOT = Path(__file__).parents[3]
+_PORT = "6105"  # where the processes of a distributed job meet
+_START = """\
+import sys
+sys.path.insert(0, {folder!r})
+from mlctl.rehearsal.worker.trainer import watch
+sys.path.remove({folder!r})
+watch()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A process of a training, with a folder that goes with it, and one that is kept."""
+
+    training: Training
+    folder: Path
+    kept: Path
+    rank: int
+
+    @property
+    def code(self) -> Path:
+        """The working folder of the command."""
+        return self.folder / "code"
+
+    @property
+    def command(self) -> str:
+        """The command, with the places of the job's own outputs."""
+        command = self.training.command
+        for name in self.training.outputs:
+            command = command.replace(
+                f"${{{{outputs.{name}}}}}", shlex.quote(str(self.kept / "named" / name))
+            )
+        return command
+
+    def lay_out(self, python: str) -> None:
+        """The code with links to what is kept, programs named `python`, room for the rest."""
+        copy_code(self.code, self.training.code, self.kept.parents[2])
+        for name in KEPT:
+            shutil.rmtree(self.code / name, ignore_errors=True)
+            (self.code / name).symlink_to(self.kept / name)
+        for name in ("bin", "hook", "tmp", "home"):
+            (self.folder / name).mkdir()
+        (self.folder / "hook" / "sitecustomize.py").write_text(_START.format(folder=str(_ROOT)))
+        for name in ("python", "python3"):
+            program = self.folder / "bin" / name
+            program.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -B "$@"\n')
+            program.chmod(0o755)
+
+    def variables(self, python: str, environment: Mapping[str, str], run: str) -> dict[str, str]:
+        """The environment: the user's, the job's, and what the service adds."""
+        before = environment.get("PYTHONPATH")
+        home = environment.get("HOME", "")
+        programs = [str(self.folder / "bin"), str(Path(python).parent)]
+        return {
+            **{key: value for key, value in environment.items() if not key.startswith("MLCTL_")},
+            "PYTHONUSERBASE": environment.get("PYTHONUSERBASE", str(Path(home, ".local"))),
+            **self.training.variables,
+            **self._peers(),
+            "PATH": os.pathsep.join([*programs, environment.get("PATH", os.defpath)]),
+            "PYTHONPATH": os.pathsep.join(
+                [str(self.folder / "hook"), *([before] if before else [])]
+            ),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HOME": str(self.folder / "home"),
+            "TMPDIR": str(self.folder / "tmp"),
+            "MLFLOW_TRACKING_URI": (self.kept / "mlruns").as_uri(),
+            "MLFLOW_ALLOW_FILE_STORE": "true",
+            **({} if _sets_experiment(self.training.code) else {"MLFLOW_RUN_ID": run}),
+        }
+
+    def _peers(self) -> dict[str, str]:
+        """What a process of a distributed job has to know of the others."""
+        if not self.training.distributed:
+            return {}
+        node, local = divmod(self.rank, self.training.processes)
+        return {
+            "RANK": str(self.rank),
+            "LOCAL_RANK": str(local),
+            "NODE_RANK": str(node),
+            "WORLD_SIZE": str(self.training.ranks),
+            "LOCAL_WORLD_SIZE": str(self.training.processes),
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": _PORT,
+        }
+
+    def kept_paths(self) -> list[str]:
+        """The paths by which the command may name what is kept."""
+        return [str(self.kept), *(str(self.code / name) for name in KEPT)]
+
+    def named(self, path: str) -> str:
+        """A path by its name below what is kept, or below the node."""
+        full = Path(path)
+        for name in KEPT:
+            if full.is_relative_to(self.code / name):
+                full = self.kept / name / full.relative_to(self.code / name)
+        if full.is_relative_to(self.kept):
+            return full.relative_to(self.kept).as_posix()
+        if full.is_relative_to(self.folder):
+            return full.relative_to(self.folder).as_posix()
+        return str(full)
+
+    @property
+    def log_file(self) -> Path:
+        """Where the command says what it does."""
+        return self.folder / "log.txt"
+
+    def log(self) -> str:
+        """What the command has said."""
+        there = self.log_file.is_file()
+        return self.log_file.read_bytes().decode(errors="replace") if there else ""
+
+
+@cache
+def _sets_experiment(code: Path) -> bool:
+    """Whether the code names an experiment: MLflow takes no run of another one then."""
+    scripts = (one for one in code.rglob("*.py") if one.is_file())
+    return any(b"set_experiment" in one.read_bytes() for one in scripts)

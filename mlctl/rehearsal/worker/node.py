@@ -1,0 +1,43 @@
+"""What a process of a rehearsal asks of the system for itself: bounds, an end, a loopback."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int) -> None:
+    """Ask Linux to end this process when its parent is gone; at once where it is already."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (ImportError, OSError, AttributeError):
+        return
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def bound_memory(most: int) -> None:
+    """Let this process have so many bytes of data; 0: as many as there are."""
+    if most:
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (bound, hard))
+
+
+def loopback_up() -> None:
+    """In a network of its own, let the loopback work as on a node."""
+    import fcntl
+    import socket
+    import struct
+
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            name = struct.pack("16sh", b"lo", 1)  # IFF_UP
+            fcntl.ioctl(one, 0x8914, name + b"\0" * 14)  # SIOCSIFFLAGS
+    except OSError:
+        return
