@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,6 @@ from mlctl.cli.forecast_args import (
     CloudArgs,
     SubjectArgs,
     begun,
-    executor_of,
     settings_of,
     weather_of,
 )
@@ -30,9 +29,7 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
 from mlctl.cli.validate import SomePaths
-
-if TYPE_CHECKING:
-    pass
+from mlctl.cli.worker_args import WorkerArgs, executor_of
 
 _MOST_CONFIGURATIONS = 2000
 
@@ -51,6 +48,7 @@ def advise(
     delays: DelayArgs,
     begin: BeginArgs,
     cloud: CloudArgs,
+    workers: WorkerArgs,
     weather: Annotated[
         str,
         typer.Option(
@@ -98,9 +96,6 @@ def advise(
         ),
     ] = 1000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0,
-    workers: Annotated[
-        int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
-    ] = 1,
     patch: Annotated[
         bool,
         typer.Option(

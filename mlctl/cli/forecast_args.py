@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -118,7 +115,7 @@ class BeginArgs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryArgs(BeginArgs):
-    """How many histories there are, in what weather, and who makes them."""
+    """How many histories there are, and in what weather."""
 
     weather: Annotated[
         list[str] | None,
@@ -137,9 +134,6 @@ class HistoryArgs(BeginArgs):
         int, typer.Option("--runs", min=1, max=MOST_RUNS, metavar="N", help="Histories a row.")
     ] = 1000
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0
-    workers: Annotated[
-        int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
-    ] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,20 +230,6 @@ def weather_of(text: str) -> Weather:
         return named if named is not None else known.parse(read_text(Path(text)), Path(text).stem)
     except known.WeatherError as error:
         raise InvalidValue(str(error), flag="--weather") from None
-
-
-@contextmanager
-def executor_of(workers: int) -> Iterator[ProcessPoolExecutor | None]:
-    """Processes that carry histories out; none for one worker."""
-    if workers == 1:
-        yield None
-        return
-    # Ctrl-C reaches every process of the terminal: this one alone decides what is done about it.
-    pool = ProcessPoolExecutor(workers, None, signal.signal, (signal.SIGINT, signal.SIG_IGN))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def tiers_of(choice: TierChoice) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,6 @@ from mlctl.cli.forecast_args import (
     CloudArgs,
     HistoryArgs,
     SubjectArgs,
-    executor_of,
     settings_of,
     tiers_of,
     weathers,
@@ -31,14 +30,16 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
 from mlctl.cli.validate import SomePaths
+from mlctl.cli.worker_args import WorkerArgs, executor_of
 from mlctl.render.terminal import clean
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from mlctl.forecast.gather import Gathered
     from mlctl.forecast.policy import History, Policy
     from mlctl.forecast.report import Row
-    from mlctl.forecast.study import Study
     from mlctl.forecast.summary import Summary
     from mlctl.simulator.engine.model import SimulationSettings
 
@@ -92,6 +93,7 @@ def simulate(
     delays: DelayArgs,
     cloud: CloudArgs,
     study: StudyArgs,
+    workers: WorkerArgs,
     ignore: Ignore = None,
     sensitivity: Annotated[
         bool,
@@ -133,12 +135,13 @@ def simulate(
         found = list(report.rows(read.scenario, there, tiers, plans, str(study.seed), main))
         if events is not None:
             _write_events(session, found, main, run, events)
-        gathered = _gathered(found, study, deadline)
-        done = [(row, Summary(row.study.scenario, of, deadline)) for row, of in gathered.rows]
-        tornado = None
-        if sensitivity and gathered.complete:
-            with gathered.stoppable():
-                tornado = _tornado(done, main, study.workers)
+        with executor_of(workers) as executor:
+            gathered = _gathered(found, study, deadline, executor)
+            done = [(row, Summary(row.study.scenario, of, deadline)) for row, of in gathered.rows]
+            tornado = None
+            if sensitivity and gathered.complete:
+                with gathered.stoppable():
+                    tornado = _tornado(done, main, executor)
     asked = {"seed": study.seed, "deadline_s": deadline}
     data = report.document(read, done, main, asked, tornado)
     write(session, data, output, render.human, _page)
@@ -159,32 +162,24 @@ def _page(data: Mapping[str, Any]) -> str:
 
 
 def _gathered(
-    rows: Sequence[Row], study: StudyArgs, deadline: float | None
+    rows: Sequence[Row], asked: StudyArgs, deadline: float | None, executor: Executor | None
 ) -> Gathered[Row, History]:
     """The rows with their histories."""
-    from mlctl.forecast.gather import gather
+    from mlctl.forecast.gather import gather, growing
     from mlctl.forecast.study import with_deadline
-
-    def of(row: Row) -> Row:
-        return row if deadline is None else replace(row, study=with_deadline(row.study, deadline))
-
-    with executor_of(study.workers) as executor:
-        return gather(map(of, rows), lambda row, found: _chunks(row.study, study, executor, found))
-
-
-def _chunks(own: Study, study: StudyArgs, executor: Any, found: list[Any]) -> Iterator[list[Any]]:
-    from mlctl.forecast import statistics
-    from mlctl.forecast.study import histories
     from mlctl.forecast.summary import Summary
 
-    if study.precision is None:
-        yield from histories(own, range(study.runs), executor)
-        return
-    while len(found) < MOST_RUNS:
-        yield from histories(own, range(len(found), len(found) + _BATCH), executor)
-        known: statistics.Estimate = Summary(own.scenario, found).cancelled
-        if max(known.high - known.value, known.value - known.low) <= study.precision:
-            return
+    def following(row: Row, found: list[History]) -> list[range]:
+        if asked.precision is None:
+            return growing(len(found), asked.runs)
+        known = Summary(row.study.scenario, found).cancelled
+        if max(known.high - known.value, known.value - known.low) <= asked.precision:
+            return []
+        return growing(len(found), min(len(found) + max(_BATCH, len(found) // 4), MOST_RUNS))
+
+    studies = with_deadline([row.study for row in rows], deadline, executor)
+    told = [(replace(row, study=one), one) for row, one in zip(rows, studies, strict=True)]
+    return gather(told, following, executor)
 
 
 def _policies(study: StudyArgs, deadline: float | None) -> list[Policy]:
@@ -211,15 +206,14 @@ def _check_deadline(deadline: float | None, settings: SimulationSettings) -> Non
 
 
 def _tornado(
-    done: Sequence[tuple[Row, Summary]], main: str, workers: int
+    done: Sequence[tuple[Row, Summary]], main: str, executor: Executor | None
 ) -> list[dict[str, Any]] | None:
     """What the main row hangs on; None where there is no such row."""
     from mlctl.forecast.sensitivity import tornado
 
     for row, summary in done:
         if row.name == main and row.weather is not None:
-            with executor_of(workers) as executor:
-                return tornado(row.study, row.weather, list(summary.histories), executor)
+            return tornado(row.study, row.weather, list(summary.histories), executor)
     return None
 
 

@@ -14,7 +14,6 @@ from mlctl.cli.forecast_args import (
     BeginArgs,
     CloudArgs,
     begun,
-    executor_of,
     settings_of,
     weather_of,
 )
@@ -26,6 +25,7 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
+from mlctl.cli.worker_args import WorkerArgs, executor_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +98,7 @@ def pool(
     price: PriceArgs,
     delays: DelayArgs,
     begin: BeginArgs,
+    workers: WorkerArgs,
     weather: Annotated[
         str,
         typer.Option("--weather", metavar="NAME", help="What takes low-priority nodes away."),
@@ -109,9 +110,6 @@ def pool(
         int, typer.Option("--jobs", min=10, max=100_000, metavar="N", help="Jobs of a history.")
     ] = 500,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0,
-    workers: Annotated[
-        int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
-    ] = 1,
     ignore: Ignore = None,
     output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
@@ -147,7 +145,7 @@ def pool(
         asked = pool_report.Asked(str(seed), runs, jobs_per_run, found)
         with executor_of(workers) as executor:
             gathered = pool_report.gathered(scenario, asked, executor)
-            data = pool_report.document(name, scenario, asked, gathered)
+            data = pool_report.document(name, scenario, asked, gathered, executor)
     write(session, data, output, pool_forecast.human, _page)
     return ended(session, complete=gathered.complete)
 

@@ -13,7 +13,6 @@ from mlctl.cli.forecast_args import (
     CloudArgs,
     FileArgs,
     HistoryArgs,
-    executor_of,
     settings_of,
     tiers_of,
     weathers,
@@ -25,6 +24,7 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
+from mlctl.cli.worker_args import WorkerArgs, executor_of
 from mlctl.workload import Workload
 
 
@@ -76,6 +76,7 @@ def training(
     delays: DelayArgs,
     cloud: CloudArgs,
     study: HistoryArgs,
+    workers: WorkerArgs,
     ignore: Ignore = None,
     output: Output = ForecastFormat.HUMAN,
 ) -> Exit:
@@ -109,9 +110,9 @@ def training(
         every = list(dict.fromkeys(work.checkpoint_every or [0]))
         rows = training_report.rows(subject.scenario, every, found, tiers_of(study.tier))
         asked = training_report.Asked(str(study.seed), study.runs, main)
-        with executor_of(study.workers) as executor:
+        with executor_of(workers) as executor:
             gathered = training_report.gathered(rows, asked, executor)
-            data = training_report.document(subject, gathered, asked)
+            data = training_report.document(subject, gathered, asked, executor)
     write(session, data, output, training_forecast.human, _page)
     return ended(session, complete=gathered.complete)
 

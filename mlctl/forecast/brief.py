@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from mlctl.forecast import report
 from mlctl.forecast.policy import Policy
 from mlctl.forecast.reading import Subject
-from mlctl.forecast.study import histories
 from mlctl.forecast.summary import Summary
 from mlctl.forecast.weather import Weather
 from mlctl.pointer import Data
@@ -67,8 +66,7 @@ def _line(subject: Subject | None, asked: Asked) -> dict[str, Data] | None:
     tier = scenario.cluster.tier
     rows = report.rows(scenario, [weather], [tier], [Policy()], str(asked.seed), weather.name)
     study = next(rows).study
-    made = [one for chunk in histories(study, range(asked.runs)) for one in chunk]
-    told = Summary(study.scenario, made).document()
+    told = Summary(study.scenario, study.histories(range(asked.runs))).document()
     return {
         "cluster": str(subject.cluster.address),
         "tier": tier.value,

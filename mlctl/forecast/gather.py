@@ -1,11 +1,17 @@
-"""Carries histories out row by row, and keeps what there is where Ctrl-C ends that."""
+"""Carries out the histories of rows, and keeps what there is where Ctrl-C ends that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Generic, TypeVar
+
+from mlctl.forecast.study import Histories, histories
+
+_FIRST = 100  # histories of a row before those of the next one
 
 R = TypeVar("R")
 H = TypeVar("H")
@@ -34,17 +40,40 @@ class Gathered(Generic[R, H]):
             self.complete = False
 
 
-def gather(rows: Iterable[R], chunks: Callable[[R, list[H]], Iterable[list[H]]]) -> Gathered[R, H]:
-    """The histories of each row, chunk by chunk; `chunks` is told those that there are already.
+def gather(
+    rows: Sequence[tuple[R, Histories[H]]],
+    following: Callable[[R, list[H]], Sequence[range]],
+    executor: Executor | None = None,
+) -> Gathered[R, H]:
+    """The histories of each row's study, those of all rows side by side.
+
+    `following` says which histories of a row come after those that there are, if any.
 
     Raises:
         KeyboardInterrupt: nothing has been learned yet.
     """
-    gathered: Gathered[R, H] = Gathered()
+    gathered: Gathered[R, H] = Gathered([(row, []) for row, _ in rows])
+    left = [
+        (row, found, study) for (row, found), (_, study) in zip(gathered.rows, rows, strict=True)
+    ]
     with gathered.stoppable():
-        for row in rows:
-            found: list[H] = []
-            gathered.rows.append((row, found))
-            for chunk in chunks(row, found):
-                found.extend(chunk)
+        while left:
+            pieces = [following(row, found) for row, found, _ in left]
+            turns = zip_longest(*pieces, fillvalue=range(0))
+            parts = [(study, turn[at]) for turn in turns for at, (_, _, study) in enumerate(left)]
+            for number, some in histories(parts, executor):
+                left[number % len(left)][1].extend(some)
+            left = [one for one, runs in zip(left, pieces, strict=True) if runs]
     return gathered
+
+
+def growing(done: int, most: int, first: int = _FIRST) -> list[range]:
+    """The histories from number `done` up to `most`: a few, then more and more.
+
+    So all rows have some soon, however many there will be.
+    """
+    found = []
+    while done < most:
+        found.append(range(done, min(done + first, most)))
+        done, first = found[-1].stop, 2 * first
+    return found

@@ -13,9 +13,8 @@ from math import isfinite
 from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.forecast import pools, queues, statistics
-from mlctl.forecast.gather import Gathered, gather
+from mlctl.forecast.gather import Gathered, gather, growing
 from mlctl.forecast.pools import Place, PoolHistory, PoolScenario, PoolStudy
-from mlctl.forecast.study import histories
 from mlctl.forecast.summary import estimate, histogram
 from mlctl.forecast.weather import Weather
 from mlctl.pointer import Data
@@ -39,17 +38,17 @@ class Asked:
 def gathered(
     scenario: PoolScenario, asked: Asked, executor: Executor | None = None
 ) -> Gathered[Place, PoolHistory]:
-    """The histories of each place, one by one: each is of many jobs."""
-    return gather(
-        Place,
-        lambda place, _: histories(
-            PoolStudy(scenario, place, asked.jobs, asked.seed), range(asked.runs), executor, chunk=1
-        ),
-    )
+    """The histories of each place, of which each is of many jobs."""
+    rows = [(place, PoolStudy(scenario, place, asked.jobs, asked.seed)) for place in Place]
+    return gather(rows, lambda _, found: growing(len(found), asked.runs, 1), executor)
 
 
 def document(
-    name: str, scenario: PoolScenario, asked: Asked, found: Gathered[Place, PoolHistory]
+    name: str,
+    scenario: PoolScenario,
+    asked: Asked,
+    found: Gathered[Place, PoolHistory],
+    executor: Executor | None = None,
 ) -> dict[str, Data]:
     """The forecast as data; `name` is the pool's. Amounts are USD, null is unknown.
 
@@ -58,7 +57,7 @@ def document(
     even = None
     if found.complete:
         with found.stoppable():
-            even = {place.value: _even(scenario, place, asked) for place in _CLUSTERS}
+            even = {place.value: _even(scenario, place, asked, executor) for place in _CLUSTERS}
     return {
         "$schema": SCHEMA,
         "pool": name,
@@ -95,8 +94,11 @@ def _row(scenario: PoolScenario, place: Place, done: Sequence[PoolHistory]) -> d
     }
 
 
-def _even(scenario: PoolScenario, place: Place, asked: Asked) -> float | None:
-    found = pools.break_even(scenario, place, _TRIAL_JOBS, asked.seed, _TRIALS)
+def _even(
+    scenario: PoolScenario, place: Place, asked: Asked, executor: Executor | None
+) -> float | None:
+    study = PoolStudy(scenario, place, _TRIAL_JOBS, asked.seed)
+    found = pools.break_even(study, _TRIALS, executor)
     return found if isfinite(found) else None
 
 

@@ -7,12 +7,14 @@ queue runs jobs of all users. Histories are the event engine's; `queues` has clo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
 from mlctl.forecast import history, queues, weather
 from mlctl.forecast.queues import Queue
+from mlctl.forecast.study import histories_of
 from mlctl.simulator.engine import admin_commands, cluster_commands, engine, processes, rng, usage
 from mlctl.simulator.engine.commands import (
     AddCluster,
@@ -141,17 +143,19 @@ def carry_out(scenario: PoolScenario, place: Place, jobs: int, seed: str) -> Poo
     return PoolHistory(sum(waits) / count, sum(times) / count, cost, waits)
 
 
-def break_even(scenario: PoolScenario, place: Place, jobs: int, seed: str, runs: int) -> float:
+def break_even(study: PoolStudy, runs: int, executor: Executor | None = None) -> float:
     """The jobs per day above which the pool costs less than a cluster; infinite if it never does.
 
     By halving, with the same histories at every step.
     """
+    scenario = study.scenario
     pool = scenario.vms * scenario.price
     low, high = 0.0, scenario.most_jobs_per_day * 0.95
 
     def cost(per_day: float) -> float:
-        study = PoolStudy(replace(scenario, jobs_per_day=per_day), place, jobs, seed)
-        costs = [one.cost_per_hour or 0.0 for one in study.histories(range(runs))]
+        here = replace(study, scenario=replace(scenario, jobs_per_day=per_day))
+        (found,) = histories_of([here], runs, executor)
+        costs = [one.cost_per_hour or 0.0 for one in found]
         return sum(costs) / len(costs)
 
     if cost(high) <= pool:

@@ -34,6 +34,13 @@ class Scenario:
         return min(self.job.instance_count, self.cluster.max_instances, wanted)
 
     @property
+    def is_certain(self) -> bool:
+        """Whether nothing is left to chance, so that all histories are the same."""
+        work, settings = self.job.workload, self.settings
+        spread = work.cv or work.fail_probability or settings.delay_cv or settings.p_unusable
+        return not self.processes and not spread
+
+    @property
     def dedicated(self) -> Scenario:
         """The same on a dedicated cluster, whose nodes nothing takes."""
         return replace(self, cluster=replace(self.cluster, tier=Tier.DEDICATED), processes=())

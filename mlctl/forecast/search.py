@@ -185,14 +185,14 @@ def halve(
         KeyboardInterrupt: not even the first histories of all of them are there.
     """
     left = list(field_)
-    for one in left:
-        if one.wishes.deadline_s is not None:
-            one.study = with_deadline(one.study, one.wishes.deadline_s)
+    studies = with_deadline([one.study for one in left], left[0].wishes.deadline_s, executor)
+    for one, study in zip(left, studies, strict=True):
+        one.study = study
     try:
         for rung in [*(each for each in RUNGS if each < most), most]:
-            for one in left:
-                for chunk in histories(one.study, range(len(one.found), rung), executor):
-                    one.found.extend(chunk)
+            parts = [(one.study, range(len(one.found), rung)) for one in left]
+            for at, some in histories(parts, executor):
+                left[at].found.extend(some)
             if rung < most:
                 left = _better(left, field_[0])
     except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from mlctl.forecast import statistics
 from mlctl.forecast.policy import History
 from mlctl.forecast.scenario import Scenario
-from mlctl.forecast.study import Study, histories
+from mlctl.forecast.study import Study, histories_of
 from mlctl.forecast.summary import Summary, estimate
 from mlctl.forecast.weather import Outages, Shocks, Weather
 from mlctl.pointer import Data
@@ -138,18 +138,16 @@ def tornado(
     """
     known = known[:_MOST_RUNS]
     base = Summary(study.scenario, known)
+    all_factors = list(factors(study.scenario, weather))
+    scenarios = [one for factor in all_factors for _, one in (factor.low, factor.high)]
+    studies = [replace(study, scenario=one) for one in scenarios]
+    found = iter(histories_of(studies, len(known), executor))
     rows = []
-    for factor in factors(study.scenario, weather):
-        sides: dict[str, Data] = {}
-        for side, (value, scenario) in (("low", factor.low), ("high", factor.high)):
-            found = [
-                one
-                for chunk in histories(
-                    replace(study, scenario=scenario), range(len(known)), executor
-                )
-                for one in chunk
-            ]
-            sides[side] = {"value": value, **_beside(Summary(scenario, found), base)}
+    for factor in all_factors:
+        sides: dict[str, Data] = {
+            side: {"value": value, **_beside(Summary(scenario, next(found)), base)}
+            for side, (value, scenario) in (("low", factor.low), ("high", factor.high))
+        }
         rows.append({"name": factor.name, "value": factor.value, **sides})
     return sorted(rows, key=_swing, reverse=True)
 

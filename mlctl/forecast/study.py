@@ -7,18 +7,20 @@ carry histories out changes anything. A study splits into ranges of numbers, for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import isfinite
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from mlctl.forecast import policy, skip, skip_first
 from mlctl.forecast.history import Cloud, EngineCloud
 from mlctl.forecast.policy import History, Policy, Way
 from mlctl.forecast.scenario import Scenario
 
-_CHUNK = 250  # histories that a worker carries out at once
+_TASKS = 32  # so many at least, for workers to end at about the same time
+_MOST = 1000  # histories of a task
 _SAMPLE = 200  # histories of the dedicated twin, for the latest moment to change to it
 
 
@@ -36,15 +38,15 @@ class Study:
 
     def histories(self, runs: range) -> list[History]:
         """The histories of these numbers, by the shortcut where it is exact."""
-        if skip.obstacle(self.scenario) is not None:
-            return [self._by_engine(run) for run in runs]
-        lossless = not self.scenario.processes or self.policy.way is Way.DEDICATED
-        if lossless and not self.scenario.settings.delay_cv:
-            return [self._by_shortcut(0)] * len(runs)  # nothing is left to chance
-        if not skip_first.covers(self.scenario, self.policy):
-            return [self._by_shortcut(run) for run in runs]
+        exact = skip.obstacle(self.scenario) is None
+        carry_out = self._by_shortcut if exact else self._by_engine
+        lossless = exact and self.policy.way is Way.DEDICATED
+        if (self.scenario.dedicated if lossless else self.scenario).is_certain:
+            return [carry_out(0)] * len(runs)
+        if not exact or not skip_first.covers(self.scenario, self.policy):
+            return [carry_out(run) for run in runs]
         first = skip_first.FirstRuns(self.scenario, self.policy)
-        return [first.carry_out(self.seed_of(run)) or self._by_shortcut(run) for run in runs]
+        return [first.carry_out(self.seed_of(run)) or carry_out(run) for run in runs]
 
     def _by_shortcut(self, run: int) -> History:
         cloud = skip.SkipCloud(self.scenario, self.seed_of(run))
@@ -62,33 +64,100 @@ class Study:
 
 
 H = TypeVar("H")
+H_co = TypeVar("H_co", covariant=True)
 
 
-class Histories(Protocol[H]):
-    """What can be carried out in ranges of histories, in any process."""
+class Histories(Protocol[H_co]):
+    """What can be carried out in ranges of histories, which are named tuples, in any process."""
 
-    def histories(self, runs: range) -> list[H]:
+    def histories(self, runs: range) -> Sequence[H_co]:
         """The histories of these numbers."""
         ...
 
 
+Part = tuple[Histories[H], range]
+
+
 def histories(
-    study: Histories[H], runs: range, executor: Executor | None = None, *, chunk: int = _CHUNK
-) -> Iterator[list[H]]:
-    """The histories in order, chunk by chunk; an executor carries chunks out side by side."""
-    chunks = [runs[at : at + chunk] for at in range(0, len(runs), chunk)]
-    work: Callable[[range], list[H]] = study.histories
-    yield from map(work, chunks) if executor is None else executor.map(work, chunks)
+    parts: Sequence[Part[H]], executor: Executor | None = None
+) -> Iterator[tuple[int, list[H]]]:
+    """The histories of each part, in order, piece by piece, with the number of the part.
+
+    An executor carries the pieces of all parts out side by side.
+    """
+    tasks = list(_tasks(parts))
+    if executor is None:
+        for at, runs in chain.from_iterable(tasks):
+            yield at, [*parts[at][0].histories(runs)]
+        return
+    work = [[(parts[at][0], runs) for at, runs in task] for task in tasks]
+    for task, tables in zip(tasks, executor.map(_carried_out, work), strict=True):
+        for (at, _), table in zip(task, tables, strict=True):
+            yield at, _rows(table)
 
 
-def with_deadline(study: Study, deadline_s: float) -> Study:
-    """A study whose policy changes to dedicated in time for a deadline, where it is one that does.
+def histories_of(
+    studies: Sequence[Histories[H]], runs: int, executor: Executor | None = None
+) -> list[list[H]]:
+    """So many histories of each study."""
+    found: list[list[H]] = [[] for _ in studies]
+    for at, some in histories([(study, range(runs)) for study in studies], executor):
+        found[at].extend(some)
+    return found
+
+
+def _tasks(parts: Sequence[Part[Any]]) -> Iterator[list[tuple[int, range]]]:
+    """The parts in pieces, of which short ones share a task, so that tasks are worth sending."""
+    size = min(max(sum(len(runs) for _, runs in parts) // _TASKS, 1), _MOST)
+    task: list[tuple[int, range]] = []
+    room = size
+    for at, (_, runs) in enumerate(parts):
+        left = runs
+        while left:
+            task.append((at, left[:room]))
+            left, room = left[room:], room - len(left[:room])
+            if not room:
+                yield task
+                task, room = [], size
+    if task:
+        yield task
+
+
+# Histories on their way between processes: their type, and a column for each field, which takes a
+# third of the time that pickling each history does.
+_Table = tuple[Any, ...]
+
+
+def _carried_out(work: Sequence[Part[Any]]) -> list[_Table]:
+    found = [study.histories(runs) for study, runs in work]
+    return [(type(rows[0]), *zip(*rows, strict=True)) for rows in found]
+
+
+def _rows(table: _Table) -> list[Any]:
+    kind, *columns = table
+    return list(map(kind._make, zip(*columns, strict=True)))
+
+
+def with_deadline(
+    studies: Sequence[Study], deadline_s: float | None, executor: Executor | None = None
+) -> list[Study]:
+    """The studies; a policy that changes to dedicated in time for a deadline is told when that is.
 
     The latest moment leaves as long as the slowest of many dedicated runs took.
     """
-    if study.policy.way is not Way.DEADLINE:
-        return study
-    twin = Study(study.scenario.dedicated, Policy(Way.DEDICATED), study.seed)
-    longest = max(one.done_s for one in twin.histories(range(_SAMPLE)))
-    switch = max(deadline_s - longest, 0.0) if isfinite(longest) else 0.0
-    return replace(study, policy=replace(study.policy, switch_s=switch))
+    late = [
+        at
+        for at, one in enumerate(studies)
+        if deadline_s is not None and one.policy.way is Way.DEADLINE
+    ]
+    twins = [
+        replace(studies[at], scenario=studies[at].scenario.dedicated, policy=Policy(Way.DEDICATED))
+        for at in late
+    ]
+    told = list(studies)
+    for at, runs in zip(late, histories_of(twins, _SAMPLE, executor), strict=True):
+        assert deadline_s is not None
+        longest = max(one.done_s for one in runs)
+        switch = max(deadline_s - longest, 0.0) if isfinite(longest) else 0.0
+        told[at] = replace(told[at], policy=replace(told[at].policy, switch_s=switch))
+    return told

@@ -23,7 +23,7 @@ class Summary:
     """The numbers of one row; see `schemas/output/forecast.schema.json` for what each is."""
 
     scenario: Scenario
-    histories: Sequence[History]
+    histories: list[History]
     deadline_s: float | None = None
 
     @property

@@ -8,12 +8,14 @@ histories, so that their difference is known better than each of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mlctl.forecast import checkpoints, history, statistics, weather
 from mlctl.forecast.checkpoints import Expected, Losses, Steps
 from mlctl.forecast.statistics import Estimate
+from mlctl.forecast.study import histories_of
 from mlctl.simulator.engine import cluster_commands, engine, usage
 from mlctl.simulator.engine.commands import CancelJob, SetPreemption, SubmitTraining
 from mlctl.simulator.engine.jobs import JobStatus, TrainingJob
@@ -249,13 +251,15 @@ class Interval:
     saves_s: Estimate | None = None
 
 
-def intervals(scenario: TrainingScenario, seed: str, runs: int) -> Iterator[Interval]:
+def intervals(
+    study: TrainingStudy, runs: int, executor: Executor | None = None
+) -> Iterator[Interval]:
     """The best interval, beside Young's, Daly's, the given one, and no checkpoint at all.
 
     The best is exact where there is a closed form; elsewhere it is the best of a few around Daly's,
     by the same histories. A limit of time is left out of it: it is the same for all of them.
     """
-    scenario = unlimited(scenario)
+    scenario = unlimited(study.scenario)
     work, rate = scenario.work, scenario.rate
     known = {"Young": checkpoints.young(work, rate), "Daly": checkpoints.daly(work, rate)}
     given = {name: every for name, every in known.items() if every is not None}
@@ -263,7 +267,7 @@ def intervals(scenario: TrainingScenario, seed: str, runs: int) -> Iterator[Inte
         given["given"] = scenario.job.checkpoint_every
     given["none"] = 0
     if obstacle(scenario):
-        yield from _tried(scenario, given, seed, runs)
+        yield from _tried(replace(study, scenario=scenario), given, runs, executor)
         return
     best = checkpoints.best(work, losses(scenario))
     least = checkpoints.expected(work, best, losses(scenario)).time_s
@@ -279,16 +283,15 @@ def unlimited(scenario: TrainingScenario) -> TrainingScenario:
 
 
 def _tried(
-    scenario: TrainingScenario, given: Mapping[str, int], seed: str, runs: int
+    study: TrainingStudy, given: Mapping[str, int], runs: int, executor: Executor | None
 ) -> Iterator[Interval]:
+    scenario = study.scenario
     count, middle = scenario.work.count, given.get("Daly", scenario.work.count)
     tried = {min(max(round(middle * factor), 1), count) for factor in _TRIED}
-    times = {
-        every: [
-            one.time_s for one in TrainingStudy(scenario.every(every), seed).histories(range(runs))
-        ]
-        for every in sorted({*tried, *given.values()})
-    }
+    each = sorted({*tried, *given.values()})
+    studies = [replace(study, scenario=scenario.every(every)) for every in each]
+    found = histories_of(studies, runs, executor)
+    times = {every: [one.time_s for one in done] for every, done in zip(each, found, strict=True)}
     best = min(times, key=lambda every: sum(times[every]))
     yield Interval("best", best, statistics.mean(times[best]))
     for name, every in given.items():

@@ -13,8 +13,7 @@ from enum import Enum
 from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.forecast import training
-from mlctl.forecast.gather import Gathered, gather
-from mlctl.forecast.study import histories
+from mlctl.forecast.gather import Gathered, gather, growing
 from mlctl.forecast.summary import estimate, histogram
 from mlctl.forecast.training import (
     Interval,
@@ -78,16 +77,15 @@ def gathered(
     rows_: Iterable[Row], asked: Asked, executor: Executor | None = None
 ) -> Gathered[Row, TrainingHistory]:
     """The histories of each row. Raises what the event engine raises."""
-    return gather(
-        rows_,
-        lambda row, _: histories(
-            TrainingStudy(row.scenario, asked.seed), range(asked.runs), executor
-        ),
-    )
+    rows = [(row, TrainingStudy(row.scenario, asked.seed)) for row in rows_]
+    return gather(rows, lambda _, found: growing(len(found), asked.runs), executor)
 
 
 def document(
-    subject: TrainingSubject, found: Gathered[Row, TrainingHistory], asked: Asked
+    subject: TrainingSubject,
+    found: Gathered[Row, TrainingHistory],
+    asked: Asked,
+    executor: Executor | None = None,
 ) -> dict[str, Data]:
     """The forecast as data; without intervals where Ctrl-C came before. Raises as the engine."""
     known = [row for row, _ in found.rows]
@@ -95,7 +93,7 @@ def document(
     intervals = None
     if main is not None and found.complete:
         with found.stoppable():
-            intervals = _intervals(main, asked)
+            intervals = _intervals(main, asked, executor)
     return {
         "$schema": SCHEMA,
         "seed": int(asked.seed),
@@ -158,9 +156,10 @@ def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
     }
 
 
-def _intervals(main: Row, asked: Asked) -> dict[str, Data]:
+def _intervals(main: Row, asked: Asked, executor: Executor | None) -> dict[str, Data]:
     why = training.obstacle(training.unlimited(main.scenario))
-    found = training.intervals(main.scenario, asked.seed, min(asked.runs, _TRIALS))
+    study = TrainingStudy(main.scenario, asked.seed)
+    found = training.intervals(study, min(asked.runs, _TRIALS), executor)
     return {
         "weather": main.name,
         "exact": not why,

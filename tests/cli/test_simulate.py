@@ -5,23 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from concurrent.futures import ThreadPoolExecutor
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from mlctl.forecast.scenario import Scenario
-from mlctl.forecast.study import Study, histories
-from mlctl.simulator.engine.model import (
-    BatchSpec,
-    BatchWork,
-    ClusterSpec,
-    SimulationSettings,
-    Tier,
-)
-from mlctl.simulator.engine.processes import Poisson
+from mlctl.forecast.study import Study
 from tests.builders.forecasts import forecast, weather, work
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run, edit
@@ -183,17 +179,6 @@ def test_policies_stand_beside_each_other(mlctl: Run, sample: Path) -> None:
     )
 
 
-def test_more_runs_begin_with_the_same_ones() -> None:
-    job = BatchSpec("1/forecast", "1/c", 40, BatchWork(per_mini_batch_s=60.0), 1, 2, timeout_s=1e6)
-    cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 2, price=1.0)
-    study = Study(Scenario(cluster, job, SimulationSettings(), 0.2, (Poisson(2.0),)))
-    few = [one for chunk in histories(study, range(300)) for one in chunk]
-    many = [one for chunk in histories(study, range(700)) for one in chunk]
-    assert many[:300] == few
-    with ThreadPoolExecutor(2) as pool:
-        assert [one for chunk in histories(study, range(700), pool) for one in chunk] == many
-
-
 def test_as_many_runs_as_the_precision_needs(mlctl: Run, sample: Path) -> None:
     flags = ("--files", "100", "--seconds-per-file", "60", "--precision", "0.02")
     rows = forecast(mlctl, sample, *flags, "--tier", "low_priority")
@@ -203,36 +188,81 @@ def test_as_many_runs_as_the_precision_needs(mlctl: Run, sample: Path) -> None:
     assert rows["stress"]["runs"] > rows["calm"]["runs"]
 
 
+ROWS = ["calm ", "aws-v100-2023 ", "stress ", "dedicated "]
+
+
+@pytest.mark.parametrize(("chunk", "shown"), [(2, 1), (8, 4)])
+@pytest.mark.parametrize("output", ["human", "html", "csv"])
 def test_a_forecast_that_is_stopped_tells_what_it_has_learned(
+    mlctl: Run,
+    sample: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    chunk: int,
+    shown: int,
+    output: str,
+) -> None:
+    stop_at(monkeypatch, chunk)
+    flags = ("--files", "60", "--seconds-per-file", "60", "-o", output)
+    done = mlctl("simulate", sample, *flags)
+    assert done.code == 1
+    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    table = re.sub("[,<]", " ", done.out.split("ssumptions")[0])
+    assert [name for name in ROWS if name in table] == ROWS[:shown]
+
+
+def test_a_study_stopped_at_what_it_hangs_on_tells_the_rest(
     mlctl: Run, sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carried_out, chunks = Study.histories, []
+    stop_at(monkeypatch, 45)
+    flags = ("--files", "60", "--seconds-per-file", "60", "--runs", "50", "--sensitivity")
+    done = mlctl("simulate", sample, *flags)
+    assert done.code == 1
+    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    assert "Dedicated takes" in done.out
+    assert "What it hangs on" not in done.out
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    """Press Ctrl-C when so many pieces of studies have begun."""
+    carried_out, chunks = Study.histories, list[range]()
 
     def stopped(study: Study, numbers: range) -> Any:
         chunks.append(numbers)
-        if len(chunks) == 6:  # in the second row
+        if len(chunks) == chunk:
             raise KeyboardInterrupt
         return carried_out(study, numbers)
 
     monkeypatch.setattr(Study, "histories", stopped)
-    done = mlctl("simulate", sample, "--files", "60", "--seconds-per-file", "60")
-    assert done.code == 1
-    assert "stopped: the numbers are of the histories that were carried out" in done.err
-    assert "aws-v100-2023" in done.out
-    assert "stress " not in done.out.split("assumptions")[0]
 
 
-def test_a_forecast_that_is_stopped_before_its_main_row_has_no_sentence(
-    mlctl: Run, sample: Path, monkeypatch: pytest.MonkeyPatch
+def test_ctrl_c_of_a_forecast_by_workers_tells_what_it_has_learned_and_leaves_none(
+    sample: Path, tmp_path: Path
 ) -> None:
-    carried_out, left = Study.histories, iter(range(1))
+    flags = ("--files", "60", "--seconds-per-file", "60", "--runs", "1000000", "--workers", "2")
+    words = (sys.executable, "-m", "mlctl", "simulate", str(sample), *flags)
+    with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
+        process = subprocess.Popen(words, stdout=out, stderr=err, start_new_session=True)
+    workers: list[int] = []
+    while sum(map(seconds_of, workers)) < 1:  # several pieces are carried out in that time
+        time.sleep(0.01)
+        workers = children(process.pid)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    assert process.wait(60) == 1
+    told = (tmp_path / "err").read_text()
+    assert "the numbers are of the histories that were carried out" in told
+    assert "Traceback" not in told
+    assert "dedicated" in (tmp_path / "out").read_text()
+    assert not any(Path(f"/proc/{one}").exists() for one in workers)
 
-    def until(study: Study, numbers: range) -> Any:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return carried_out(study, numbers)
 
-    monkeypatch.setattr(Study, "histories", until)
-    done = mlctl("simulate", sample, "--files", "60", "--seconds-per-file", "60", "--runs", "50")
-    assert (done.code, "calm" in done.out) == (1, True)
-    assert "Traceback" not in done.err
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    found = Path(f"/proc/{process}/task/{process}/children")
+    return [int(word) for word in found.read_text().split()] if found.exists() else []
+
+
+def seconds_of(process: int) -> float:
+    """The time of the processor that a process has taken."""
+    user, system = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,57 @@
+"""Who carries out the histories of a forecast: this process, others, or a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.service_errors import Permanent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerArgs:
+    """Who is at work; it changes nothing but the time."""
+
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=256, metavar="N", help="Processes at work.")
+    ] = 1
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="The workers of a Dask cluster instead: tcp://HOST:PORT.",
+        ),
+    ] = None
+
+
+@contextmanager
+def executor_of(args: WorkerArgs) -> Iterator[Executor | None]:
+    """Who carries histories out; None: this process.
+
+    Raises:
+        Permanent: there are no such workers, or they went away.
+    """
+    if args.scheduler is not None and args.workers > 1:
+        raise UsageError("--workers and --scheduler say the same: give one of them.")
+    if args.scheduler is None and args.workers == 1:
+        yield None
+        return
+    from mlctl.forecast import executors
+
+    there = (
+        executors.processes(args.workers)
+        if args.scheduler is None
+        else executors.cluster(args.scheduler)
+    )
+    try:
+        with there as executor:
+            yield executor
+    except executors.WorkersError as error:
+        raise Permanent("NoWorkers", str(error)) from None

@@ -1,0 +1,155 @@
+"""Who carries histories out besides this process: others of this machine, or a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import active_children, parent_process
+from pkgutil import resolve_name
+from threading import Thread
+from typing import Any, ParamSpec, TypeVar
+
+import mlctl
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_PATIENCE_S = 10  # for a scheduler to answer
+
+
+class WorkersError(Exception):
+    """There are no workers, or they went away."""
+
+
+@contextmanager
+def processes(count: int) -> Iterator[Executor]:
+    """So many processes of this machine. At the end none is left, whatever it was doing.
+
+    Raises:
+        WorkersError: one of them was killed.
+    """
+    before = active_children()
+    pool = _Processes(count, initializer=_begin)
+    try:
+        yield pool
+    except BrokenExecutor:
+        raise WorkersError(
+            "one of the processes at work was killed, maybe for want of memory: try fewer --workers"
+        ) from None
+    finally:
+        for child in active_children():
+            if child not in before and child.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(child.pid, signal.SIGINT)
+        pool.shutdown(cancel_futures=True)
+
+
+class _Processes(ProcessPoolExecutor):
+    """Processes whose work SIGINT ends, but which it does not kill while they send a result."""
+
+    def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
+        """As every executor does."""
+        return super().submit(_interruptible, fn, args, kwargs)
+
+
+class _State:
+    """What the handler of a signal knows of this worker."""
+
+    working = False
+    stopped = False
+
+
+def _begin() -> None:
+    signal.signal(signal.SIGINT, _stop)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _stop(*_: object) -> None:
+    _State.stopped = True
+    if _State.working:
+        raise KeyboardInterrupt
+
+
+def _interruptible(
+    work: Callable[..., _T], args: Sequence[object], kwargs: Mapping[str, object]
+) -> _T:
+    if _State.stopped:
+        raise KeyboardInterrupt
+    _State.working = True
+    try:
+        return work(*args, **kwargs)
+    finally:
+        _State.working = False
+
+
+def _end_with_parent() -> None:
+    """Do not outlive a parent that was killed: nobody would end this process."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Executor]:
+    """The workers of a Dask cluster, by the address of its scheduler: tcp://HOST:PORT.
+
+    Raises:
+        WorkersError: Dask is not installed, the scheduler does not answer, it has no workers, these
+            have not this version of mlctl, or one of them went away.
+    """
+    try:
+        from distributed import Client, KilledWorker  # noqa: PLC0415  # takes a second
+    except ImportError:
+        raise WorkersError(
+            "--scheduler needs Dask, which is not installed: pip install 'mlctl[distributed]'"
+        ) from None
+    _check_scheduler(address)
+    try:
+        with Client(address, timeout=_PATIENCE_S, set_as_default=False) as client:
+            versions = client.run(resolve_name, "mlctl:__version__", on_error="return")
+            _check_workers(address, versions)
+            executor = client.get_executor(pure=False)
+            try:
+                yield executor
+            finally:
+                executor.shutdown(wait=False)
+    except (KilledWorker, CancelledError, ConnectionError, TimeoutError) as error:
+        raise WorkersError(f"the cluster of {address} lost a worker, or its scheduler") from error
+
+
+def _check_scheduler(address: str) -> None:
+    """Ask who is there: a Client would try for longer, and complain when it is collected."""
+    import asyncio  # noqa: PLC0415  # only a cluster needs it
+
+    from distributed import rpc  # noqa: PLC0415
+
+    async def identity() -> Any:
+        async with rpc(address) as there:
+            return await there.identity()
+
+    try:
+        kind = asyncio.run(asyncio.wait_for(identity(), _PATIENCE_S))["type"]
+    except (ValueError, TypeError) as error:
+        raise WorkersError(f"`{address}` is no address of a scheduler: {error}") from None
+    except OSError:
+        raise WorkersError(f"no Dask scheduler answers at {address}") from None
+    if kind != "Scheduler":
+        raise WorkersError(f"what answers at {address} is no scheduler but a {kind}")
+
+
+def _check_workers(address: str, versions: Mapping[str, object]) -> None:
+    if not versions:
+        raise WorkersError(f"the scheduler at {address} has no workers: dask worker {address}")
+    for worker, version in sorted(versions.items()):
+        if isinstance(version, BaseException):
+            raise WorkersError(
+                f"the worker {worker} has no mlctl: install {mlctl.__version__} there"
+            )
+        if version != mlctl.__version__:
+            raise WorkersError(
+                f"the worker {worker} has mlctl {version}: here it is {mlctl.__version__}, and one"
+                " forecast needs one version"
+            )
