@@ -25,7 +25,7 @@ class Rule:
     `summary` is the same for all findings. `why` and `fix` are Markdown paragraphs; `origin` names
     the document that the rule comes from. A retired code is never reused.
     Ranges: 0xx text, 1xx structure, 2xx references, 3xx meaning, 4xx plan, 5xx apply,
-    6xx rehearsal.
+    6xx rehearsal, 7xx policies. What breaks a project's policy goes by that one's name.
     """
 
     code: str

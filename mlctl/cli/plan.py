@@ -124,6 +124,7 @@ def load_and_plan(
         ownership=ownership,
         prune=prune,
     )
+    made = session.policies.over(made, loaded.graph, report)
     told = Report(report.ignore, report.select)
     told.extend(made.warnings)
     return Planned(replace(made, warnings=tuple(told)), loaded.graph, report.strict)

@@ -116,6 +116,12 @@ class Project:
         return self.document.label((_ENVIRONMENTS, str(self.environment), key, number - own))
 
     @property
+    def policies(self) -> list[Path]:
+        """The files of the project's own rules."""
+        folder = self.document.folder if self.document else Path()
+        return [folder / one for one in self.values.get("policies", ())]
+
+    @property
     def variables(self) -> Mapping[str, Data]:
         """The variables, with their values; None for one that has none."""
         return self.values.get("variables") or {}

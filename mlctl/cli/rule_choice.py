@@ -43,7 +43,7 @@ def new_report(
         ProjectError: `mlctl.yml` cannot be used.
     """
     out = ignored(session, ignore)
-    return Report(out, _codes("--select", select), strict)
+    return Report(out, _codes(session, "--select", select), strict)
 
 
 def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
@@ -53,12 +53,13 @@ def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
         InvalidValue: a flag names no rule.
         ProjectError: `mlctl.yml` cannot be used.
     """
-    return _codes("--ignore", ignore) | session.settings.project.ignore
+    return _codes(session, "--ignore", ignore) | session.settings.project.ignore
 
 
-def _codes(flag: str, given: Sequence[str] | None) -> frozenset[str]:
+def _codes(session: Session, flag: str, given: Sequence[str] | None) -> frozenset[str]:
     codes = frozenset(code for one in given or [] for code in one.split(",") if code)
-    for code in sorted(codes):
+    own = {one.name for one in session.policies.known} if codes else set()
+    for code in sorted(codes - own):
         hint = unknown_rule(code)
         if hint is not None:
             raise InvalidValue(f"`{code}` is no rule: {hint}", flag=flag)

@@ -33,6 +33,7 @@ from mlctl.render.terminal import clean, clean_lines
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
+    from mlctl.cli.policies import Policies
     from mlctl.config.loader import Loader
     from mlctl.kinds import Kind
 
@@ -158,8 +159,21 @@ class Session:
 
         project = self.settings.project
         given = variables(self.flags, project, self.environment)
-        overlays = project.overlays()
-        return Loader(report, self.today, kind, variables=given, overlays=overlays, **settings)
+        settings["overlays"] = project.overlays()
+        if project.policies:  # else their modules are not even imported
+            settings["policies"] = self.policies.of_files
+        return Loader(report, self.today, kind, variables=given, **settings)
+
+    @cached_property
+    def policies(self) -> Policies:
+        """The project's own rules.
+
+        Raises:
+            ProjectError: a file of them cannot be used.
+        """
+        from mlctl.cli.policies import Policies
+
+        return Policies.of(self.settings.project, self.today)
 
     @cached_property
     def quiet(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -85,7 +85,7 @@ class Loader:
     that take any. With `planning` local files are read: paths that do not exist are errors, code
     and conda files become content. `edit` changes a document before it is checked (flags of the
     command line). `scripts` says whether scoring scripts are parsed. `variables` and `overlays`
-    complete the documents that are read from files.
+    complete the documents that are read from files; `policies` are rules of the project's own.
     """
 
     report: Report
@@ -97,6 +97,7 @@ class Loader:
     scripts: bool = True
     variables: Variables = field(default_factory=Variables)
     overlays: Overlays = field(default_factory=Overlays)
+    policies: Callable[[Graph], Iterable[Diagnostic]] = lambda _graph: ()
     notes: list[str] = field(default_factory=list)
     left_out: LeftOut = field(default_factory=LeftOut)
 
@@ -127,7 +128,7 @@ class Loader:
         context = rules.RuleContext(
             self.today, os.path.exists, self.planning, script, read.component
         )
-        self.report.extend(rules.check(built, context))
+        self.report.extend((*rules.check(built, context), *self.policies(built)))
         read.check(built)
         self._check_components(read, context)
         if self.planning and self.scope is not None and not self.report.failed:

@@ -37,6 +37,7 @@ _RANGES = (
     ("MLC4", "Plan"),
     ("MLC5", "Apply"),
     ("MLC6", "Rehearsal"),
+    ("MLC7", "Policies"),
 )
 
 

@@ -50,6 +50,7 @@ def plan_and_apply(
     )
     ownership = Ownership(all_tags=edited, protected=session.settings.project.ownership().protected)
     made = plan(loaded.graph, live_state, backend=backend.name, ownership=ownership)
+    made = session.policies.over(made, loaded.graph, report)
     if args.dry_run:
         print_plan(session, made, args.output)
         return why_not(made)

@@ -1,0 +1,220 @@
+"""What breaks policies: resources of files, changes of a plan, and the plan as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+
+from mlctl import pointer
+from mlctl.config.graph import Graph
+from mlctl.diagnostics import Diagnostic, Label
+from mlctl.kinds import Kind, codec, kind_of
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Form
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import Values, decode, form_of_body
+from mlctl.planning import cost
+from mlctl.planning.model import Action, Change, Plan
+from mlctl.pointer import Data, Pointer
+from mlctl.policies.policy import (
+    CHANGE,
+    ENVIRONMENT,
+    PLAN,
+    Policy,
+    action_name,
+    kind_named,
+)
+from mlctl.schema import foreign
+
+_NOWHERE = Scope("", "", "")  # no value that rules compare depends on the workspace
+_Roots = dict[str, Data]
+
+
+def of_files(
+    policies: Iterable[Policy], graph: Graph, today: date, environment: str | None = None
+) -> Iterator[Diagnostic]:
+    """What of the declared resources breaks policies that files alone can break."""
+    for policy in policies:
+        if policy.needs_plan:
+            continue
+        for resource in _declared(graph):
+            if policy.waived(str(resource.address), today):
+                continue
+            if policy.on is resource.kind:
+                yield from _by_schema(policy, resource)
+            elif policy.kinds and policy.kinds[0] is resource.kind:
+                roots = _roots_of(policy, resource, graph, environment)
+                if roots is not None and policy.rule and not policy.rule.holds(roots):
+                    yield _finding(policy, resource)
+
+
+def of_plan(
+    policies: Iterable[Policy],
+    plan: Plan,
+    graph: Graph,
+    today: date,
+    environment: str | None = None,
+) -> Iterator[Diagnostic]:
+    """What of a plan breaks policies about changes and costs."""
+    needing = [one for one in policies if one.needs_plan]
+    whole = _of_whole(plan) if any(one.asks(PLAN) for one in needing) else {}
+    for policy in needing:
+        rule = policy.rule
+        about_changes = policy.asks(CHANGE) or bool(policy.kinds)
+        base: _Roots = {PLAN: whole, ENVIRONMENT: environment}
+        if rule is None:
+            continue
+        if not about_changes:
+            if not rule.holds(base) and not policy.waived(PLAN, today):
+                yield Diagnostic(policy.finding, policy.message, _own_label(policy), policy.hint)
+            continue
+        for change in plan.changes:
+            if policy.waived(str(change.address), today):
+                continue
+            roots = _roots_of_change(policy, change, plan, graph)
+            if roots is not None and not rule.holds({**base, **roots}):
+                yield _change_finding(policy, change)
+
+
+def _declared(graph: Graph) -> Iterator[Resource]:
+    return (one for one in graph.resources.values() if one.owner is None)
+
+
+def _roots_of(
+    policy: Policy, resource: Resource, graph: Graph, environment: str | None
+) -> _Roots | None:
+    """What the rule's roots stand for; None where a kind that it names is not referred to."""
+    roots: _Roots = {ENVIRONMENT: environment}
+    for kind in policy.kinds:
+        one = resource if kind is resource.kind else _referred(kind, resource, graph)
+        if one is None:
+            return None
+        roots |= _named(kind, _plain(one.values, one.form))
+    return roots
+
+
+def _referred(kind: Kind, resource: Resource, graph: Graph) -> Resource | None:
+    """The declared resource of a kind that another one refers to; a parent too."""
+    for edge in graph.edges_of(resource.address):
+        for address in graph.declared(edge.target):
+            if address.kind == kind.name:
+                return graph.resources[address]
+    return None
+
+
+def _roots_of_change(policy: Policy, change: Change, plan: Plan, graph: Graph) -> _Roots | None:
+    kind, roots = kind_of(change.address), _Roots()
+    if change.action is Action.NO_OP and policy.asks(CHANGE) and not policy.kinds:
+        return None
+    if policy.kinds and kind is not policy.kinds[0]:
+        return None
+    for one in policy.kinds:
+        if one is kind:
+            roots |= _named(one, _values_of(change, plan.scope))
+            continue
+        other = _referred(one, change.resource, graph) if change.resource else None
+        if other is None:
+            return None
+        roots |= _named(one, _plain(other.values, other.form))
+    roots[CHANGE] = {
+        "action": action_name(change.action),
+        "address": str(change.address),
+        "kind": change.address.kind,
+        "name": change.address.name,
+        "fields": [pointer.dotted(one.at) for one in change.fields],
+    }
+    return roots
+
+
+def _values_of(change: Change, scope: Scope) -> dict[str, Data]:
+    """The values that a change leads to; those that are there of what is deleted."""
+    if change.resource is not None and change.action is not Action.DELETE:
+        return _plain({**change.resource.values, **change.values}, change.resource.form)
+    if change.live is None:
+        return {}
+    kind = kind_of(change.address)
+    form = form_of_body(kind, change.live.body, scope)
+    return _nested(decode(change.live.body, form, scope))
+
+
+def _of_whole(plan: Plan) -> dict[str, Data]:
+    """What rules can ask of a plan; an amount that is unknown is null."""
+    told = cost.of_plan(plan)
+    actions = [one.action for one in plan.changes]
+    summary = plan.summary
+    return {
+        **{action_name(one): actions.count(one) for one in Action if one is not Action.NO_OP},
+        "add": summary.add,
+        "change": summary.change,
+        "destroy": summary.destroy,
+        "monthly_floor": told.after.floor,
+        "monthly_ceiling": told.after.ceiling,
+        "monthly_floor_change": _difference(told.before.floor, told.after.floor),
+        "monthly_ceiling_change": _difference(told.before.ceiling, told.after.ceiling),
+    }
+
+
+def _difference(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
+
+
+def _named(kind: Kind, values: Mapping[str, Data]) -> _Roots:
+    """The values under both spellings of the kind's name."""
+    return {kind.name: values, kind.name.replace("-", "_"): values}
+
+
+def _plain(values: Values, form: Form) -> dict[str, Data]:
+    """What a document says, defaults included, in the spelling that `show` prints."""
+    found: dict[Pointer, Data] = {}
+    for field in form.fields:
+        value = values.get(field.at, field.default)
+        if isinstance(value, str) and field.enum:
+            value = codec.decode(codec.encode(value, field, _NOWHERE), field, _NOWHERE)
+        if value is not None:
+            found[field.at] = value
+    return _nested(found)
+
+
+def _nested(values: Values) -> dict[str, Data]:
+    data: dict[str, Data] = {}
+    for at, value in sorted(values.items(), key=lambda one: len(one[0])):
+        pointer.put(data, at, value)
+    return data
+
+
+def _by_schema(policy: Policy, resource: Resource) -> Iterator[Diagnostic]:
+    for at, why in foreign.unmet(resource.document.data, policy.schema):
+        label = resource.document.label(at)
+        message = f"{policy.message}: {why}"
+        yield Diagnostic(policy.finding, message, label, policy.hint, address=str(resource.address))
+
+
+def _finding(policy: Policy, resource: Resource) -> Diagnostic:
+    """At the last field that the rule names and the document says; else at the document."""
+    label = _label(policy, resource)
+    return Diagnostic(
+        policy.finding, policy.message, label, policy.hint, address=str(resource.address)
+    )
+
+
+def _label(policy: Policy, resource: Resource) -> Label:
+    paths = policy.rule.paths if policy.rule else ()
+    for path in reversed(paths):
+        if kind_named(path.root) is resource.kind and resource.get(*map(str, path.at)) is not None:
+            return resource.label(path.at)
+    return resource.label()
+
+
+def _change_finding(policy: Policy, change: Change) -> Diagnostic:
+    """At the line that forces a replacement, or asks for the change; else at the policy."""
+    forcing = (change.label_of(one) for one in change.fields if one.forces_replacement)
+    label = next((one for one in forcing if one is not None), None)
+    if label is None and change.resource is not None:
+        label = _label(policy, change.resource)
+    message = f"{change.address}: {policy.message}"
+    at = label or _own_label(policy)
+    return Diagnostic(policy.finding, message, at, policy.hint, address=str(change.address))
+
+
+def _own_label(policy: Policy) -> Label:
+    return policy.document.label((*policy.at, "rule"))

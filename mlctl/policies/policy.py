@@ -1,0 +1,270 @@
+"""Policies as their files say them: read, and checked before they check anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+
+from mlctl import schema, source
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
+from mlctl.kinds import KINDS, Kind
+from mlctl.kinds.field import Form
+from mlctl.planning.model import Action
+from mlctl.pointer import Data, Pointer
+from mlctl.policies import expression
+from mlctl.policies.expression import Expression, ExpressionError
+from mlctl.policies.expression import Path as Named
+from mlctl.schema import foreign
+from mlctl.schema.text import nearest
+from mlctl.source import Document
+
+BROKEN_POLICY = Rule(
+    "MLC701",
+    "broken-policy",
+    Severity.ERROR,
+    "a policy that cannot be checked",
+    "A policy that names a kind or a field that there is not, or whose rule cannot be read, would"
+    " let everything pass.",
+    "Name kinds and fields as documents do; `mlctl explain MLC701` shows the language.",
+    "mlctl",
+)
+EXPIRED_WAIVER = Rule(
+    "MLC702",
+    "expired-waiver",
+    Severity.WARNING,
+    "a waiver of a policy whose last day is over",
+    "From the day after `until` the policy counts again: a waiver is a promise to mend something.",
+    "Mend what breaks the policy and remove the waiver, or agree on another day.",
+    "mlctl",
+)
+POLICY_RULES = (BROKEN_POLICY, EXPIRED_WAIVER)
+
+CHANGE, PLAN, ENVIRONMENT = "change", "plan", "env"  # `environment` is a kind
+# What a rule may ask of a change and of a plan.
+CHANGE_FIELDS = ("action", "address", "kind", "name", "fields")
+PLAN_FIELDS = (
+    *("create", "update", "replace", "delete", "add", "change", "destroy"),
+    *("monthly_floor", "monthly_ceiling", "monthly_floor_change", "monthly_ceiling_change"),
+)
+_ACTIONS = {one: one.name.lower().replace("_", "-") for one in Action}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """What may break a policy until a day, that day included."""
+
+    pattern: str
+    until: date
+    at: Label
+
+    def covers(self, name: str, today: date) -> bool:
+        """Whether it counts for an address (or `plan`) today."""
+        return today <= self.until and fnmatchcase(name.casefold(), self.pattern.casefold())
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One policy: a rule, or a schema for the documents of a kind."""
+
+    document: Document
+    at: Pointer
+    name: str
+    rule: Expression | None = None
+    on: Kind | None = None
+    schema: Mapping[str, Data] = field(default_factory=dict)
+    severity: Severity = Severity.ERROR
+    message: str = ""
+    hint: str | None = None
+    waivers: tuple[Waiver, ...] = ()
+
+    @cached_property
+    def finding(self) -> Rule:
+        """What findings of it are filed under: its own name."""
+        return Rule(
+            self.name, self.name, self.severity, self.message, self.message, self.hint or ""
+        )
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """The kinds that the rule names, in their order; of the first each resource is checked."""
+        paths = self.rule.paths if self.rule else ()
+        return list(dict.fromkeys(one for one in map(_kind, paths) if one is not None))
+
+    def asks(self, root: str) -> bool:
+        """Whether the rule names something of a root."""
+        return self.rule is not None and any(one.root == root for one in self.rule.paths)
+
+    @property
+    def needs_plan(self) -> bool:
+        """Whether only a plan can tell."""
+        return self.asks(CHANGE) or self.asks(PLAN)
+
+    def waived(self, name: str, today: date) -> bool:
+        """Whether an address may break it today."""
+        return any(one.covers(name, today) for one in self.waivers)
+
+
+def action_name(action: Action) -> str:
+    """How rules spell an action: `create`, `update`, `replace`, `delete`, `no-op`."""
+    return _ACTIONS[action]
+
+
+def read(paths: Iterable[Path], report: Report) -> list[Policy]:
+    """The policies of files; what is wrong with them goes to the report."""
+    found: list[Policy] = []
+    for path in paths:
+        for document in source.read(path, report):
+            told = list(schema.check(document, schema.load("policy")))
+            report.extend(told)
+            if not told:
+                found += _policies(document, report)
+    names: dict[str, Policy] = {}
+    for one in found:
+        earlier = names.setdefault(one.name, one)
+        if earlier is not one:
+            related = (earlier.document.label((*earlier.at, "name"), "the other one"),)
+            label = one.document.label((*one.at, "name"))
+            said = f"there are two policies `{one.name}`"
+            report.add(Diagnostic(BROKEN_POLICY, said, label, "give one another name", related))
+    return found
+
+
+def expired(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
+    """MLC702: the waivers that count no longer."""
+    for policy in policies:
+        for one in policy.waivers:
+            if one.until < today:
+                said = f"the waiver of `{policy.name}` for `{one.pattern}` ended on {one.until}"
+                yield Diagnostic(EXPIRED_WAIVER, said, one.at, "remove it, or agree on another day")
+
+
+def _policies(document: Document, report: Report) -> Iterator[Policy]:
+    for number, said in enumerate(document.data["policies"]):
+        policy = _policy(document, ("policies", number), said, report)
+        if policy is not None:
+            yield policy
+
+
+def _policy(
+    document: Document, at: Pointer, said: Mapping[str, Data], report: Report
+) -> Policy | None:
+    errors = len(report)
+    rule, on = None, None
+    if "rule" in said:
+        rule = _rule(document, (*at, "rule"), said["rule"], report)
+    else:
+        on = kind_named(said["kind"])
+        if on is None:
+            report.add(_unknown(document.label((*at, "kind")), "kind", said["kind"], list(KINDS)))
+        report.extend(_broken_schema(document, (*at, "schema"), said["schema"]))
+    waivers = tuple(_waivers(document, (*at, "waive"), said.get("waive", ()), report))
+    if len(report) > errors:
+        return None
+    message = said.get("message") or (
+        f"it must hold that {' '.join(said['rule'].split())}"
+        if rule
+        else f"it does not meet the schema of `{said['name']}`"
+    )
+    severity = Severity(said.get("severity", "error"))
+    more = (said.get("schema", {}), severity, message, said.get("hint"), waivers)
+    return Policy(document, at, said["name"], rule, on, *more)
+
+
+def _rule(document: Document, at: Pointer, text: str, report: Report) -> Expression | None:
+    try:
+        rule = expression.parse(text)
+    except ExpressionError as error:
+        label = place(document, at, text, error.start, error.end)
+        report.add(Diagnostic(BROKEN_POLICY, error.message, label, _LANGUAGE))
+        return None
+    for path in rule.paths:
+        found = _wrong(path, place(document, at, text, path.start, path.end))
+        if found is not None:
+            report.add(found)
+    if not rule.paths:
+        said = "the rule asks nothing of any resource, change or plan"
+        report.add(Diagnostic(BROKEN_POLICY, said, document.label(at), _LANGUAGE))
+    return rule
+
+
+_LANGUAGE = 'for example `compute.tier == "low_priority" implies compute.max_instances >= 2`'
+
+
+def place(document: Document, at: Pointer, text: str, start: int, end: int) -> Label:
+    """A part of a text at its place; the whole text where it is not written in one line."""
+    label = document.label(at)
+    span = label.span
+    line = span.source.lines[span.line] if span.line < len(span.source.lines) else ""
+    column = line.find(text, span.column)
+    if column < 0 or span.line != span.end_line:
+        return label
+    inner = type(span)(span.source, span.line, column + start, span.line, column + end)
+    return Label(inner)
+
+
+def kind_named(name: str) -> Kind | None:
+    """The kind of a name in a rule, which may have `_` for `-`."""
+    return KINDS.get(name) or KINDS.get(name.replace("_", "-"))
+
+
+def _kind(path: Named) -> Kind | None:
+    return kind_named(path.root)
+
+
+def _wrong(path: Named, label: Label) -> Diagnostic | None:
+    """What is wrong with a path of a rule: a root or a field that there is not."""
+    kind = _kind(path)
+    if kind is not None:
+        forms = kind.forms
+        if not path.at or any(_knows(form, path.at) for form in forms):
+            return None
+        first = sorted({str(one.at[0]) for form in forms for one in form.fields})
+        return _unknown(label, f"field of {kind.name}", ".".join(map(str, path.at)), first)
+    known = {CHANGE: CHANGE_FIELDS, PLAN: PLAN_FIELDS, ENVIRONMENT: ()}.get(path.root)
+    if known is None:
+        return _unknown(label, "kind", path.root, [*KINDS, CHANGE, PLAN, ENVIRONMENT])
+    if (len(path.at) == 1 and path.at[0] in known) or (not path.at and not known):
+        return None
+    return _unknown(label, f"part of `{path.root}`", ".".join(map(str, path.at)), list(known))
+
+
+def _knows(form: Form, at: Pointer) -> bool:
+    """Whether a form has a field at a pointer, above it or below it."""
+    return any(
+        one.at[: len(at)] == at or at[: len(one.at)] == one.at
+        for one in (*form.fields, *form.aliases)
+    )
+
+
+def _unknown(label: Label, what: str, name: str, known: list[str]) -> Diagnostic:
+    near = nearest(name, known)
+    hint = f"did you mean `{near}`?" if near else f"one of {', '.join(known[:12])}"
+    return Diagnostic(BROKEN_POLICY, f"`{name}` is no {what}", label, hint)
+
+
+def _broken_schema(
+    document: Document, at: Pointer, said: Mapping[str, Data]
+) -> Iterator[Diagnostic]:
+    found = foreign.wrong(said)
+    if found is not None:
+        message = f"this is no JSON Schema: {found[1]}"
+        label = document.label((*at, *found[0]))
+        yield Diagnostic(BROKEN_POLICY, message, label, "see json-schema.org")
+
+
+def _waivers(
+    document: Document, at: Pointer, said: Iterable[Mapping[str, Data]], report: Report
+) -> Iterator[Waiver]:
+    for number, one in enumerate(said):
+        label = document.label((*at, number, "until"))
+        try:
+            until = date.fromisoformat(one["until"])
+        except ValueError:
+            message = f"`{one['until']}` is no day"
+            report.add(Diagnostic(BROKEN_POLICY, message, label, "write it as 2027-01-31"))
+        else:
+            yield Waiver(one["address"], until, label)

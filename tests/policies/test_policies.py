@@ -1,0 +1,189 @@
+"""Policies of a project: on files, on changes, on costs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.builders.paths import SAMPLES
+from tests.builders.shell import Run, cluster, edit
+
+HEAD = "policies:\n"
+TWO = """\
+  - name: two-nodes
+    rule: compute.tier == "low_priority" implies compute.max_instances >= 2
+    message: one low-priority node is no cluster
+    hint: take two
+"""
+LOW = "tier: low_priority\n"
+
+
+def project(folder: Path, *policies: str, more: str = "") -> None:
+    """A project with these policies."""
+    (folder / "mlctl.yml").write_text(f"policies: [own.yml]\n{more}")
+    (folder / "own.yml").write_text(HEAD + "".join(policies))
+
+
+def low_priority(folder: Path, most: int) -> Path:
+    """A low-priority cluster."""
+    file = cluster(folder / "cpu.yml", most=most)
+    file.write_text(file.read_text() + LOW)
+    return file
+
+
+def test_a_file_that_breaks_a_policy_is_underlined_where_it_does(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    project(tmp_path, TWO)
+    low_priority(tmp_path, 1)
+    done = mlctl("validate", "cpu.yml")
+    said = "error[two-nodes]: one low-priority node is no cluster\n --> cpu.yml:5:16\n"
+    assert (done.code, said in done.out, "hint: take two" in done.out) == (1, True, True)
+    for line in ("plan cpu.yml", "apply cpu.yml --yes", "compute create -f cpu.yml"):
+        assert (mlctl(*line.split()).code, mlctl(*line.split()).err.count("two-nodes")) == (1, 1)
+    assert mlctl("validate", "cpu.yml", "--ignore", "two-nodes").code == 0
+    low_priority(tmp_path, 2)
+    assert mlctl("validate", "cpu.yml").code == 0
+
+
+def test_a_policy_speaks_the_spelling_of_show_whatever_the_file_spells(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    project(tmp_path, TWO)
+    edit(low_priority(tmp_path, 1), "low_priority", "Low_Priority")
+    assert "two-nodes" in mlctl("validate", "cpu.yml").out
+
+
+def test_a_policy_that_warns_stops_nothing_but_strict(mlctl: Run, tmp_path: Path) -> None:
+    project(tmp_path, TWO + "    severity: warning\n")
+    low_priority(tmp_path, 1)
+    assert mlctl("validate", "cpu.yml").code == 0
+    assert mlctl("validate", "cpu.yml", "--strict").code == 1
+
+
+def test_a_waiver_counts_until_its_day_and_is_told_of_afterwards(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    low_priority(tmp_path, 1)
+    waiver = "    waive: [{{address: compute/c*, until: {}}}]\n"
+    project(tmp_path, TWO + waiver.format("9999-12-31"))
+    assert mlctl("validate", "cpu.yml").code == 0
+    project(tmp_path, TWO + waiver.format("2001-02-03"))
+    done = mlctl("validate", "cpu.yml")
+    assert done.code == 1
+    assert "warning[MLC702]: the waiver of `two-nodes` for `compute/c*` ended" in done.out
+    assert "own.yml:6:42" in done.out
+    project(tmp_path, TWO + waiver.format("2001-02-30"))
+    assert "`2001-02-30` is no day" in mlctl("validate", "cpu.yml").err
+
+
+def test_a_schema_is_checked_against_the_documents_of_its_kind(mlctl: Run, tmp_path: Path) -> None:
+    schema = "{properties: {tags: {required: [cost-center]}}, required: [tags]}"
+    project(
+        tmp_path, f"  - {{name: who-pays, kind: compute, schema: {schema}, message: who pays}}\n"
+    )
+    cluster(tmp_path / "cpu.yml")
+    done = mlctl("validate", "cpu.yml")
+    assert "error[who-pays]: who pays: 'tags' is a required property" in done.out
+    with (tmp_path / "cpu.yml").open("a") as file:
+        file.write("tags: {a: b}\n")
+    assert "cpu.yml:6:7" in mlctl("validate", "cpu.yml").out
+    edit(tmp_path / "cpu.yml", "{a: b}", "{cost-center: x}")
+    assert mlctl("validate", "cpu.yml").code == 0
+
+
+def test_a_deployment_is_held_against_the_cluster_that_it_names(
+    mlctl: Run, tmp_path: Path, sample: Path
+) -> None:
+    rule = "batch_deployment.resources.instance_count <= compute.max_instances"
+    project(tmp_path, f"  - {{name: fits, rule: {rule}}}\n")
+    assert mlctl("validate", str(sample)).code == 0
+    file = next(one for one in sample.glob("*.yml") if "max_instances" in one.read_text())
+    text = file.read_text().splitlines()
+    file.write_text("\n".join("max_instances: 1" if "max_inst" in one else one for one in text))
+    done = mlctl("validate", str(sample), "--select", "fits")
+    assert f"error[fits]: it must hold that {rule}" in done.out
+
+
+def test_a_policy_on_changes_refuses_them_in_one_environment_alone(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    rule = 'env == "prod" implies change.action != "replace"'
+    more = "environments: {dev: {workspace: d}, prod: {workspace: p}}\n"
+    policy = f"{{name: keep, rule: '{rule}', message: nothing is replaced}}"
+    project(tmp_path, f"  - {policy}\n", more=more)
+    edit(cluster(tmp_path / "cpu.yml"), "name: cpu", "name: cpu-${{ var.stage }}")
+    for name in ("dev", "prod"):
+        line = ("apply", "cpu.yml", "--yes", "--env", name, "--var", f"stage={name}")
+        assert mlctl(*line).code == 0
+    edit(tmp_path / "cpu.yml", "Standard_D4ds_v5", "Standard_D8ds_v5")
+    assert mlctl("plan", "cpu.yml", "--env", "dev", "--var", "stage=dev").code == 0
+    done = mlctl("plan", "cpu.yml", "--env", "prod", "--var", "stage=prod")
+    assert "error[keep]: compute/cpu-prod: nothing is replaced" in done.out + done.err
+    assert "cpu.yml:4:7" in done.out + done.err
+    assert done.code == 1
+    refused = mlctl("apply", "cpu.yml", "--yes", "--env", "prod", "--var", "stage=prod")
+    assert refused.code == 5
+    assert (
+        mlctl("compute", "show", "-n", "cpu-prod", "--env", "prod").json["size"].endswith("D4DS_V5")
+    )
+
+
+def test_a_policy_on_costs_refuses_a_plan(mlctl: Run, tmp_path: Path) -> None:
+    project(tmp_path, "  - {name: ceiling, rule: plan.monthly_ceiling <= 200}\n")
+    cluster(tmp_path / "cpu.yml", most=1)
+    assert mlctl("plan", "cpu.yml").code == 0
+    cluster(tmp_path / "cpu.yml", most=2)
+    done = mlctl("plan", "cpu.yml")
+    assert done.code == 1
+    assert "error[ceiling]: it must hold that plan.monthly_ceiling <= 200" in done.out + done.err
+    assert mlctl("plan", "cpu.yml", "--ignore", "ceiling").code == 0
+    assert mlctl("apply", "cpu.yml", "--yes").code == 5
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (
+            "{name: a, rule: compute.teir == 1}",
+            "`teir` is no field of compute\n --> own.yml:2:21\n",
+        ),
+        ("{name: a, rule: compute.teir == 1}", "did you mean `tier`?"),
+        ("{name: a, rule: computer.tier == 1}", "did you mean `compute`?"),
+        ("{name: a, rule: change.actoin == 1}", "did you mean `action`?"),
+        ("{name: a, rule: plan.cost < 1}", "`cost` is no part of `plan`"),
+        ("{name: a, rule: 1 < 2}", "asks nothing of any resource"),
+        ("{name: a, rule: compute.tier === 1}", "means nothing in a rule\n --> own.yml:2:36\n"),
+        ("{name: a, kind: computer, schema: {}}", "did you mean `compute`?"),
+        ("{name: a, kind: compute, schema: {type: 3}}", "this is no JSON Schema"),
+        ("{name: a}", "error[MLC1"),
+        ("{name: A, rule: compute.size != null}", "error[MLC1"),
+        ("{name: a, rule: has(compute.size), severty: error}", "did you mean `severity`?"),
+    ],
+)
+def test_a_broken_policy_is_an_error_at_its_column(
+    mlctl: Run, tmp_path: Path, policy: str, said: str
+) -> None:
+    project(tmp_path, f"  - {policy}\n")
+    cluster(tmp_path / "cpu.yml")
+    done = mlctl("validate", "cpu.yml")
+    assert (done.code, said in done.err) == (1, True)
+    assert done.err.endswith("ERROR: own.yml cannot be used as it is\n")
+
+
+def test_two_policies_of_one_name_are_an_error(mlctl: Run, tmp_path: Path) -> None:
+    project(tmp_path, TWO, TWO)
+    cluster(tmp_path / "cpu.yml")
+    assert "there are two policies `two-nodes`" in mlctl("validate", "cpu.yml").err
+
+
+def test_the_ten_sample_policies_are_read_and_find_something(mlctl: Run, tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "policies", tmp_path, dirs_exist_ok=True)
+    shutil.copytree(SAMPLES / "clusters", tmp_path / "clusters")
+    found = {one["code"] for one in mlctl("validate", "clusters", "-o", "json").json["diagnostics"]}
+    assert {"clusters-say-who-pays", "approved-sizes", "no-ssh-from-outside"} <= found
+    low_priority(tmp_path, 1)
+    assert "low-priority-needs-two-nodes" in mlctl("validate", "cpu.yml").out
+    assert (SAMPLES / "policies" / "policies.yml").read_text().count("- name:") == 10
