@@ -123,7 +123,7 @@ def test_a_policy_on_changes_refuses_them_in_one_environment_alone(
     done = mlctl("plan", "cpu.yml", "--env", "prod", "--var", "stage=prod")
     assert "error[keep]: compute/cpu-prod: nothing is replaced" in done.out + done.err
     assert "cpu.yml:4:7" in done.out + done.err
-    assert done.code == 1
+    assert done.code == 5
     refused = mlctl("apply", "cpu.yml", "--yes", "--env", "prod", "--var", "stage=prod")
     assert refused.code == 5
     assert (
@@ -137,7 +137,7 @@ def test_a_policy_on_costs_refuses_a_plan(mlctl: Run, tmp_path: Path) -> None:
     assert mlctl("plan", "cpu.yml").code == 0
     cluster(tmp_path / "cpu.yml", most=2)
     done = mlctl("plan", "cpu.yml")
-    assert done.code == 1
+    assert done.code == 5
     assert "error[ceiling]: it must hold that plan.monthly_ceiling <= 200" in done.out + done.err
     assert mlctl("plan", "cpu.yml", "--ignore", "ceiling").code == 0
     assert mlctl("apply", "cpu.yml", "--yes").code == 5
