@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from math import inf, log1p
+from math import expm1, inf, log1p
 from struct import Struct
 
 from mlctl.simulator.engine import capacity, rng
@@ -15,6 +15,8 @@ from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.processes import OnOff, Poisson, PreemptionProcess, Shock, exponential
 
 _SCALE = -(2.0**-53)
+_MOST = 2**64
+_ROUNDING = 1e-12
 _WORDS = Struct(f"<{rng.ROW}Q").unpack
 
 
@@ -27,6 +29,13 @@ def are_known(processes: Sequence[PreemptionProcess]) -> bool:
     )
 
 
+def draw_of(life: float, rate: float) -> int:
+    """A draw above which a node lives longer than `life` seconds, for certain."""
+    if not rate:
+        return 0
+    return int(min(_ROUNDING - expm1(-life * rate / HOUR), 1.0) * _MOST)
+
+
 class Lives:
     """How long nodes are there, in seconds: by their number, and which time it is."""
 
@@ -36,16 +45,21 @@ class Lives:
         self._key, self._rate = key, rate
         self._rows: dict[tuple[int, int], tuple[int, ...]] = {}
 
-    def first(self, nodes: int, at: float) -> list[float]:
-        """When nodes are lost that are there for the first time, from `at` on."""
-        key, rate, found = self._key, self._rate, []
-        if not rate:
-            return [inf] * nodes
+    def first(self, nodes: int) -> Sequence[int]:
+        """The draws of nodes that are there for the first time: 64 bits each, fewer live less."""
+        if not self._rate:
+            return (_MOST,) * nodes
+        found: tuple[int, ...] = ()
         for row in range(-(-nodes // rng.ROW)):
-            words = _WORDS(blake2b(f"{key}1/{row}".encode()).digest())
-            found += [at + log1p((word >> 11) * _SCALE) / rate * -HOUR for word in words]
-        del found[nodes:]
-        return found
+            found += _WORDS(blake2b(f"{self._key}1/{row}".encode()).digest())
+        return found[:nodes]
+
+    def losses(self, first: Sequence[int], at: float) -> list[float]:
+        """When nodes of these first draws are lost that are there from `at` on."""
+        rate = self._rate
+        if not rate:
+            return [inf] * len(first)
+        return [at + log1p((word >> 11) * _SCALE) / rate * -HOUR for word in first]
 
     def of(self, node: int, time: int) -> float:
         """How long a node is there for this time; `rng.uniform_of_row`, eight numbers a hash."""

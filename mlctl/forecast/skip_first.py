@@ -14,7 +14,7 @@ from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.policy import History, Policy, Way
 from mlctl.forecast.scenario import Scenario
 from mlctl.forecast.skip_alone import Nodes
-from mlctl.forecast.skip_draws import Lives, Shocks, are_known
+from mlctl.forecast.skip_draws import Lives, Shocks, are_known, draw_of
 from mlctl.forecast.skip_end import End
 from mlctl.simulator.engine import billing
 from mlctl.simulator.engine.jobs import JobStatus
@@ -66,8 +66,9 @@ class FirstRuns:
         first_safe = self.safe(self.ready, 0, self.wanted * self.slots)
         self.first_safe = first_safe if first_safe > self.ready else _BEFORE_ALL
         calm = self._with([inf] * self.wanted, Lives("", 0.0), self.none)
-        self.calm, self.calm_s = calm, calm.time_s if calm else -inf
+        self.calm, self.calm_s = calm, calm.time_s if calm else inf
         self.calm_until = self.calm_s + self.idle_s
+        self.calm_draw = draw_of(self.calm_until - self.comes, self.rate)
 
     def carry_out(self, seed: str) -> History | None:
         """The history of a seed; None where it is none of the usual case."""
@@ -77,10 +78,10 @@ class FirstRuns:
             if shocks.out <= self.calm_s:
                 return None
         lives = Lives(seed + self.key, self.rate)
-        loss = lives.first(self.wanted, self.comes)
-        if min(loss) > until and shocks.due > until and shocks.out > until:
+        first = lives.first(self.wanted)
+        if min(first) > self.calm_draw and shocks.due > until and shocks.out > until:
             return self.calm  # no node is lost, not even afterwards
-        return self._with(loss, lives, shocks)
+        return self._with(lives.losses(first, self.comes), lives, shocks)
 
     def safe(self, at: float, done: int, running: int) -> float:
         """Until when mini-batches are queued, and all nodes wanted, whatever happens.
@@ -142,9 +143,11 @@ class FirstRuns:
                 if ready < inf
             ]
         unit, least = self.unit, self.least
+        if unit and not least:
+            return unit * sum([(life / unit + billing.ROUNDING_S) // 1.0 for life in lived])
         if unit:
             lived = [(life / unit + billing.ROUNDING_S) // 1.0 * unit for life in lived]
-        return sum([max(life, least) for life in lived] if least else lived)
+        return sum([max(life, least) for life in lived])
 
     def _idled(self, nodes: Nodes, ended: float) -> list[float]:
         """How long nodes are there that were left, where some prepared still or a shock comes."""

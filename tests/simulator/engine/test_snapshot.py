@@ -62,3 +62,11 @@ def test_a_world_without_end_is_read_back_at_its_moment() -> None:
     engine.run(made, EVER)
     again = snapshot.load(json.loads(text_of(made)))
     assert (again.now, list(usage(again))) == (EVER, list(usage(made)))
+
+
+def test_a_world_that_was_read_back_looks_whether_its_job_stands_still() -> None:
+    made = world(*of(cluster(1), batch(1, 5000, 1)), settings=AT_ONCE)
+    engine.run(made, 300)
+    again = snapshot.load(json.loads(text_of(made)))
+    engine.run(again, 700)  # it looks after 600 s: first_task_creation_timeout
+    assert engine.job_of(again, "j").ended is None
