@@ -108,7 +108,7 @@ def summary(job: Job) -> Iterator[str]:
 
 
 def clock(seconds: float) -> str:
-    """The seconds of the virtual clock as `1d 02:03:04`."""
+    """Seconds since the submission of a job as `1d 02:03:04`."""
     days, rest = divmod(int(seconds), 86_400)
     text = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     return f"{days}d {text}" if days else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import TextIO
 
 from rich.console import Console
@@ -19,19 +20,24 @@ from mlctl.render.terminal import clean
 def watch(
     updates: Iterator[JobProgress], lines: Callable[[JobProgress], Sequence[str]], stream: TextIO
 ) -> JobProgress:
-    """Show a job until it has ended; its last progress. The bar stays."""
+    """Show a job until it has ended; its last progress. The bar stays.
+
+    It is never behind the lines above it.
+    """
     console = Console(file=stream, highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
-    progress = next(updates)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(finished_style="green"),
+        TextColumn("{task.fields[text]}"),
+    )
+    progress = first = next(updates)
     with Bars(*columns, console=console, refresh_per_second=12) as bars:
         task = bars.add_task("", total=None, text="")
-        _show(bars, task, progress)
-        bars.refresh()
-        for progress in updates:
-            for line in lines(progress):
-                console.print(Text(line), soft_wrap=True)
+        for progress in chain((first,), updates):
             _show(bars, task, progress)
             bars.refresh()  # the bar that stands under the next lines
+            for line in lines(progress):
+                console.print(Text(line), soft_wrap=True)
     return progress
 
 

@@ -44,6 +44,30 @@ def test_a_bar_shows_how_far_a_job_is_and_what_its_nodes_do() -> None:
     assert "4/4 mini-batches, 1 failed  nodes: 2 idle" in out.getvalue()
 
 
+class Terminal(io.StringIO):
+    """Text that is taken for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_is_never_behind_the_lines_above_it() -> None:
+    out = Terminal()
+    watch.watch(story(), lambda one: [jobs.line(event) for event in one.events], out)
+    before, _, after = out.getvalue().partition("00:01:00  PREEMPT")
+    assert "00:00:00 Queued" in before
+    assert "00:00:00" not in after
+    assert "00:01:00 Running" in after
+
+
+def test_what_has_happened_before_somebody_looks_stands_above_the_bar() -> None:
+    out = io.StringIO()
+    past = JobEvent(5.0, "SUBMIT", {})
+    told = iter([JobProgress(9.0, job("Completed"), {}, (past,))])
+    watch.watch(told, lambda one: [jobs.line(event) for event in one.events], out)
+    assert "00:00:05  SUBMIT" in out.getvalue()
+
+
 def test_a_job_of_steps_or_of_nothing_known_has_a_bar_too() -> None:
     runs: list[dict[str, Any]] = [{"steps": {"total": 9, "done": 4, "saved": 3}}, {}]
     for run in runs:

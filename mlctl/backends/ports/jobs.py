@@ -49,7 +49,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """An event of a job: `at` in seconds of the backend's clock, its name and its fields."""
+    """An event of a job: `at` in seconds since it was submitted, its name and its fields.
+
+    A backend that has no clock of its own counts from when somebody began to look.
+    """
 
     at: float
     event: str
@@ -58,7 +61,10 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """A job at one moment, the nodes of its cluster by state, and the events since the last one."""
+    """A job at one moment, the nodes of its cluster by state, and the events since the last one.
+
+    `at` is as that of events.
+    """
 
     at: float
     job: Job
@@ -68,7 +74,7 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class MetricPoint:
-    """A training step that was logged, `at` in seconds of the backend's clock.
+    """A training step that was logged, `at` as that of events.
 
     A restarted job (`run` counts from 1) repeats the steps since its last checkpoint.
     """

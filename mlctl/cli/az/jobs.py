@@ -187,14 +187,15 @@ def metrics(
     """Show the steps that a training job has logged.
 
     A job that was preempted is started again, and appends: steps repeat, and the first one after a
-    restart jumps back.
+    restart jumps back. Times are seconds since the job was submitted, as in its events.
     """
     from mlctl.render import charts
+    from mlctl.render.jobs import clock
 
     with opened(session) as jobs:
         points = jobs.metrics(name)
     if output is ChartOutputFormat.CHART:
-        values = [(f"run {one.run}", float(one.step)) for one in points]
+        values = [(f"{clock(one.at)} run {one.run}", float(one.step)) for one in points]
         session.out(charts.bars(charts.thinned(values), width=session.width))
         return Exit.OK
     data = [{"run": one.run, "at_s": round(one.at, 6), "step": one.step} for one in points]

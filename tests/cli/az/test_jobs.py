@@ -340,6 +340,22 @@ def test_the_metrics_of_a_restarted_job_repeat_its_steps(mlctl: Run) -> None:
     assert "run 2" in mlctl("job", "metrics", "-n", job, "-o", "chart").out
 
 
+def test_metrics_events_and_the_stream_of_a_job_have_one_clock(mlctl: Run) -> None:
+    """The second since the job was submitted, however old the cloud is."""
+    mlctl("local", "advance", "1h")
+    job = train(mlctl, "--steps", "5", "--checkpoint-every", "2")["name"]
+    told = mlctl("job", "stream", "-n", job, "--events", "log.jsonl").out.splitlines()
+    events = [json.loads(line) for line in Path("log.jsonl").read_text().splitlines()]
+    points = mlctl("job", "metrics", "-n", job, "-o", "json").json
+    assert [one["at_s"] for one in points] == [60, 120, 180, 240, 300]
+    assert told[0].startswith("00:00:00  SUBMIT")
+    assert told[-1].startswith("00:05:00  JOB_ENDED")
+    assert events[-1]["t"] == 300
+    steps = [one for one in events if one["event"] == "STEPS"]
+    assert [f"began={one['began']}" in "\n".join(told) for one in steps] == [True] * len(steps)
+    assert "00:03:00 run 1" in mlctl("job", "metrics", "-n", job, "-o", "chart").out
+
+
 def test_a_run_that_logs_one_step_is_a_run(mlctl: Run) -> None:
     job = train(mlctl, "--steps", "2")["name"]
     mlctl("local", "preemption", "set", "--script", script(61, 0))

@@ -18,7 +18,10 @@ from mlctl.simulator.engine.views import JobView
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """The events since the last progress, and the state of the job and its cluster at `now`."""
+    """The events since the last progress, and the state of the job and its cluster at `now`.
+
+    Times are in seconds since the job was submitted, as everywhere in what is told of it.
+    """
 
     now: float
     known: JobRecord
@@ -91,7 +94,7 @@ def _events_of(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEven
 
 
 def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int]]:
-    """The metrics that a training job logged: (run, second of the clock, step).
+    """The metrics that a training job logged: (run, seconds since its submission, step).
 
     Runs append to the metrics, so steps repeat ("The re-started job will then append to the
     metrics").
@@ -99,11 +102,12 @@ def metrics(workspace: WorkspaceHandle, name: str) -> list[tuple[int, float, int
     Raises:
         ServiceError: there is no such job (404), or it is not a training job.
     """
-    training = records.get_job(workspace, name).view.training
+    view = records.get_job(workspace, name).view
+    training = view.training
     if training is None:
         raise bad(f"The job `{name}` logs no metrics: it is no training job.", "NoMetrics")
     logged = zip(training.metric_runs, training.metrics, strict=True)
-    return [(run, at, step) for run, (at, step) in logged]
+    return [(run, round(at - view.submitted, 6), step) for run, (at, step) in logged]
 
 
 def _progress(
@@ -116,8 +120,9 @@ def _progress(
         counts = views.counts(now, cluster) if there and cluster else None
         near = [event for event in events if _concerns(event, found.view)]
         names = _step_names(workspace, near, found.view)
-        told = (with_resource_names(_with_step(event, names)) for event in near)
-        return JobProgress(now.now, found, counts, tuple(told))
+        began = found.view.submitted
+        told = (_since(began, with_resource_names(_with_step(event, names))) for event in near)
+        return JobProgress(round(now.now - began, 6), found, counts, tuple(told))
 
 
 def _step_names(
