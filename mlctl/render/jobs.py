@@ -105,6 +105,8 @@ def summary(job: Job) -> Iterator[str]:
         yield clean(f"{run['warning']} ({lost} {'node' if lost == 1 else 'nodes'})")
     if run.get("reason"):
         yield clean(f"reason: {run['reason']}")
+    if run.get("waits_for"):
+        yield clean(f"waiting for: {run['waits_for']}")
 
 
 def clock(seconds: float) -> str:

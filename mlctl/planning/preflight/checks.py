@@ -14,6 +14,7 @@ from mlctl.planning.preflight import (
     protection,
     quota,
     references,
+    regions,
 )
 from mlctl.planning.refresh import LiveState
 
@@ -29,6 +30,7 @@ PLAN_RULES = (
     JOB_DEFINITION,
     protection.PROTECTED,
     protection.PRUNE_LIMIT,
+    regions.OTHER_REGION,
 )
 
 
@@ -40,6 +42,7 @@ def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
     yield from names.taken(changes, live_state)
     yield from quota.exceeded(before_pruning(changes, live_state), live_state)
     yield from pools.too_large(changes, live_state)
+    yield from regions.other(changes, live_state)
     yield from references.in_use(changes, live_state)
     yield from references.default_deleted(changes, live_state)
 

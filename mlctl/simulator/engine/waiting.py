@@ -21,8 +21,7 @@ def waits_for(world: World, job: ClusterJob) -> str | None:
     for state in (NodeState.ALLOCATING, NodeState.PREEMPTED, NodeState.PREPARING):
         count = len(cluster.nodes_by_state[state])
         if count:
-            what = "are preempted" if state is NodeState.PREEMPTED else f"are {state.name.lower()}"
-            return f"nodes: {count} {what}"
+            return f"nodes: {count} {state.name.lower()}"
     return "nodes that other jobs of the cluster have"
 
 

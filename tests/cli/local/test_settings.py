@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.builders.paths import SAMPLES
 from tests.builders.shell import Run
+
+TRAINING = SAMPLES / "training"
 
 INVOKE = ("batch-endpoint", "invoke", "-n", "heart-classifier-batch")
 
@@ -74,6 +77,22 @@ def test_a_job_says_how_much_work_it_has_and_who_said_so(cloud: Run) -> None:
     }
 
 
+def test_a_training_job_says_how_much_work_it_has_too(cloud: Run) -> None:
+    cloud("apply", TRAINING / "cluster.yml", "--yes")
+    cloud("local", "workload", "set", "--seconds-per-step", "2")
+    made = cloud("job", "create", "-f", TRAINING / "job.yml", "--checkpoint-every", "10").json
+    assert made["work"] == {
+        "steps": 100,
+        "seconds_per_step": 2.0,
+        "checkpoint_every": 10,
+        "said_by": {
+            "steps": "assumed",
+            "seconds_per_step": "workload default",
+            "checkpoint_every": "the submission",
+        },
+    }
+
+
 def test_a_job_without_nodes_says_what_it_waits_for(cloud: Run) -> None:
     cloud("local", "capacity", "set", "--nodes", "0")
     job = invoked(cloud)
@@ -82,10 +101,12 @@ def test_a_job_without_nodes_says_what_it_waits_for(cloud: Run) -> None:
     )
     cloud("local", "lock")
     assert "resizing (0 -> 0)" in shown(cloud, job)["waits_for"]
+    looked = cloud("job", "wait", "-n", job, "--limit", "1m")
+    assert "waiting for: a resource lock holds the cluster" in looked.err
     cloud("local", "lock", "--remove")
     cloud("local", "delays", "set", "--allocation", "60")
     cloud("local", "capacity", "set", "--none")
-    assert shown(cloud, job)["waits_for"] == "nodes: 2 are allocating"
+    assert shown(cloud, job)["waits_for"] == "nodes: 2 allocating"
     cloud("job", "wait", "-n", job)
     assert shown(cloud, job)["waits_for"] is None
 

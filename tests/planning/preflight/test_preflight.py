@@ -412,3 +412,18 @@ def test_an_endpoint_with_deployments_of_others_cannot_be_made_anew() -> None:
     backend = cloud()
     applied(backend, *HEART)
     assert codes(planned(backend, *HEART[:2], endpoint(location="westus2")).plan) == ["MLC407"]
+
+
+def test_a_new_cluster_in_another_region_is_told_what_that_costs() -> None:
+    far = compute("far", location="West Europe")
+    backend = cloud()
+    warned = planned(backend, far, compute("near", location="East US"), compute()).plan
+    assert warned.rejections == ()
+    [found] = warned.warnings
+    assert found.rule.code == "MLC414"
+    assert (found.address, "in westeurope and its workspace in eastus" in found.message) == (
+        "compute/far",
+        True,
+    )
+    applied(backend, far)
+    assert planned(backend, far).plan.warnings == ()  # it is there

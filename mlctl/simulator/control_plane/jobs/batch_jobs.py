@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from mlctl import pointer
@@ -22,12 +22,6 @@ from mlctl.simulator.engine.model import BatchSpec, BatchWork
 from mlctl.simulator.engine.state import Cluster
 from mlctl.workload import DEFAULT_NAME, Workload
 
-_BATCH_FIGURES = frozenset(
-    {
-        *("files", "seconds_per_file", "seconds_per_mini_batch", "seconds_per_start", "times"),
-        *("cv", "fail_probability"),
-    }
-)
 _DEFAULT_COMPUTE = ("deploymentConfiguration", "settings", "default_compute")
 _KEPT = ("inputData", "outputData", "outputDataset", "outputFileName", "description")
 
@@ -71,8 +65,9 @@ def invoke(
     note = noted(wanted, cluster.address, state, name) | _notice(
         spec, transaction.world.clusters[spec.cluster]
     )
-    stored = workloads.stored(transaction.db, wanted.workload_name)
-    note["work"] = _work(spec, given, wanted, stored)
+    asked_for = workloads.Asked(wanted.workload, wanted.workload_name, "the invocation")
+    work = workloads.said(transaction.db, asked_for, workloads.BATCH)
+    note["work"] = {"mini_batch_size": spec.mini_batch_size, **work}
     row = JobRow(name, "Batch", *asked, note)
     return records.submit(transaction, state, row, SubmitBatch(spec))
 
@@ -181,26 +176,6 @@ def batch_work(given: Workload) -> BatchWork:
         given.times or (),
         given.seconds_per_start or 0.0,
     )
-
-
-def _work(
-    spec: BatchSpec, given: Workload, wanted: Invocation, stored: Workload
-) -> dict[str, Data]:
-    """How much there is to do and how long it takes, and who says so."""
-    said: dict[str, Data] = {"mini_batch_size": spec.mini_batch_size}
-    sources: dict[str, Data] = {}
-    for slot in fields(given):
-        value = getattr(given, slot.name)
-        if value is None or slot.name not in _BATCH_FIGURES:
-            continue
-        said[slot.name] = f"{len(value)} times" if isinstance(value, tuple) else value
-        if getattr(wanted.workload, slot.name) is not None:
-            sources[slot.name] = "the invocation"
-        elif getattr(stored, slot.name) is not None:
-            sources[slot.name] = f"workload {wanted.workload_name}"
-        else:
-            sources[slot.name] = "assumed"
-    return {**said, "said_by": sources}
 
 
 def _notice(spec: BatchSpec, there: Cluster) -> dict[str, Data]:

@@ -50,6 +50,8 @@ def create(workspace: WorkspaceHandle, asked: JobRequest) -> JobRecord:
         note = {key: held for key, held in asked.properties.items() if key != "status"}
         note.setdefault("displayName", name)
         note["checkpointEvery"] = spec.checkpoint_every
+        said = workloads.Asked(asked.workload, asked.workload_name, "the submission")
+        note["work"] = workloads.said(transaction.db, said, workloads.TRAINING)
         row = JobRow(name, "Command", None, None, state.now, note)
         return records.submit(transaction, state, row, SubmitTraining(spec))
 

@@ -7,17 +7,36 @@ can be submitted with az's flags alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from math import inf, isfinite
 from sqlite3 import Connection
 
+from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.workload import DEFAULT_NAME, Workload
 
 DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
+# Which figures are those of a batch job, and which those of a training job.
+BATCH = (
+    *("files", "seconds_per_file", "seconds_per_mini_batch", "seconds_per_start", "times"),
+    *("cv", "fail_probability"),
+)
+TRAINING = (
+    *("steps", "seconds_per_step", "checkpoint_every", "seconds_per_checkpoint"),
+    *("seconds_to_restore", "fail_probability"),
+)
 _DEFAULT_PART = Workload(steps=10)  # of a pipeline or sweep, whose parts are smaller than a job
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody said of a job's work (`by`: in which way), over a stored workload."""
+
+    workload: Workload
+    name: str
+    by: str
 
 
 def check(workload: Workload) -> None:
@@ -81,6 +100,29 @@ def of_part(db: Connection, part: str, name: str) -> Workload:
         return get(db, part)
     found = get(db, name)
     return found if name in stored else _DEFAULT_PART.over(found)
+
+
+def said(db: Connection, asked: Asked, figures: Sequence[str]) -> dict[str, Data]:
+    """How much there is to do and how long it takes, and in `said_by` who says so.
+
+    Raises:
+        ServiceError: there is no such workload (404).
+    """
+    given, there = asked.workload.over(get(db, asked.name)), stored(db, asked.name)
+    told: dict[str, Data] = {}
+    sources: dict[str, Data] = {}
+    for name in figures:
+        value = getattr(given, name)
+        if value is None:
+            continue
+        told[name] = f"{len(value)} times" if isinstance(value, tuple) else value
+        if getattr(asked.workload, name) is not None:
+            sources[name] = asked.by
+        elif getattr(there, name) is not None:
+            sources[name] = f"workload {asked.name}"
+        else:
+            sources[name] = "assumed"
+    return {**told, "said_by": sources}
 
 
 def names(db: Connection) -> list[str]:

@@ -1,0 +1,40 @@
+"""Clusters in another region than their workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds.address import kind_of
+from mlctl.planning.model import Change
+from mlctl.planning.refresh import LiveState, region
+
+OTHER_REGION = Rule(
+    "MLC414",
+    "cluster-in-another-region",
+    Severity.WARNING,
+    "a new cluster in another region than its workspace",
+    "Clusters may stand in another region than their workspace. Network latency and costs of data"
+    " transfer may be higher then, when the cluster is made and when jobs run on it.",
+    "Leave `location` out to have the workspace's region, unless the quota or the VM size is only"
+    " to be had elsewhere.",
+    "Create an Azure Machine Learning compute cluster: Limitations",
+)
+
+
+def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnostic]:
+    """New clusters whose region is not the workspace's."""
+    own = live_state.location.replace(" ", "").lower()
+    for change in changes:
+        if not (change.action.creates and change.resource and kind_of(change.address).has_nodes):
+            continue
+        place = region(change.resource, None, own)
+        if place != own:
+            yield Diagnostic(
+                OTHER_REGION,
+                f"the cluster is in {place} and its workspace in {own}: data that goes from one to"
+                " the other takes longer and may cost more",
+                change.resource.label(("location",)),
+                hint=f"leave `location` out, or write {own}",
+                address=str(change.address),
+            )
