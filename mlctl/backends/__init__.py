@@ -30,7 +30,8 @@ def open_backend(
         from mlctl.backends.local.backend import LocalBackend
 
         path = environment.get("MLCTL_LOCAL_DB") or LOCAL_DB
-        return LocalBackend(path, scope), f" ({path})"
+        caller = environment.get("USER") or environment.get("LOGNAME") or ""
+        return LocalBackend(path, scope, caller=caller), f" ({path})"
     if name == "azure":
         return _azure(scope, environment, options or ConnectionOptions()), ""
     from importlib.metadata import entry_points

@@ -18,6 +18,7 @@ VERBS: Mapping[str, str] = {
     "plan": "mlctl.cli.plan",
     "apply": "mlctl.cli.apply",
     "destroy": "mlctl.cli.apply",
+    "drift": "mlctl.cli.drift",
     "simulate": "mlctl.cli.simulate",
     "advise": "mlctl.cli.advise",
     **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),

@@ -28,7 +28,11 @@ _MEANINGS: tuple[tuple[Exit, str, str], ...] = (
     (Exit.OK, "all", "Done; of `validate`: valid. A reader that has had enough is no error."),
     (Exit.ERROR, "all", "An error. Of `validate` and the plan family, wrong usage is one too."),
     (Exit.USAGE, "az-style", "Wrong usage: an unknown flag, a value that is none."),
-    (Exit.CHANGES, "`plan --detailed-exitcode`", "There are changes; 0 is none, 1 an error."),
+    (
+        Exit.CHANGES,
+        "`plan`, `drift --detailed-exitcode`",
+        "There are changes; 0 is none, 1 an error.",
+    ),
     (Exit.NOT_FOUND, "az-style", "There is no such resource."),
     (Exit.STALE, "`apply`", "The world has moved since the plan was made; a new plan is needed."),
     (

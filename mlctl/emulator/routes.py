@@ -9,6 +9,7 @@ from enum import Enum
 from urllib.parse import unquote
 
 from mlctl.emulator.arm import (
+    activity,
     assets,
     authorization,
     capacity,
@@ -189,6 +190,9 @@ ROUTES = (
     Route("DELETE", _AUTH + "/locks/{name}", authorization.delete_lock),
     Route("GET", _AUTH + "/permissions", authorization.permissions),
     Route("GET", "{scope*}/providers/Microsoft.Insights/metrics", authorization.metrics),
+    Route(
+        "GET", _SUB + "/providers/Microsoft.Insights/eventtypes/management/values", activity.show
+    ),
     Route("GET", _REGISTRY, registries.containers),
     Route("GET", _REGISTERED, registries.container),
     Route("GET", _REGISTERED + "/versions", registries.versions),

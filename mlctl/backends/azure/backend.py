@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 
 from mlctl import pointer
-from mlctl.backends.azure import capacity, metrics, report
+from mlctl.backends.azure import activity, capacity, metrics, report
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces, normalized_region
 from mlctl.backends.azure.clouds import Cloud
@@ -23,6 +23,7 @@ from mlctl.backends.azure.reads import (
 )
 from mlctl.backends.azure.registries import AzureRegistry
 from mlctl.backends.azure.uploads import Uploader
+from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
 from mlctl.backends.ports.health import HealthCheck
 from mlctl.backends.ports.metrics import Series
@@ -202,6 +203,15 @@ class AzureBackend:
         return metrics.of_cluster(
             self.arm, self.scope, cluster, names, interval=interval, span=span
         )
+
+    @answers_decoded()
+    def activity(self, address: Address) -> builtins.list[Activity]:
+        """The writes and deletes of a resource in the last 89 days, newest first.
+
+        Raises:
+            ServiceError: the caller may not read the activity log.
+        """
+        return activity.of_resource(self.arm, self.scope, address)
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:
         """Check everything between the caller and the workspace."""

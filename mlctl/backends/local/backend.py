@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from mlctl import catalog
 from mlctl.backends.local.registries import LocalRegistry
+from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
 from mlctl.catalog import Size, limits
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
-from mlctl.simulator.control_plane import control, service
+from mlctl.simulator.control_plane import activity, control, service
 from mlctl.simulator.control_plane.resources import operations, quota
-from mlctl.simulator.control_plane.state import rows
+from mlctl.simulator.control_plane.state import clock, rows
 from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
@@ -74,17 +75,19 @@ class LocalBackend:
         scope: Scope,
         *,
         location: str = DEFAULT_LOCATION,
+        caller: str = "",
     ) -> None:
         """The workspace `scope` of the cloud at `path` (`:memory:`: a new one of its own).
 
-        The workspace is made on its first use, in `location`.
+        The workspace is made on its first use, in `location`. `caller` is who its activity log says
+        wrote what is written.
 
         Raises:
             LocalStateError: the state cannot be used.
         """
         store = path if isinstance(path, Store) else Store(path)
         self.scope = scope
-        self.handle = WorkspaceHandle(store, scope, location)
+        self.handle = WorkspaceHandle(store, scope, location, caller)
 
     @property
     def notes(self) -> Collection[str]:
@@ -179,6 +182,11 @@ class LocalBackend:
     def sizes(self, location: str) -> builtins.list[Size]:  # noqa: ARG002 - all regions are alike
         """The sizes of the catalog."""
         return [*catalog.sizes().values()]
+
+    def activity(self, address: Address) -> builtins.list[Activity]:
+        """The writes and deletes of a resource in the last 90 days, newest first."""
+        found = activity.of_resource(self.handle, address.id(self.scope))
+        return [Activity(clock.iso(one.at), one.verb, one.caller) for one in found]
 
     def check_health(self, now: float) -> Iterator[HealthCheck]:  # noqa: ARG002 - its own clock is always right
         """Check the state file and the locks."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +24,8 @@ from mlctl.simulator.control_plane.state.context import StoredResource
 from mlctl.simulator.control_plane.state.rows import NO_WORKSPACE, WorkspaceState
 from mlctl.simulator.control_plane.state.store import Store
 from mlctl.simulator.control_plane.state.workspace import DEFAULT_LOCATION, WorkspaceHandle
+
+_CALLERS = ("upn", "unique_name", "oid", "appid")  # claims: of a person, else of a program
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Call:
     @property
     def handle(self) -> WorkspaceHandle:
         """The workspace, as functions of the control plane take it."""
-        return WorkspaceHandle(self.store, self.state.scope, self.state.location)
+        return WorkspaceHandle(self.store, self.state.scope, self.state.location, self.caller)
 
     def at_home(self) -> Call:
         """The call in the workspace that always exists, for what all workspaces share."""
@@ -80,6 +84,17 @@ class Call:
             "workspace": home.workspace,
         }
         return replace(self, names={**self.names, **named})
+
+    @property
+    def caller(self) -> str:
+        """Who the token says asks, as the activity log names callers; "" where it does not say."""
+        token = self.request.header("authorization").rpartition(" ")[2].split(".")
+        try:
+            claims = json.loads(base64.urlsafe_b64decode(token[1] + "=="))
+            said = (claims.get(name) for name in _CALLERS)
+            return str(next((one for one in said if one), ""))
+        except (ValueError, IndexError, AttributeError, RecursionError):
+            return ""
 
     @property
     def home(self) -> WorkspaceHandle:
@@ -105,6 +120,10 @@ class Call:
         """A resource as stored; unlike reads of the control plane, no fault applies."""
         with self.store.read() as db:
             return rows.find(db, self.state.id, address)
+
+    def home_guid(self, purpose: str) -> str:
+        """As `guid`, of what no workspace holds."""
+        return self.at_home().guid(purpose)
 
     def guid(self, purpose: str) -> str:
         """A GUID that depends on the seed, the workspace and `purpose` only."""

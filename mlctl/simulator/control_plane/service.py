@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane import command_log, faults, locks, writes
+from mlctl.simulator.control_plane import activity, command_log, faults, locks, writes
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
@@ -128,6 +128,7 @@ def put(
             or faults.operation_failure(matched)
         ):
             number = writes.store(write, address, new, old)
+            activity.record(db, workspace, state, address, activity.WRITE)
     faults.lose_answer(matched)
     return AcceptedPut(number, created=old is None)
 
@@ -147,7 +148,10 @@ def delete(workspace: WorkspaceHandle, address: Address) -> int | None:
         old = writes.find_exact(write, address)
         if old is None:
             raise missing(address)
-        number = old.operation if old.state == "Deleting" else writes.begin_delete(write, old)
+        number = old.operation
+        if old.state != "Deleting":
+            number = writes.begin_delete(write, old)
+            activity.record(db, workspace, state, old.address, activity.DELETE)
     faults.lose_answer(matched)
     return number
 

@@ -13,7 +13,7 @@ from threading import RLock
 from mlctl import files
 from mlctl.service_errors import Permanent
 
-VERSION = 6
+VERSION = 7
 START_ANEW = "move it away to start anew, or name another file"
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 _FAILED = (sqlite3.Error, UnicodeDecodeError)  # the latter in place of the former, for bad names
@@ -80,13 +80,19 @@ CREATE INDEX jobs_by_deployment ON jobs (workspace, endpoint, deployment);
 CREATE INDEX jobs_by_parent ON jobs (workspace, parent);
 CREATE INDEX jobs_by_reuse_key ON jobs (workspace, json_extract(note, '$.reuseKey'));
 CREATE TABLE workloads (name TEXT PRIMARY KEY, spec TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE activity (
+  id INTEGER PRIMARY KEY, key TEXT NOT NULL, resource TEXT NOT NULL, at REAL NOT NULL,
+  verb TEXT NOT NULL, caller TEXT NOT NULL);
+CREATE INDEX activity_by_key ON activity (key, id);
+CREATE INDEX activity_by_time ON activity (at);
 CREATE TABLE locks (
   key TEXT PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL, level TEXT NOT NULL,
   notes TEXT NOT NULL) WITHOUT ROWID;
 """
 TABLES = (
     *("resource_references", "quota_claims", "quota_usage", "quota_limits", "operations", "faults"),
-    *("commands", "jobs", "workloads", "locks", "resources", "workspaces"),
+    *("commands", "jobs", "workloads", "locks", "activity", "resources"),
+    "workspaces",
 )  # what a reset empties; `world` and `engine` have one row each
 
 

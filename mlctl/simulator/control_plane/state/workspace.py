@@ -17,11 +17,15 @@ DEFAULT_LOCATION = "eastus"  # the region of workspaces that are created by thei
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceHandle:
-    """One workspace of a simulated cloud; the first write creates it, in the region `location`."""
+    """One workspace of a simulated cloud; the first write creates it, in the region `location`.
+
+    `caller` is who the activity log says wrote what is written by it.
+    """
 
     store: Store
     scope: Scope
     location: str
+    caller: str = ""
 
 
 def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceState:

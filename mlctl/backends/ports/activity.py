@@ -1,0 +1,29 @@
+"""The protocol of a backend that knows who wrote what, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from mlctl.kinds.address import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A write or delete of a resource: when (ISO 8601), what, and by whom ("": unknown)."""
+
+    at: str
+    verb: str
+    caller: str
+
+
+@runtime_checkable
+class SupportsActivity(Protocol):
+    """Keeps a log of writes; it says nothing of what was written."""
+
+    def activity(self, address: Address) -> list[Activity]:
+        """The writes and deletes of a resource that took effect, newest first.
+
+        Raises:
+            ServiceError: the log may not be read.
+        """

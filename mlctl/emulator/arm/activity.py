@@ -1,0 +1,112 @@
+"""The activity log as Azure Monitor answers (Activity Logs - List, 2015-04-01)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from mlctl.emulator.http.messages import Response, json_response
+from mlctl.emulator.requests.call import Call
+from mlctl.kinds.address import PROVIDER
+from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import activity
+from mlctl.simulator.control_plane.activity import Entry
+from mlctl.simulator.control_plane.state import clock, rows
+
+# The service takes these patterns and no others.
+_FILTER = re.compile(
+    r"eventTimestamp ge '(?P<since>[^']+)'(?: and eventTimestamp le '(?P<until>[^']+)')?"
+    r"(?: and (?P<key>resourceUri|resourceGroupName|resourceProvider|correlationId) eq"
+    r" '?(?P<value>[^']+)'?)?",
+    re.IGNORECASE,
+)
+_VERBS = {activity.WRITE: "PUT", activity.DELETE: "DELETE"}
+
+
+def show(call: Call) -> Response:
+    """GET of the events of a resource, a group or a subscription, newest first.
+
+    Of a time span its length counts, back from now: the emulator's time is its own.
+
+    Raises:
+        ServiceError: 400, the filter is none that the service takes, or a time is none.
+    """
+    matched = _FILTER.fullmatch(call.request.query_value("$filter").strip())
+    if matched is None:
+        text = "The $filter argument is required, and must at least say eventTimestamp ge 'TIME'."
+        raise Permanent("BadRequest", text, target="$filter")
+    span = _length(matched["since"], matched["until"])
+    home = call.home
+    with home.store.read() as db:
+        now = rows.workspace_state(db, home.scope, home.location).now
+    found = (one for one in _entries(call, matched) if span is None or one.at >= now - span)
+    wanted = [one for one in call.request.query_value("$select").split(",") if one]
+    return json_response({"value": [_chosen(_event(call, one), wanted) for one in found]})
+
+
+def _entries(call: Call, matched: re.Match[str]) -> Iterable[Entry]:
+    subscription = f"/subscriptions/{call.names['subscription']}"
+    key, value = (matched["key"] or "").casefold(), matched["value"] or ""
+    match key:
+        case "resourceuri":
+            return activity.of_resource(call.home, value)
+        case "resourcegroupname":
+            return activity.beneath(call.home, f"{subscription}/resourceGroups/{value}")
+        case "correlationid":
+            return ()
+        case "resourceprovider" if value.casefold() != PROVIDER.casefold():
+            return ()
+        case _:
+            return activity.beneath(call.home, subscription)
+
+
+def _length(since: str, until: str | None) -> float | None:
+    """The seconds of the span; None where it has no end, and so no length."""
+    try:
+        begun = datetime.fromisoformat(since)
+        return (datetime.fromisoformat(until) - begun).total_seconds() if until else None
+    except (ValueError, TypeError):
+        raise Permanent("BadRequest", "A time of $filter is none.", target="$filter") from None
+
+
+def _event(call: Call, one: Entry) -> dict[str, Data]:
+    parts = one.resource.strip("/").split("/")
+    types = parts[6::2]  # the names of collections, after the provider
+    operation = f"{PROVIDER}/{'/'.join(types)}/{one.verb}"
+    when = clock.iso(one.at)
+    guid = call.home_guid(f"activity/{one.number}")
+    return {
+        "authorization": {"action": operation, "scope": one.resource},
+        "caller": one.caller,
+        "channels": "Operation",
+        "claims": {},
+        "correlationId": guid,
+        "description": "",
+        "eventDataId": guid,
+        "eventName": _named("EndRequest"),
+        "category": _named("Administrative"),
+        "httpRequest": {"clientRequestId": guid, "method": _VERBS[one.verb]},
+        "id": f"{one.resource}/events/{guid}/ticks/{int(one.at * 10**7)}",
+        "level": "Informational",
+        "resourceGroupName": parts[3],
+        "resourceProviderName": _named(PROVIDER),
+        "resourceId": one.resource,
+        "operationId": guid,
+        "operationName": _named(operation),
+        "properties": {"statusCode": "OK"},
+        "status": _named("Succeeded"),
+        "subStatus": _named("OK"),
+        "eventTimestamp": when,
+        "submissionTimestamp": when,
+        "subscriptionId": parts[1],
+    }
+
+
+def _named(text: str) -> dict[str, str]:
+    return {"value": text, "localizedValue": text}
+
+
+def _chosen(event: dict[str, Data], wanted: list[str]) -> dict[str, Data]:
+    return {key: event[key] for key in wanted if key in event} if wanted else event

@@ -1,0 +1,57 @@
+"""The activity log: who wrote or deleted which resource, and when; no bodies, as in Azure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from mlctl.kinds.address import Address
+from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+
+KEPT_S = 90 * 86_400.0  # Azure keeps its activity log for 90 days
+WRITE, DELETE = "write", "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One write or delete of a resource, by its ARM id; `at` is of the virtual clock."""
+
+    number: int
+    resource: str
+    at: float
+    verb: str
+    caller: str
+
+
+def record(
+    db: Connection, workspace: WorkspaceHandle, state: WorkspaceState, address: Address, verb: str
+) -> None:
+    """Remember what the caller did; what is older than the log goes."""
+    db.execute("DELETE FROM activity WHERE at < ?", (state.now - KEPT_S,))
+    resource = address.id(state.scope)
+    values = (resource.casefold(), resource, state.now, verb, workspace.caller)
+    db.execute(
+        "INSERT INTO activity (key, resource, at, verb, caller) VALUES (?, ?, ?, ?, ?)", values
+    )
+
+
+def of_resource(workspace: WorkspaceHandle, resource: str) -> list[Entry]:
+    """What was done to a resource, by its ARM id, newest first."""
+    with workspace.store.read() as db:
+        found = db.execute(
+            "SELECT id, resource, at, verb, caller FROM activity WHERE key = ? ORDER BY id DESC",
+            (resource.casefold(),),
+        )
+        return [Entry(*row) for row in found]
+
+
+def beneath(workspace: WorkspaceHandle, scope: str) -> Iterator[Entry]:
+    """What was done to all that a scope contains (a resource group, a subscription)."""
+    with workspace.store.read() as db:
+        found = db.execute(
+            "SELECT id, resource, at, verb, caller FROM activity ORDER BY id DESC"
+        ).fetchall()
+    start = f"{scope.casefold().rstrip('/')}/"
+    return (Entry(*row) for row in found if row[1].casefold().startswith(start))

@@ -1,0 +1,76 @@
+"""Who wrote a resource, read from Azure's activity log: the documented shape, odd answers, none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mlctl.backends.ports.activity import Activity
+from mlctl.cli.drift import last_write
+from mlctl.emulator import Response
+from mlctl.kinds.address import Address
+from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, no, says
+
+CPU = Address("compute", "cpu")
+LOG = "GET */eventtypes/management/values"
+
+
+def event(at: str, operation: str, status: str, **more: Any) -> dict[str, Any]:
+    """An event as the documentation of Activity Logs - List shows one."""
+    return {
+        "caller": "admin@contoso.com",
+        "operationName": {"value": f"Microsoft.MachineLearningServices/{operation}"},
+        "status": {"value": status, "localizedValue": status},
+        "eventTimestamp": at,
+        **more,
+    }
+
+
+def answered(answer: Response) -> Azure:
+    """A backend whose activity log answers so."""
+    return azure(Between(emulated(), [(LOG, answer)]))
+
+
+def test_only_writes_that_took_effect_count_newest_first() -> None:
+    made = answered(
+        says(
+            200,
+            {
+                "value": [
+                    event("2026-01-01T01:00:00Z", "workspaces/computes/write", "Succeeded"),
+                    event("2026-01-01T05:00:00Z", "workspaces/computes/write", "Failed"),
+                    event(
+                        "2026-01-01T04:00:00Z", "workspaces/computes/listNodes/action", "Succeeded"
+                    ),
+                    event(
+                        *("2026-01-01T03:00:00Z", "workspaces/computes/delete", "Accepted"),
+                        caller=None,
+                        claims={"appid": "an-app"},
+                    ),
+                    event("2026-01-01T06:00:00Z", "workspaces/computes/write", "Started"),
+                ]
+            },
+        )
+    )
+    assert made.backend.activity(CPU) == [
+        Activity("2026-01-01T03:00:00Z", "delete", "an-app"),
+        Activity("2026-01-01T01:00:00Z", "write", "admin@contoso.com"),
+    ]
+    asked = next(one for one in made.transport.seen if "eventtypes" in one.path)
+    assert asked.query_value("api-version") == "2015-04-01"
+    assert f"resourceUri eq '{CPU.id(SCOPE)}'" in asked.query_value("$filter")
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        no(403, "AuthorizationFailed"),
+        says(200, {"value": [{}, {"status": None, "operationName": {}}]}),
+        says(200, []),
+    ],
+)
+def test_where_the_log_may_not_be_read_or_says_nothing_the_writer_is_unknown(
+    refusal: Response,
+) -> None:
+    assert last_write(answered(refusal).backend, CPU) is None

@@ -1,0 +1,74 @@
+"""`mlctl drift`, from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders.shell import Run, cluster, edit
+
+
+@pytest.fixture
+def changed(mlctl: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project that `ann` applied, and in which `bob` changed a tag and the scale."""
+    (tmp_path / "mlctl.yml").write_text("project: scoring\n")
+    file = cluster(tmp_path / "infra" / "cpu.yml")
+    file.write_text(file.read_text() + "tags: {team: ours}\n")
+    monkeypatch.setenv("USER", "ann")
+    assert mlctl("apply", "infra", "--yes").code == 0
+    monkeypatch.setenv("USER", "bob")
+    update = ("compute", "update", "-n", "cpu", "--max-instances", "7")
+    assert mlctl(*update, "--set", "tags.team=theirs").code == 0
+    return tmp_path
+
+
+def test_drift_says_what_differs_who_wrote_last_and_when(mlctl: Run, changed: Path) -> None:
+    done = mlctl("drift", "infra")
+    assert done.code == 0
+    assert "  ~ max_instances: 2 in the file, 7 in the workspace" in done.out
+    assert "# tags.team: changed outside: the file is the one that was applied" in done.out
+    assert "# last write: written 2026-01-01T00:01:00.000Z by bob" in done.out
+    assert done.out.endswith("Drift: 1 resource differs.\n")
+
+
+def test_the_exit_code_tells_drift_only_when_asked(mlctl: Run, changed: Path) -> None:
+    assert mlctl("drift", "infra", "--detailed-exitcode").code == 2
+    assert mlctl("apply", "infra", "--yes").code == 0
+    done = mlctl("drift", "infra", "--detailed-exitcode")
+    assert (done.code, done.out) == (0, "No drift. Your workspace is as the files declare.\n")
+
+
+def test_what_was_deleted_is_missing(mlctl: Run, changed: Path) -> None:
+    mlctl("compute", "delete", "-n", "cpu", "--yes")
+    done = mlctl("drift", "infra", "--detailed-exitcode")
+    assert done.code == 2
+    assert "it is declared, and not in the workspace" in done.out
+    assert "# last write: deleted" in done.out
+
+
+def test_drift_for_an_issue_and_for_a_program(mlctl: Run, changed: Path) -> None:
+    table = mlctl("drift", "infra", "-o", "markdown").out
+    assert table.startswith("### mlctl drift: 1 resource differs\n")
+    assert "| `compute/cpu` | `max_instances` | 2 | 7 | written 2026" in table
+    (one,) = mlctl("drift", "infra", "-o", "json").json["drift"]
+    assert one["source"] == {"filename": "infra/cpu.yml", "line": 5}
+    assert one["last_write"]["by"] == "bob"
+    origins = {".".join(each["path"]): each["origin"] for each in one["fields"]}
+    assert origins == {"max_instances": "unknown", "tags.team": "outside"}
+
+
+def test_files_with_errors_have_no_drift_to_show(mlctl: Run, changed: Path) -> None:
+    (changed / "infra" / "bad.yml").write_text("a: [\n")
+    done = mlctl("drift", "infra", "--detailed-exitcode")
+    assert (done.code, done.out) == (1, "")
+
+
+def test_secrets_are_not_shown(mlctl: Run, sample: Path) -> None:
+    mlctl("apply", "sample", "--yes")
+    secret = "\nsettings:\n  environment_variables: {API_TOKEN: hunter2-hunter2}\n"
+    edit(sample / "deployment.yml", "\nsettings:\n", secret)
+    for form in ("human", "markdown", "json"):
+        done = mlctl("drift", "sample", "-o", form)
+        assert "API_TOKEN" in done.out
+        assert "hunter2" not in done.out + done.err
