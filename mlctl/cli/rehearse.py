@@ -203,7 +203,8 @@ def _asked(session: Session, path: str, selected: Selected, *, stub: bool) -> De
     if not files.is_file(given):
         raise RehearsalError(f"there is no script `{path}`")
     real = files.real(given)
-    if Script.read(real, path).scores:
+    read = Script.read(real, path)
+    if read.scores and (read.tree is not None or selected.input is not None):
         return Deployment(real, real.parent)
     if selected.input is not None:
         raise RehearsalError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +92,7 @@ def rehearse(training: Training, plan: TrainingPlan, stage: Stage, output: Outpu
     try:
         done = rehearse_training(training, stage, plan)
     except TrainingFails as error:
-        raise Permanent("TrainingFails", str(error)) from None
+        raise Permanent("TrainingFails", _fails(str(error), training.code)) from None
     except TooLate:
         raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
     report = Report()
@@ -105,3 +106,11 @@ def rehearse(training: Training, plan: TrainingPlan, stage: Stage, output: Outpu
         },
         render.training_summary(done, report),
     )
+
+
+def _fails(text: str, code: Path) -> str:
+    """What the command said, with the user's own paths."""
+    text = re.sub(r'"[^"]*/nodes/\d+-\d+/code/', f'"{os.path.relpath(code)}/', text)
+    if "ModuleNotFoundError" in text:
+        text = text.replace(")\n", "); --python names a Python that has what it imports\n", 1)
+    return text

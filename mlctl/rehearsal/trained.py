@@ -61,6 +61,11 @@ class TrainingRehearsal:
     unlike: tuple[str, ...]  # files that differ without any loss
 
     @property
+    def most_lives(self) -> bool:
+        """Whether a weather would have taken more nodes than is rehearsed."""
+        return any(len(run.lives) > cuts.MOST_LIVES for _, _, run in self.runs)
+
+    @property
     def anew(self) -> bool:
         """Whether each run with a loss was begun at the beginning."""
         again = [run.lives[-1] for _, _, run in self.runs if len(run.lives) > 1]

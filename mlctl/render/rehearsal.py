@@ -104,7 +104,8 @@ def _lost(done: TrainingRehearsal) -> str:
         return "none"
     halves = sum(life.cut is not None for life in lost)
     told = f"{len(lost) - halves} at some line, {halves} while a file is written"
-    return f"{_many(len(lost), 'node')} lost: {told}"
+    most = done.most_lives and "; after these it is left alone"
+    return f"{_many(len(lost), 'node')} lost: {told}{most or ''}"
 
 
 def training_json(done: TrainingRehearsal, report: Report) -> str:
@@ -138,10 +139,12 @@ def training_junit(done: TrainingRehearsal) -> str:
     cases = [_case("calm", [one for one in done.evidence if one.kill is None])]
     for number, cuts, run in done.runs:
         where = "while a file is written" if cuts[0].halves else "at some line"
-        if len(cuts) > 1:
-            where = f"and {_many(len(run.lives) - 2, 'other')}"
         shown = [one for one in done.evidence if one.kill == number]
-        cases.append(_case(f"kill {number}: {where}", shown))
+        lost = sum(life.lost for life in run.lives)
+        name = (
+            f"kill {number}: {where}" if len(cuts) == 1 else f"weather: {_many(lost, 'loss', 'es')}"
+        )
+        cases.append(_case(name, shown))
     return _suite(cases)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import sys
 import time
 import uuid
@@ -13,7 +14,7 @@ from typing import Any
 
 from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.inputs import Inputs
-from mlctl.rehearsal.process import Interpreter, without_network
+from mlctl.rehearsal.process import MARK, Interpreter, without_network
 from mlctl.rehearsal.rehearse import Plan, Rehearsal, Stage, rehearse
 from mlctl.rehearsal.trained import TrainingPlan, TrainingRehearsal, rehearse_training
 from mlctl.rehearsal.training.job import of_script
@@ -94,3 +95,26 @@ def trained(name: str, folder: Path, only: int | None = None) -> list[tuple[str,
     """The codes and lines of what a training sample shows."""
     done = training(name, folder, only)
     return [(one.rule.code, one.place.line if one.place else 0) for one in done.evidence]
+
+
+def marked() -> list[tuple[int, str]]:
+    """The processes of rehearsals, with their environment."""
+    found = []
+    for one in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (one / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if f"{MARK}=" in text:
+            found.append((int(one.name), text))
+    return found
+
+
+def wait_for(pid: int) -> None:
+    """Wait until a process is gone, which is not a child of this one."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([descriptor], [], [], 60)[0]
+    os.close(descriptor)

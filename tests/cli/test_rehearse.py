@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import select
 import signal
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from mlctl.rehearsal.process import MARK
 from tests.builders import shell
 from tests.builders.paths import SAMPLES
-from tests.builders.rehearsed import FOLDER, INPUT
+from tests.builders.rehearsed import FOLDER, INPUT, marked, wait_for
 from tests.builders.shell import Run
 
 APPENDS = FOLDER / "scoring" / "appends.py"
@@ -144,55 +142,16 @@ def test_no_process_is_left_when_a_rehearsal_is_stopped(number: int, tmp_path: P
         )
     with (tmp_path / "told").open("rb") as told:
         assert told.read(1) == b"x"
-    children = [pid for pid in _marked() if str(tmp_path) in pid[1]]
+    children = [pid for pid in marked() if str(tmp_path) in pid[1]]
     assert children
     process.send_signal(number)
     process.communicate(timeout=60)
     for pid, _ in children:
-        _wait(pid)
-    assert [one for one in _marked() if str(tmp_path) in one[1]] == []
+        wait_for(pid)
+    assert [one for one in marked() if str(tmp_path) in one[1]] == []
     if number != signal.SIGKILL:
         assert process.returncode == 1
         assert list(tmp_path.glob("mlctl-rehearsal-*")) == []
-
-
-def _marked() -> list[tuple[int, str]]:
-    """The processes of rehearsals, with their environment."""
-    found = []
-    for one in Path("/proc").glob("[0-9]*"):
-        try:
-            text = (one / "environ").read_bytes().decode(errors="replace")
-        except OSError:
-            continue
-        if f"{MARK}=" in text:
-            found.append((int(one.name), text))
-    return found
-
-
-def _wait(pid: int) -> None:
-    """Wait until a process is gone, which is not a child of this one."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    assert select.select([descriptor], [], [], 60)[0]
-    os.close(descriptor)
-
-
-def test_a_job_is_rehearsed_by_its_command(mlctl: Run, tmp_path: Path) -> None:
-    job = SAMPLES / "training" / "job.yml"
-    done = mlctl("rehearse", job, "--kill", "1", "-o", "json")
-    assert done.code == 0
-    assert [one["code"] for one in done.json["diagnostics"]] == ["MLC654"]
-    assert [life["exit_code"] for life in done.json["runs"][0]["lives"]] == [-9, 0]
-
-
-def test_a_training_that_fails_says_so_with_its_log(mlctl: Run, tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text("import nothere\n")
-    done = mlctl("rehearse", "train.py")
-    assert done.code == 1
-    assert "the command fails without any loss (exit code 1)" in done.err
-    assert "No module named 'nothere'" in done.err
 
 
 def test_a_model_without_a_script_is_scored_by_a_stub_where_mlflow_is_absent(mlctl: Run) -> None:

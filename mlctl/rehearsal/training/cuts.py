@@ -14,7 +14,7 @@ _EARLY, _LATE = 0.34, 0.94  # what is lost before or after is soon done again
 _END = 0.95  # of the lines; what is written then is no checkpoint, but a result
 _START = 0.05
 _FEW = 8  # lines between two kills' places that make no difference
-_LIVES = 50  # by a weather; a training that never ends has shown it
+MOST_LIVES = 50  # by a weather; a training that never ends has shown it
 _NO_STATE = (".jsonl", ".ndjson", ".csv", ".tsv", ".log", ".txt", ".png", ".html", ".yaml", ".yml")
 _NUMBERS = re.compile(r"\d+")
 
@@ -125,7 +125,7 @@ def by_weather(
         if loss.at < began:
             continue  # nothing runs
         line = 1 + int((loss.at - began) / length * life.events)
-        if line > life.events or len(found) == _LIVES:
+        if line > life.events or len(found) == MOST_LIVES:
             break
         found.append((loss.number, Cut(line=line)))
         began = loss.at + when.REPLACEMENT_S

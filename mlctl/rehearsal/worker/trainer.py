@@ -7,6 +7,7 @@ import json
 import os
 import sys
 
+from mlctl.rehearsal.worker import node
 from mlctl.rehearsal.worker.pipes import Pipes
 from mlctl.rehearsal.worker.watched import Watched
 
@@ -79,6 +80,7 @@ def watch() -> None:
         return  # a process that was not given the pipe
     if there.st_ino != order["inode"]:
         return  # the number is that of another file
+    node.die_with_parent(os.getppid())
     pipes = Pipes(os.open(os.devnull, os.O_RDONLY), os.dup(order["report"]))
     pipes.forever = True  # until it is killed, with its group
     Trainer(pipes, order)
