@@ -15,6 +15,7 @@ VERBS: Mapping[str, str] = {
     "validate": "mlctl.cli.validate",
     "graph": "mlctl.cli.graph",
     "render": "mlctl.cli.render",
+    "test": "mlctl.cli.test",
     "plan": "mlctl.cli.plan",
     "apply": "mlctl.cli.apply",
     "destroy": "mlctl.cli.apply",

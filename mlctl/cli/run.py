@@ -30,7 +30,7 @@ from mlctl.service_errors import NotFound, ServiceError
 from mlctl.source.files import PROJECT_FILE
 
 _PLAN_FAMILY = (
-    *("validate", "render", "plan", "apply", "destroy", "drift"),
+    *("validate", "render", "test", "plan", "apply", "destroy", "drift"),
     *("simulate", "advise", "rehearse"),
 )
 # Flags with a value that may stand before the verb.

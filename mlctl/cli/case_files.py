@@ -1,0 +1,177 @@
+"""Cases of `mlctl test`: read, run in a simulated workspace of their own, and compared."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl import schema, source
+from mlctl.diagnostics import Report
+from mlctl.pointer import Data
+from mlctl.source.files import PROJECT_FILE
+
+SUFFIXES = (".test.yml", ".test.yaml")
+Command = Callable[[Sequence[str]], int]  # runs a command line, and gives its exit code
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case, its file (as given, and where it is) and its line; its paths are from there."""
+
+    name: str
+    path: str
+    file: Path
+    line: int
+    data: Mapping[str, Data]
+
+    @property
+    def project(self) -> Path:
+        """The nearest folder above the file with a `mlctl.yml`; else the file's own."""
+        folder = self.file.parent
+        above = (one for one in (folder, *folder.parents) if (one / PROJECT_FILE).is_file())
+        return next(above, folder)
+
+    def paths(self, key: str) -> list[str]:
+        """The files of a key, as seen from the project's folder."""
+        folder = self.file.parent
+        return [os.path.relpath(folder / one, self.project) for one in self.data.get(key, ())]
+
+    @property
+    def flags(self) -> list[str]:
+        """The flags that name the environment and the variables."""
+        found = ["--env", self.data["env"]] if "env" in self.data else []
+        for name, value in self.data.get("var", {}).items():
+            found += ["--var", f"{name}={json.dumps(value)}"]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a case ended: what is not as expected, nothing where all is."""
+
+    case: Case
+    wrong: tuple[str, ...] = ()
+
+
+def read(paths: Sequence[str], report: Report) -> list[Case]:
+    """The cases of files, and of the case files in folders; what is wrong goes to the report."""
+    found = []
+    for path in _files(paths):
+        for document in source.read(path, report):
+            told = list(schema.check(document, schema.load("test")))
+            report.extend(told)
+            for number, case in enumerate([] if told else document.data["tests"]):
+                line = document.label(("tests", number, "name")).span.line + 1
+                found.append(Case(case["name"], path, Path(path).resolve(), line, case))
+    return found
+
+
+def run(case: Case, command: Command) -> Result:
+    """Apply what is live before, then validate and plan the files, and compare."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _workspace(Path(folder) / "cloud.db"),
+        contextlib.chdir(case.project),
+    ):
+        local = [*case.flags, "--backend", "local"]
+        live = case.paths("live")
+        if live:
+            code, _, err = _quietly(command, ["apply", *live, "--yes", *local])
+            if code:
+                return Result(case, ("what is live before cannot be applied:", *err.splitlines()))
+        files = case.paths("files")
+        code, out, err = _quietly(command, ["validate", *files, *case.flags, "-o", "json"])
+        if not out.strip():
+            return Result(case, tuple(err.splitlines()))
+        findings = json.loads(out)["diagnostics"]
+        changes: dict[str, str] | None = None
+        if not code:
+            code, out, err = _quietly(command, ["plan", *files, *local, "-o", "json"])
+            if not out.strip():
+                return Result(case, tuple(err.splitlines()))
+            planned = json.loads(out)
+            findings += planned["diagnostics"]
+            changes = dict(_changes(planned))
+        return Result(case, tuple(_wrong(case.data.get("expect", {}), findings, changes)))
+
+
+def _files(paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        if Path(path).is_dir():
+            below = sorted(one for one in Path(path).rglob("*.test.y*ml") if one.is_file())
+            yield from (str(one) for one in below if str(one).endswith(SUFFIXES))
+        else:
+            yield path
+
+
+@contextlib.contextmanager
+def _workspace(path: Path) -> Iterator[None]:
+    """A simulated cloud at a path, whatever the environment says."""
+    kept = {name: os.environ.pop(name, None) for name in ("MLCTL_LOCAL_DB", "MLCTL_ENV")}
+    os.environ["MLCTL_LOCAL_DB"] = str(path)
+    try:
+        yield
+    finally:
+        del os.environ["MLCTL_LOCAL_DB"]
+        os.environ.update({name: value for name, value in kept.items() if value is not None})
+
+
+def _quietly(command: Command, line: Sequence[str]) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = command(line)
+    return code, out.getvalue(), err.getvalue()
+
+
+def _changes(planned: Mapping[str, Data]) -> Iterator[tuple[str, str]]:
+    for one in planned["resource_changes"]:
+        actions = one["change"]["actions"]
+        if actions != ["no-op"]:
+            yield one["address"], "replace" if len(actions) > 1 else actions[0]
+
+
+def _wrong(
+    expected: Mapping[str, Data],
+    findings: Sequence[Mapping[str, Data]],
+    changes: Mapping[str, str] | None,
+) -> Iterator[str]:
+    """What is not as expected, a sentence each."""
+    wanted = [str(one).split(maxsplit=1) for one in expected.get("findings", ())]
+    for code, *at in wanted:
+        if not any(_is(one, code, at) for one in findings):
+            yield f"not found: {' '.join([code, *at])}"
+    for one in findings:
+        if one["severity"] == "error" and not any(_is(one, *_pair(each)) for each in wanted):
+            yield f"not expected: {one['code']} {_place(one)}: {one['summary']}".replace(" :", ":")
+    want = expected.get("changes")
+    if want is None:
+        return
+    if changes is None:
+        yield "there is no plan: the files have errors"
+        return
+    for address in sorted({*want, *changes}):
+        if want.get(address) != changes.get(address):
+            said, is_ = want.get(address, "no change"), changes.get(address, "no change")
+            yield f"{address}: expected {said}, the plan says {is_}"
+
+
+def _pair(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    return words[0], words[1:]
+
+
+def _is(found: Mapping[str, Data], code: str, at: Sequence[str]) -> bool:
+    """Whether a finding is of a code, and at a place where one is given: the end of its path."""
+    if found["code"] != code:
+        return False
+    return not at or f"/{_place(found)}".endswith(f"/{at[0]}")
+
+
+def _place(found: Mapping[str, Data]) -> str:
+    where = found["range"]
+    return f"{where['filename']}:{where['start']['line']}" if where else ""
