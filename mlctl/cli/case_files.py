@@ -14,9 +14,8 @@ from pathlib import Path
 from mlctl import schema, source
 from mlctl.diagnostics import Report
 from mlctl.pointer import Data
-from mlctl.source.files import PROJECT_FILE
+from mlctl.source.files import CASES, PROJECT_FILE
 
-SUFFIXES = (".test.yml", ".test.yaml")
 Command = Callable[[Sequence[str]], int]  # runs a command line, and gives its exit code
 
 
@@ -105,7 +104,7 @@ def _files(paths: Sequence[str]) -> Iterator[str]:
     for path in paths:
         if Path(path).is_dir():
             below = sorted(one for one in Path(path).rglob("*.test.y*ml") if one.is_file())
-            yield from (str(one) for one in below if str(one).endswith(SUFFIXES))
+            yield from (str(one) for one in below if str(one).endswith(CASES))
         else:
             yield path
 

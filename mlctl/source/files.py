@@ -18,6 +18,7 @@ from mlctl.source.rules import UNREADABLE
 
 STDIN = "-"
 PROJECT_FILE = "mlctl.yml"  # of mlctl itself; no folder's resource
+CASES = (".test.yml", ".test.yaml")  # of `mlctl test`
 MAX_ENTRIES = 100_000  # of a folder and all below it
 _SUFFIXES = (".yml", ".yaml")
 
@@ -87,6 +88,8 @@ def _is_glob(path: str) -> bool:
 def _below(folder: str, report: Report) -> Iterator[str]:
     """The YAML files below `folder`, through links but never twice through the same folder.
 
+    A folder with cases of `mlctl test` is passed over with all below it: what lies there is theirs.
+
     Links to what the folder is in (`/`), and to the kernel's folders, are not followed.
     """
     try:
@@ -105,6 +108,8 @@ def _below(folder: str, report: Report) -> Iterator[str]:
             names = os.listdir(here)
         except OSError as error:
             report.add(_unreadable(here, error))
+            continue
+        if here != folder and any(name.endswith(CASES) for name in names):
             continue
         seen += len(names)
         if seen > MAX_ENTRIES:

@@ -80,6 +80,18 @@ def test_a_case_has_an_environment_variables_and_a_workspace_of_its_own(
     assert "did you mean `prod`?" in mlctl("test").out
 
 
+def test_what_lies_beside_cases_is_not_planned_with_the_folder_above(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    case(tmp_path / "tests", "  - {name: it is so, files: [cpu.yml]}\n")
+    cluster(tmp_path / "tests" / "deeper" / "gpu.yml")
+    cluster(tmp_path / "mine.yml")
+    planned = mlctl("plan", ".", "-o", "json").json["resource_changes"]
+    assert [one["address"] for one in planned] == ["compute/mine"]
+    named = mlctl("plan", "tests/cpu.yml", "-o", "json").json["resource_changes"]
+    assert [one["address"] for one in named] == ["compute/cpu"]
+
+
 def test_results_are_told_to_build_agents_as_junit(mlctl: Run, tmp_path: Path) -> None:
     case(tmp_path, "  - {name: a & b, files: [cpu.yml]}\n  - {name: c, files: [no.yml]}\n")
     done = mlctl("test", "-o", "junit")
