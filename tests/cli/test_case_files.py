@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.cli import test as command
 from tests.builders.paths import SAMPLES
 from tests.builders.shell import Run, cluster
 
@@ -134,6 +133,6 @@ def test_a_change_of_a_file_runs_the_cases_again(
             raise KeyboardInterrupt
         act()
 
-    monkeypatch.setattr(command.time, "sleep", look)
+    monkeypatch.setattr("time.sleep", look)
     done = mlctl("test", "--watch")
     assert (done.code, done.out.count("1 of 1 passed")) == (0, 2)
