@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from statistics import median as median_of
+from time import process_time
 
 from bench.commands import PLENTY, ROOT, Command, Run, measured, median, mlctl
-from bench.figure import Figure, at_most
+from bench.figure import Figure, at_most, beside
+from mlctl.cli.run import run
 
 _SCHEMA = "https://azuremlschemas.azureedge.net/latest/amlCompute.schema.json"
 _PLAIN = (
@@ -25,6 +31,57 @@ def figures(scratch: Path, runs: int, *, quick: bool) -> Iterator[Figure]:
     advance = _advancing(scratch / "idle", 50)
     spent = [measured(advance) for _ in range(runs)]
     yield at_most("local advance 30d, 50 idle clusters", median(spent), "s", 1)
+    yield from _after_many_jobs(scratch, 200 if quick else 1000)
+
+
+def _after_many_jobs(scratch: Path, jobs: int) -> Iterator[Figure]:
+    """Commands on a cloud with ended jobs, beside one with a single one; processor time in process.
+
+    A process of its own would take longer to start than the command takes.
+    """
+    clouds = [_ended(scratch / f"ended-{count}", count) for count in (1, jobs)]
+    invoke = ("batch-endpoint", "invoke", "-n", "heart-classifier-batch", *_SMALL, "--job-name")
+    spent: dict[str, tuple[list[float], list[float]]] = {}
+    for time in range(15):
+        name = f"timed-{time}"
+        commands = {
+            "invoke": (*invoke, name),
+            "job wait": ("job", "wait", "-n", name),
+            "job show": ("job", "show", "-n", "job-0"),
+            "job list": ("job", "list", "-r", "1"),
+            "plan": ("plan", "."),
+            "apply": ("apply", ".", "--yes"),
+        }
+        for what, words in commands.items():
+            for folder, seconds in zip(clouds, spent.setdefault(what, ([], [])), strict=True):
+                seconds.append(_in_process(folder, *words))
+    for what, (few, many) in spent.items():
+        name = f"{what}, {jobs:,} ended jobs"
+        yield beside(name, median_of(many), median_of(few), "a cloud with one", 1.5)
+
+
+def _ended(folder: Path, jobs: int) -> Path:
+    """A folder with a local cloud on which so many small jobs have ended."""
+    shutil.copytree(ROOT / "samples" / "low-priority-batch", folder)
+    _in_process(folder, "apply", ".", "--yes")
+    invoke = ("batch-endpoint", "invoke", "-n", "heart-classifier-batch", *_SMALL, "--job-name")
+    for number in range(jobs):
+        _in_process(folder, *invoke, f"job-{number}")
+        _in_process(folder, "job", "wait", "-n", f"job-{number}")
+    return folder
+
+
+_SMALL = ("--files", "40", "--seconds-per-file", "5")
+
+
+def _in_process(folder: Path, *words: str) -> float:
+    """The seconds of the processor that a command takes, without the start of Python."""
+    began = process_time()
+    with chdir(folder), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        code = run(words)
+    if code not in (0, 2):  # `plan` exits with 2 where something would change
+        raise RuntimeError(f"{' '.join(words)} exited with {code}")
+    return process_time() - began
 
 
 def _waiting(folder: Path, nodes: int, batches: int) -> Command:

@@ -9,6 +9,7 @@ processor, so that what else runs on the machine weighs less, and the same on bo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import log, log1p, sqrt
 from random import Random
 from statistics import median
 from time import process_time
@@ -36,14 +37,16 @@ except ImportError:
     simpy = None
 
 EVER = 1e9
+VARIED = 0.5  # coefficient of variation
+VARIED_LEAST = 2.4
 FAST = SimulationSettings(allocation_s=0.0, preparation_s=0.0, replacement_s=180.0)
 
 
-def history(seed: str) -> float:
-    """One history of model M; its makespan."""
+def history(seed: str, cv: float = 0.0) -> float:
+    """One history of model M, with times of this coefficient of variation; its makespan."""
     world = World(seed, settings=FAST)
     cluster = ClusterSpec("c", Tier.LOW_PRIORITY, 0, 20)
-    load = BatchWork(per_mini_batch_s=60.0)
+    load = BatchWork(per_mini_batch_s=60.0, cv=cv)
     job = BatchSpec("j", "c", 1000, load, 1, 20, timeout_s=EVER)
     for command in (SetPreemption((Poisson(0.5),)), AddCluster(cluster), SubmitBatch(job)):
         cluster_commands.carry_out(world, command)
@@ -71,17 +74,29 @@ def forecast_rate(scenario: Scenario, times: int, seed: str = "bench") -> float:
     return times / (process_time() - began)
 
 
+def varied_history(seed: str) -> float:
+    """One history of model M whose mini-batches take log-normal times, which no shortcut takes."""
+    return history(seed, VARIED)
+
+
 def simpy_history(seed: str) -> float:
     """The same with SimPy: nodes are processes, preemptions interrupt them."""
-    return _Simpy(seed).makespan()
+    return _Simpy(seed, [60.0] * 1000).makespan()
+
+
+def varied_simpy_history(seed: str) -> float:
+    """The same with SimPy and log-normal times."""
+    chance, variance = Random(f"{seed}/times"), log1p(VARIED * VARIED)
+    mean, spread = log(60.0) - variance / 2, sqrt(variance)
+    return _Simpy(seed, [chance.lognormvariate(mean, spread) for _ in range(1000)]).makespan()
 
 
 class _Simpy:
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, times: list[float]) -> None:
         self.environment = simpy.Environment()
         self.chance = Random(seed)
         self.todo = simpy.Store(self.environment)
-        self.todo.items.extend([60.0] * 1000)
+        self.todo.items.extend(times)
         self.left = 1000
         self.over = self.environment.event()
 
@@ -129,12 +144,14 @@ def rate_of(run: Callable[[str], float], times: int) -> float:
 def figures(*, quick: bool) -> Iterator[Figure]:
     """Model M in this engine, in forecasts and in SimPy, in alternating rounds."""
     rounds, times = (3, 100) if quick else (7, 300)
-    ours, short, theirs = [], [], []
+    ours, short, theirs, varied, varied_theirs = [], [], [], [], []
     for turn in range(rounds):
         ours.append(rate_of(history, times))
+        varied.append(rate_of(varied_history, times))
         short.append(forecast_rate(MODEL_M, 10 * times, f"bench/{turn}"))
         if simpy is not None:
             theirs.append(rate_of(simpy_history, times // 5))
+            varied_theirs.append(rate_of(varied_simpy_history, times // 5))
     rate, forecast = median(ours), median(short)
     yield _at_least("model M, histories a second", rate, 1000)
     yield _at_least("model M, forecast, histories a second", forecast, 15_000)
@@ -151,6 +168,8 @@ def figures(*, quick: bool) -> Iterator[Figure]:
         return
     yield _times(name, rate, median(theirs), peer, 4)
     yield _times("model M, forecast, times SimPy", forecast, median(theirs), peer, 50)
+    name = f"model M, cv {VARIED:g}, times SimPy"
+    yield _times(name, median(varied), median(varied_theirs), peer, VARIED_LEAST)
 
 
 def _at_least(what: str, rate: float, least: int) -> Figure:

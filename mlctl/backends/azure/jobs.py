@@ -115,15 +115,16 @@ class AzureJobs:
         deployment: str | None = None,
         *,
         view: JobView = JobView.ACTIVE,
+        most: int | None = None,
     ) -> builtins.list[Job]:
-        """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
+        """The jobs of the workspace, of an endpoint or of a deployment, the newest `most` first.
 
         Raises:
             NotFound: there is no such endpoint or deployment.
         """
         if endpoint is None:
             at = workspace_path(self.scope) + "/jobs"
-            return _newest(self.arm.pages(at, listViewType=view.value))
+            return _newest(self.arm.pages(at, listViewType=view.value))[:most]
         parent = Address("batch-endpoint", endpoint)
         if deployment is not None:
             parent = Address("batch-deployment", deployment, endpoint)
@@ -131,7 +132,7 @@ class AzureJobs:
         self.arm.get(at)  # of what is not there, the list would be empty
         base = self._base()
         url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
-        return _newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS))
+        return _newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS))[:most]
 
     @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:

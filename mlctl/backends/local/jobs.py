@@ -150,14 +150,16 @@ class LocalJobs:
         deployment: str | None = None,
         *,
         view: JobView = JobView.ACTIVE,
+        most: int | None = None,
     ) -> builtins.list[Job]:
-        """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
+        """The jobs of the workspace, of an endpoint or of a deployment, the newest `most` first.
 
         Raises:
             NotFound: there is no such endpoint or deployment.
         """
-        found = [self._job(each) for each in records.list_jobs(self.handle, endpoint, deployment)]
-        return [each for each in found if view.holds(each)]
+        archived = None if view is JobView.ALL else view is JobView.ARCHIVED
+        found = records.list_jobs(self.handle, endpoint, deployment, archived=archived, most=most)
+        return [self._job(each) for each in found]
 
     def cancel(self, name: str) -> Job:
         """Cancel a job.

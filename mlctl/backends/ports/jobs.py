@@ -134,10 +134,12 @@ class Jobs(Protocol):
         deployment: str | None = None,
         *,
         view: JobView = JobView.ACTIVE,
+        most: int | None = None,
     ) -> builtins.list[Job]:
         """The jobs of the workspace, of an endpoint or of a deployment, the newest first.
 
-        Steps of pipelines and trials of sweeps are not among them: see `children`.
+        No more than `most`, if it is given. Steps of pipelines and trials of sweeps are not among
+        them: see `children`.
 
         Raises:
             NotFound: there is no such endpoint or deployment.

@@ -120,8 +120,9 @@ def list_(
         JobView.ARCHIVED if archived_only else JobView.ALL if include_archived else JobView.ACTIVE
     )
     with opened(session) as jobs:
-        found = jobs.list(view=view) if parent is None else jobs.children(parent)
-        print_jobs(session, found if all_results else found[:max_results], output, query)
+        most = None if all_results else max_results
+        found = jobs.list(view=view, most=most) if parent is None else jobs.children(parent)[:most]
+        print_jobs(session, found, output, query)
     return Exit.OK
 
 

@@ -104,6 +104,12 @@ def _engine(db: Connection) -> None:
         snapshot.load_command(json.loads(text))
 
 
+def _ended_jobs(db: Connection) -> None:
+    from mlctl.simulator.control_plane import ended_jobs  # noqa: PLC0415 - loads the engine
+
+    ended_jobs.check(db)
+
+
 def _objects(query: str) -> Check:
     def read(db: Connection) -> None:
         for (text,) in db.execute(query).fetchall():
@@ -119,6 +125,7 @@ _CHECKS: dict[str, Check] = {
     "faults": faults.active_faults,
     "locks": locks.list_locks,
     "engine": _engine,
+    "ended_jobs": _ended_jobs,
     "jobs": _objects("SELECT note FROM jobs"),
     "workloads": _objects("SELECT spec FROM workloads"),
 }

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
 from mlctl.catalog import prices
-from mlctl.simulator.control_plane import command_log
+from mlctl.simulator.control_plane import checkpoints, command_log
+from mlctl.simulator.control_plane.checkpoints import EngineCache
 from mlctl.simulator.control_plane.command_log import CommandData
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.state.store import Store
@@ -35,30 +36,12 @@ from mlctl.simulator.engine.commands import (
 from mlctl.simulator.engine.event_log import LoggedEvent
 from mlctl.simulator.engine.model import (
     ClusterSpec,
-    SimulationSettings,
     Tier,
 )
 from mlctl.simulator.engine.state import World
 
-# The VMs of a pool come when the control plane's operation ends, which has its own duration.
-ENGINE_SETTINGS = SimulationSettings(provisioning_s=0.0)
 COARSE_SLICE, FINE_SLICE = 20_000, 500  # events per time slice, roughly
-_EVENTS_PER_CHECKPOINT = 20_000  # fewer would cost more time to store than to replay
 _FIRST_SLICE_S = 60.0  # seconds; later slices adapt to the number of events
-
-
-@dataclass(slots=True)
-class _EngineCache:
-    """The engine in memory, valid as long as the database has the same `generation` (no reset).
-
-    `last` is the time and number of the last command applied, `saved` the engine's event count at
-    the last checkpoint.
-    """
-
-    generation: int
-    world: World
-    last: tuple[float, int]
-    saved: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +49,7 @@ class EngineTransaction:
     """A write transaction with the engine at the clock's time."""
 
     db: Connection
-    cache: _EngineCache
+    cache: EngineCache
 
     @property
     def world(self) -> World:
@@ -78,13 +61,17 @@ class EngineTransaction:
 def current(store: Store) -> Iterator[World]:
     """The engine at the clock's time, to read; checkpoints are stored on a long way there."""
     with store.read() as db:
-        cache = _load_cache(store, db)
-        now, arrived = _clock(db), False
-        while not arrived:
-            arrived = _catch_up(db, cache, now)
-            if _is_checkpoint_due(cache):
-                with store.write() as writing:
-                    _save_checkpoint(writing, cache)
+        cache = checkpoints.load(store, db)
+        try:
+            now, arrived = _clock(db), False
+            while not arrived:
+                arrived = _catch_up(db, cache, now)
+                if checkpoints.is_due(cache, arrived=arrived):
+                    with store.write() as writing:
+                        checkpoints.save(writing, cache)
+        except BaseException:
+            store.engine_cache = None  # it may have stopped halfway
+            raise
         yield cache.world
 
 
@@ -95,7 +82,7 @@ def transaction(store: Store) -> Iterator[EngineTransaction]:
         pass  # stores checkpoints on the way, each in a transaction of its own
     try:
         with store.write() as db:
-            cache = _load_cache(store, db)
+            cache = checkpoints.load(store, db)
             while not _catch_up(db, cache, _clock(db)):
                 pass
             yield EngineTransaction(db, cache)
@@ -156,9 +143,9 @@ def run_job(
                 return
             events = tuple(engine.wait(turn.world, job, until, detail=detail))
             ended = engine.job_of(turn.world, job).ended is not None
-            _advance_clock(turn)
-            time_slice = TimeSlice(turn.world.now, events, ended)
             done = ended or turn.world.now >= limit
+            _advance_clock(turn, arrived=done)
+            time_slice = TimeSlice(turn.world.now, events, ended)
         length *= (
             2
             if len(events) < events_per_slice / 2
@@ -169,34 +156,22 @@ def run_job(
         yield time_slice
 
 
-def events(store: Store, *, detail: bool) -> Iterator[LoggedEvent]:
-    """All events since the cloud was created or reset, replayed."""
+def events(store: Store, *, detail: bool, since: float = 0.0) -> Iterator[LoggedEvent]:
+    """All events since the cloud was created or reset, replayed; some before `since` are left out.
+
+    To leave them out is faster.
+    """
     with store.read() as db:
-        world, now = _new_world(db), _clock(db)
+        world, now = checkpoints.new_world(db), _clock(db)
         written = _commands_after(db, (-1.0, 0), now)
     for at, _, wanted in written:
+        if at < since:
+            engine.run(world, at)
+            _apply(world, wanted)
+            continue
         yield from engine.advance(world, at, detail=detail)
         yield from _apply(world, wanted)
     yield from engine.advance(world, now, detail=detail)
-
-
-def _load_cache(store: Store, db: Connection) -> _EngineCache:
-    """The engine in memory, or else the stored checkpoint."""
-    row = db.execute("SELECT generation, last_at, last_command, state FROM engine").fetchone()
-    generation, last_at, last_command, text = row
-    cache = store.engine_cache
-    if isinstance(cache, _EngineCache) and cache.generation == generation:
-        return cache
-    world = snapshot.load(json.loads(text)) if text else _new_world(db)
-    cache = store.engine_cache = _EngineCache(
-        generation, world, (last_at, last_command), world.number
-    )
-    return cache
-
-
-def _new_world(db: Connection) -> World:
-    (seed,) = db.execute("SELECT seed FROM world").fetchone()
-    return World(str(seed), settings=ENGINE_SETTINGS)
 
 
 def _clock(db: Connection) -> float:
@@ -204,7 +179,7 @@ def _clock(db: Connection) -> float:
     return float(now)
 
 
-def _catch_up(db: Connection, cache: _EngineCache, now: float) -> bool:
+def _catch_up(db: Connection, cache: EngineCache, now: float) -> bool:
     """Bring the engine to `now`, or to the next checkpoint; whether it is at `now`."""
     for at, number, wanted in _commands_after(db, cache.last, now):
         if not _run_until(cache, at):
@@ -214,7 +189,7 @@ def _catch_up(db: Connection, cache: _EngineCache, now: float) -> bool:
     return _run_until(cache, now)
 
 
-def _run_until(cache: _EngineCache, to: float) -> bool:
+def _run_until(cache: EngineCache, to: float) -> bool:
     """Advance the engine to `to`, or until a checkpoint is due; whether it is at `to`."""
     world, length = cache.world, _FIRST_SLICE_S
     while world.now < to:
@@ -222,7 +197,7 @@ def _run_until(cache: _EngineCache, to: float) -> bool:
         near = to if ahead is None else min(to, max(ahead, world.now) + length)
         engine.run(world, near)
         length *= 2
-        if _is_checkpoint_due(cache) and near < to:
+        if checkpoints.is_due(cache, arrived=False) and near < to:
             return False
     engine.run(world, max(to, world.now))  # events due at once come before the next command
     return True
@@ -279,21 +254,6 @@ def _with_tier_price(spec: ClusterSpec) -> ClusterSpec:
     return replace(spec, price=spec.price * prices.LOW_PRIORITY_RATIO)
 
 
-def _is_checkpoint_due(cache: _EngineCache) -> bool:
-    return cache.world.number - cache.saved > _EVENTS_PER_CHECKPOINT
-
-
-def _save_checkpoint(db: Connection, cache: _EngineCache) -> None:
-    """Store a checkpoint, unless another process has a later one or the cloud was reset."""
-    cache.saved = cache.world.number
-    state = json.dumps(snapshot.dump(cache.world), separators=(",", ":"))
-    db.execute(
-        "UPDATE engine SET now = ?, last_at = ?, last_command = ?, state = ?"
-        " WHERE generation = ? AND now <= ?",
-        (cache.world.now, *cache.last, state, cache.generation, cache.world.now),
-    )
-
-
 def _slice_end(transaction: EngineTransaction, limit: float, length: float) -> float | None:
     """The end of the next slice: at most the next command's time; None if nothing will happen."""
     now, ahead = transaction.world.now, engine.next_event_time(transaction.world)
@@ -305,8 +265,8 @@ def _slice_end(transaction: EngineTransaction, limit: float, length: float) -> f
     return max(now, min(limit, *stops)) if stops else None
 
 
-def _advance_clock(transaction: EngineTransaction) -> None:
+def _advance_clock(transaction: EngineTransaction, *, arrived: bool) -> None:
     """Set the clock to the engine's time."""
     operations.advance(transaction.db, transaction.world.now)
-    if _is_checkpoint_due(transaction.cache):
-        _save_checkpoint(transaction.db, transaction.cache)
+    if checkpoints.is_due(transaction.cache, arrived=arrived):
+        checkpoints.save(transaction.db, transaction.cache)

@@ -28,7 +28,7 @@ from mlctl.simulator.engine.commands import (
 from mlctl.simulator.engine.jobs import JobStatus, PoolJob
 from mlctl.simulator.engine.model import PoolSpec, Tier
 from mlctl.simulator.engine.processes import CapacitySteps, LossScript, PreemptionProcess
-from mlctl.simulator.engine.state import Bill, Pool, World, log_event
+from mlctl.simulator.engine.state import Bill, Pool, World, add_job, log_event
 
 _ABANDONED = "the pool was deleted"
 
@@ -123,6 +123,6 @@ def _delete_pool(world: World, pool: Pool) -> None:
 def _submit(world: World, command: SubmitPoolJob) -> None:
     name = command.name
     job = PoolJob(name, world.now, duration_s=command.duration_s, pool=command.pool or "")
-    world.jobs[name] = job
+    add_job(world, job)
     log_event(world, "SUBMIT", job=name, pool=command.pool)
     batch_pool.submit(world, job)

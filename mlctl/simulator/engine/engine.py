@@ -14,6 +14,7 @@ from mlctl.simulator.engine import (
     batch,
     batch_pool,
     cluster_commands,
+    ended_jobs,
     groups,
     nodes,
     preemption,
@@ -122,9 +123,10 @@ def job_of(world: World, name: str) -> AnyJob:
     Raises:
         EngineError: there is none.
     """
-    if name not in world.jobs:
+    job = ended_jobs.find(world, name)
+    if job is None:
         raise EngineError(f"there is no job `{name}`")
-    return world.jobs[name]
+    return job
 
 
 def next_event_time(world: World) -> float | None:
@@ -179,7 +181,7 @@ def _handle(world: World, event: ScheduledEvent, to: float) -> None:
 
 def _handle_mini_batches(world: World, event: ScheduledEvent, to: float) -> None:
     """End attempts of a job, one after the other, until another event comes first."""
-    job = world.jobs[event[4]]
+    job = world.jobs.get(event[4])
     if not isinstance(job, BatchJob) or job.scheduled != event[:3]:
         return
     while world.queue and world.queue[0] == event:
@@ -241,8 +243,8 @@ def _handle_node_event(world: World, event: ScheduledEvent) -> None:
 
 def _handle_job_event(world: World, event: ScheduledEvent) -> None:
     at, _, _, kind, name, _, epoch = event
-    job = world.jobs[name]
-    if job.ended is not None or isinstance(job, PoolJob):
+    job = world.jobs.get(name)
+    if job is None or job.ended is not None or isinstance(job, PoolJob):
         return
     if isinstance(job, GroupJob):
         world.now = at
@@ -276,7 +278,7 @@ def _handle_pool_event(world: World, event: ScheduledEvent) -> None:
             if here is not None and vm is not None and vm.epoch == epoch:
                 batch_pool.provisioned(world, here, vm)
         case EventKind.POOL_JOB_DONE:
-            job = world.jobs[name]
+            job = world.jobs.get(name)
             if isinstance(job, PoolJob) and job.epoch == epoch and job.ended is None:
                 batch_pool.end(world, job, JobStatus.COMPLETED)
         case EventKind.OTHER_JOB_DONE:

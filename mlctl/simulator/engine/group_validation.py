@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
-from mlctl.simulator.engine import validation
+from mlctl.simulator.engine import ended_jobs, validation
 from mlctl.simulator.engine.commands import EngineError, SubmitBatch, SubmitTraining
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, GroupSpec, MemberSpec, TrainingSpec
 from mlctl.simulator.engine.state import World
@@ -22,8 +22,7 @@ def check_group(world: World, spec: GroupSpec) -> None:
     if twice is not None:
         raise EngineError(f"there are two jobs `{twice}`")
     for name in names:
-        if name in world.jobs:
-            raise EngineError(f"there is a job `{name}` already")
+        ended_jobs.check_new_name(world, name)
     _check_members(world, spec)
 
 

@@ -18,7 +18,14 @@ from mlctl.simulator.engine.jobs import (
     TrainingJob,
 )
 from mlctl.simulator.engine.model import GroupSpec, MemberSpec
-from mlctl.simulator.engine.state import EventKind, World, log_event, log_job_ended, schedule
+from mlctl.simulator.engine.state import (
+    EventKind,
+    World,
+    add_job,
+    log_event,
+    log_job_ended,
+    schedule,
+)
 
 _OVER = "the maximum run time is over"
 
@@ -29,7 +36,7 @@ def submit(world: World, spec: GroupSpec) -> None:
 
 
 def members(world: World, group: GroupJob) -> Iterator[AnyJob]:
-    """The members of a group, in the order in which they were declared."""
+    """The members of a group that has not ended, in the order in which they were declared."""
     return (world.jobs[each.spec.name] for each in group.spec.members)
 
 
@@ -65,7 +72,7 @@ def time_out(world: World, group: GroupJob) -> None:
 
 def _add_group(world: World, spec: GroupSpec) -> GroupJob:
     group = GroupJob(spec.name, world.now, spec=spec, status=JobStatus.NOT_STARTED)
-    world.jobs[spec.name] = group
+    add_job(world, group)
     for each in spec.members:
         job = _add_member(world, each)
         job.group, job.after, job.reused = spec.name, each.after, each.reused

@@ -34,7 +34,8 @@ class Job:
 
     `tier`, `cores` and `price` are those of the cluster at the time of submission. `lost_node_s`
     are node-seconds of work that a preemption discarded. `group` is the job that it is a member of,
-    `after` the members that it waits for, `own` the cluster that is made for it.
+    `after` the members that it waits for, `own` the cluster that is made for it. `serial` numbers
+    all jobs in the order in which they were added.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Job:
     after: tuple[str, ...] = ()
     own: ClusterSpec | None = None
     reused: bool = False
+    serial: int = 0
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from mlctl.simulator.engine import batch
 from mlctl.simulator.engine.commands import Command, EngineError
-from mlctl.simulator.engine.jobs import BatchJob
+from mlctl.simulator.engine.jobs import AnyJob, BatchJob
 from mlctl.simulator.engine.state import EventKind, ScheduledEvent, World
 
 FORMAT = 1
@@ -50,6 +50,12 @@ def load(data: dict[str, Any]) -> World:
         if isinstance(job, BatchJob) and job.ended is None:
             batch.restore(world, job)
     return world
+
+
+def load_job(data: dict[str, Any]) -> AnyJob:
+    """A job in the form that it has in `dump`."""
+    job: AnyJob = _reader(AnyJob)(data)
+    return job
 
 
 def dump_command(command: Command) -> dict[str, Any]:

@@ -7,7 +7,7 @@ clusters, pools and jobs; each of the three is a name space of its own.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heappush
@@ -226,6 +226,7 @@ class World:
     `number` counts events, `epoch` the numbers that `new_epoch` has given out. `observer` is called
     after every event, one mini-batch at a time; it is for tests, as it makes the engine slow.
     `ended_members` are jobs of groups that have ended in this event; it is empty after each.
+    `ended_jobs` are those that have left `jobs`; `job_count` counts all that were ever added.
     """
 
     seed: str
@@ -238,6 +239,7 @@ class World:
     capacities: dict[str, RegionCapacity] = field(default_factory=dict)
     quotas: dict[str, CoreQuota] = field(default_factory=dict)
     jobs: dict[str, AnyJob] = field(default_factory=dict)
+    job_count: int = 0
     pools: dict[str, Pool] = field(default_factory=dict)
     shared_queue: SharedQueue = field(default_factory=SharedQueue)
     bills: list[Bill] = field(default_factory=list)
@@ -247,6 +249,7 @@ class World:
     capacity: dict[Tier, CapacityProcess] = field(default_factory=dict)
     capacity_since: dict[Tier, float] = field(default_factory=dict)
     ended_members: deque[str] = field(default_factory=deque, metadata={"derived": True})
+    ended_jobs: Mapping[str, AnyJob] = field(default_factory=dict, metadata={"derived": True})
     log: list[LoggedEvent] | None = field(default=None, metadata={"derived": True})
     detail: bool = field(default=False, metadata={"derived": True})
     observer: Callable[[World], None] | None = field(default=None, metadata={"derived": True})
@@ -258,6 +261,13 @@ class World:
         """A new number that no event has had as its epoch."""
         self.epoch += 1
         return self.epoch
+
+
+def add_job(world: World, job: AnyJob) -> None:
+    """Add a new job."""
+    world.job_count += 1
+    job.serial = world.job_count
+    world.jobs[job.name] = job
 
 
 def schedule(

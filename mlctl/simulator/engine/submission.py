@@ -7,7 +7,7 @@ from dataclasses import replace
 from mlctl.simulator.engine import autoscaling, capacity, sampling
 from mlctl.simulator.engine.jobs import BatchJob, ClusterJob, JobStatus, TrainingJob
 from mlctl.simulator.engine.model import BatchSpec, ClusterSpec, TrainingSpec
-from mlctl.simulator.engine.state import Cluster, CoreQuota, World, log_event
+from mlctl.simulator.engine.state import Cluster, CoreQuota, World, add_job, log_event
 
 
 def create_cluster(world: World, spec: ClusterSpec) -> Cluster:
@@ -32,7 +32,7 @@ def add(world: World, spec: BatchSpec | TrainingSpec) -> ClusterJob:
         own = spec.serverless
         job = TrainingJob(spec.name, world.now, own=own, spec=spec)
     job.status = JobStatus.NOT_STARTED
-    world.jobs[spec.name] = job
+    add_job(world, job)
     return job
 
 

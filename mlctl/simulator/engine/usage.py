@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.jobs import AnyJob, ClusterJob, GroupJob
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.state import Cluster, Pool, World
@@ -39,7 +40,7 @@ def usage(world: World) -> Iterator[Usage]:
         used = pool_vm_seconds(world, pool)
         due = cost(used, pool.spec.price)
         yield Usage("pool", pool.spec.name, Tier.DEDICATED, used, due, gone=False)
-    for job in world.jobs.values():
+    for job in ended_jobs.every_job(world):
         if isinstance(job, ClusterJob):
             used = job_node_seconds(world, job)
             due = cost(used, job.price)
@@ -63,8 +64,14 @@ def parts(world: World, job: AnyJob) -> Iterator[AnyJob]:
     if not isinstance(job, GroupJob):
         yield job
         return
-    for each in job.spec.members:
-        yield from parts(world, world.jobs[each.spec.name])
+    for each in members(world, job):
+        yield from parts(world, each)
+
+
+def members(world: World, group: GroupJob) -> Iterator[AnyJob]:
+    """The members of a group, in the order in which they were declared."""
+    found = (ended_jobs.find(world, each.spec.name) for each in group.spec.members)
+    return (each for each in found if each is not None)
 
 
 def job_cost(world: World, job: AnyJob) -> float | None:

@@ -26,6 +26,7 @@ from mlctl.simulator.engine.commands import (
     SubmitPoolJob,
     SubmitTraining,
 )
+from mlctl.simulator.engine.ended_jobs import check_new_name, check_not_ended
 from mlctl.simulator.engine.model import (
     BatchSpec,
     BatchWork,
@@ -75,17 +76,14 @@ def check_command(world: World, command: Command) -> None:
         case SetLock(name):
             _check_exists(world.clusters, "cluster", name)
         case SubmitBatch(spec):
-            _check_unused(world.jobs, "a job", spec.name)
+            check_new_name(world, spec.name)
             _check_exists(world.clusters, "cluster", spec.cluster)
             _check_batch(world, spec)
         case SubmitTraining(spec):
-            _check_unused(world.jobs, "a job", spec.name)
+            check_new_name(world, spec.name)
             _check_training(world, spec)
         case CancelJob(name):
-            _check_exists(world.jobs, "job", name)
-            status = world.jobs[name].status
-            if status.ended:
-                raise EngineError(f"job `{name}` has ended already: it is {status.value}")
+            check_not_ended(world, name)
         case Preempt(name, numbers):
             _check_preempt(world, name, numbers)
         case _:
@@ -112,7 +110,7 @@ def _check_admin_command(world: World, command: Command) -> None:
         case DeletePool(name):
             _check_exists(world.pools, "pool", name)
         case SubmitPoolJob(name, duration, where):
-            _check_unused(world.jobs, "a job", name)
+            check_new_name(world, name)
             _check_number(duration, "the duration")
             if where is not None:
                 _check_exists(world.pools, "pool", where)

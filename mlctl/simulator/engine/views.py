@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mlctl.simulator.engine import autoscaling, groups, training, usage, waiting
+from mlctl.simulator.engine import autoscaling, ended_jobs, training, usage, waiting
 from mlctl.simulator.engine.commands import EngineError
 from mlctl.simulator.engine.jobs import (
     AnyJob,
@@ -187,9 +187,9 @@ def job(world: World, name: str) -> JobView:
     Raises:
         EngineError: there is no such job.
     """
-    if name not in world.jobs:
+    found = ended_jobs.find(world, name)
+    if found is None:
         raise EngineError(f"there is no job `{name}`")
-    found = world.jobs[name]
     parts = list(usage.parts(world, found))
     return JobView(
         *(found.name, found.status, found.reason, found.submitted, found.started, found.ended),
@@ -237,7 +237,7 @@ def _cluster_of(job: AnyJob) -> str | None:
 
 
 def _members(world: World, group: GroupJob) -> Mapping[str, JobStatus]:
-    return {each.name: each.status for each in groups.members(world, group)}
+    return {each.name: each.status for each in usage.members(world, group)}
 
 
 def _mini_batches(job: BatchJob) -> MiniBatchCounts:

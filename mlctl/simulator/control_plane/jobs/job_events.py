@@ -84,7 +84,7 @@ def _past_events(workspace: WorkspaceHandle, name: str) -> Iterator[LoggedEvent]
 
 def _events_of(workspace: WorkspaceHandle, view: JobView) -> Iterator[LoggedEvent]:
     begun = False
-    for event in replay.events(workspace.store, detail=True):
+    for event in replay.events(workspace.store, detail=True, since=view.submitted):
         mine = event.facts.get("job") == view.name
         begun = begun or mine
         if begun and _concerns(event, view):

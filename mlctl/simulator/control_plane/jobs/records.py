@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from sqlite3 import Connection
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -100,11 +101,17 @@ def get_job(workspace: WorkspaceHandle, name: str) -> JobRecord:
 
 
 def list_jobs(
-    workspace: WorkspaceHandle, endpoint: str | None = None, deployment: str | None = None
+    workspace: WorkspaceHandle,
+    endpoint: str | None = None,
+    deployment: str | None = None,
+    *,
+    archived: bool | None = None,
+    most: int | None = None,
 ) -> list[JobRecord]:
-    """The jobs of the workspace (of an endpoint, of a deployment), newest first.
+    """The jobs of the workspace (of an endpoint, of a deployment), newest first, `most` of them.
 
-    Steps and trials are not among them: see `children`.
+    With `archived` only those that are archived, or that are not. Steps and trials are not among
+    them: see `children`.
 
     Raises:
         ServiceError: there is no such endpoint or deployment (404).
@@ -118,8 +125,9 @@ def list_jobs(
         query = _JOB + "WHERE workspace = ? AND parent IS NULL"
         query += " AND endpoint IS coalesce(?, endpoint) COLLATE NOCASE"
         query += " AND deployment IS coalesce(?, deployment) COLLATE NOCASE ORDER BY id DESC"
-        read = db.execute(query, (state.id, endpoint, deployment)).fetchall()
-        return [job_record(now, state.id, _row(each)) for each in read]
+        read = map(_row, db.execute(query, (state.id, endpoint, deployment)))
+        wanted = (row for row in read if archived in (None, bool(row.note.get("isArchived"))))
+        return [job_record(now, state.id, row) for row in islice(wanted, most)]
 
 
 def children(workspace: WorkspaceHandle, name: str) -> list[JobRecord]:

@@ -12,6 +12,7 @@ from mlctl.simulator.control_plane import command_log, replay
 from mlctl.simulator.control_plane.jobs.nodes import Node
 from mlctl.simulator.control_plane.jobs.records import JobRow
 from mlctl.simulator.control_plane.state.rows import WorkspaceState
+from mlctl.simulator.engine import ended_jobs
 from mlctl.simulator.engine.jobs import JobStatus
 
 
@@ -66,7 +67,7 @@ def find(transaction: replay.EngineTransaction, state: WorkspaceState, key: str)
         " AND json_extract(note, '$.properties.\"azureml.isreused\"') IS NULL ORDER BY id DESC"
     )
     for name, parent in transaction.db.execute(query, (state.id, key)) if key else ():
-        job = transaction.world.jobs.get(command_log.engine_name(state.id, str(name)))
+        job = ended_jobs.find(transaction.world, command_log.engine_name(state.id, str(name)))
         if job is not None and job.status is JobStatus.COMPLETED:
             return Reused(str(name), str(parent))
     return None

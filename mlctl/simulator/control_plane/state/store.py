@@ -12,88 +12,14 @@ from threading import RLock
 
 from mlctl import files
 from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane.state import tables
 
-VERSION = 7
 START_ANEW = "move it away to start anew, or name another file"
-APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 _FAILED = (sqlite3.Error, UnicodeDecodeError)  # the latter in place of the former, for bad names
 _DAMAGED = ("not a database", "malformed", "no such", "decode")  # words of SQLite's errors
 MEMORY = ":memory:"
 _FOLDER = ".mlctl"  # mlctl's own, made for the state
 BUSY_SECONDS = 30.0
-
-_SCHEMA = """
-CREATE TABLE world (
-  id INTEGER PRIMARY KEY CHECK (id = 1), now REAL NOT NULL, seed TEXT NOT NULL,
-  settings TEXT NOT NULL);
-INSERT INTO world VALUES (1, 0, '0', '{}');
-CREATE TABLE workspaces (
-  id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, subscription TEXT NOT NULL,
-  resource_group TEXT NOT NULL, name TEXT NOT NULL, location TEXT NOT NULL);
-CREATE TABLE resources (
-  id INTEGER PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL,
-  kind TEXT NOT NULL, collection TEXT NOT NULL, name TEXT NOT NULL, parent TEXT, version TEXT,
-  region TEXT, state TEXT NOT NULL, operation INTEGER, body TEXT NOT NULL);
-CREATE UNIQUE INDEX resources_by_key ON resources (key, workspace);
-CREATE INDEX resources_by_operation ON resources (operation) WHERE operation IS NOT NULL;
-CREATE INDEX resources_by_name
-  ON resources (workspace, kind, collection, lower(name), id);
-CREATE TABLE resource_references (
-  resource INTEGER NOT NULL REFERENCES resources ON DELETE CASCADE, key TEXT NOT NULL,
-  PRIMARY KEY (resource, key)) WITHOUT ROWID;
-CREATE INDEX resource_references_by_key ON resource_references (key);
-CREATE TABLE quota_claims (
-  resource INTEGER NOT NULL REFERENCES resources ON DELETE CASCADE, subscription TEXT NOT NULL,
-  region TEXT NOT NULL, quota TEXT NOT NULL, amount INTEGER NOT NULL,
-  PRIMARY KEY (resource, quota)) WITHOUT ROWID;
-CREATE TABLE quota_usage (
-  subscription TEXT NOT NULL, region TEXT NOT NULL, quota TEXT NOT NULL, amount INTEGER NOT NULL,
-  PRIMARY KEY (subscription, region, quota)) WITHOUT ROWID;
-CREATE TRIGGER quota_claimed AFTER INSERT ON quota_claims BEGIN
-  INSERT INTO quota_usage VALUES (new.subscription, new.region, new.quota, new.amount)
-    ON CONFLICT DO UPDATE SET amount = amount + excluded.amount;
-END;
-CREATE TRIGGER quota_released AFTER DELETE ON quota_claims BEGIN
-  UPDATE quota_usage SET amount = amount - old.amount
-    WHERE subscription = old.subscription AND region = old.region AND quota = old.quota;
-END;
-CREATE TABLE quota_limits (
-  subscription TEXT NOT NULL, region TEXT NOT NULL, quota TEXT NOT NULL, amount INTEGER NOT NULL,
-  PRIMARY KEY (subscription, region, quota)) WITHOUT ROWID;
-CREATE TABLE operations (
-  id INTEGER PRIMARY KEY, address TEXT NOT NULL, verb TEXT NOT NULL, started REAL NOT NULL,
-  due REAL NOT NULL, status TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL);
-CREATE INDEX operations_running ON operations (due) WHERE status = 'InProgress';
-CREATE TABLE faults (id INTEGER PRIMARY KEY, spec TEXT NOT NULL, seen INTEGER NOT NULL);
-CREATE TABLE commands (id INTEGER PRIMARY KEY, at REAL NOT NULL, command TEXT NOT NULL);
-CREATE INDEX commands_by_time ON commands (at, id);
-CREATE TABLE engine (
-  id INTEGER PRIMARY KEY CHECK (id = 1), generation INTEGER NOT NULL, active INTEGER NOT NULL,
-  now REAL NOT NULL, last_at REAL NOT NULL, last_command INTEGER NOT NULL, state TEXT NOT NULL);
-INSERT INTO engine VALUES (1, 0, 0, 0, 0, 0, '');
-CREATE TABLE jobs (
-  id INTEGER PRIMARY KEY, workspace INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL,
-  name TEXT NOT NULL, kind TEXT NOT NULL, endpoint TEXT, deployment TEXT, created REAL NOT NULL,
-  note TEXT NOT NULL, parent TEXT);
-CREATE UNIQUE INDEX jobs_by_key ON jobs (key, workspace);
-CREATE INDEX jobs_by_deployment ON jobs (workspace, endpoint, deployment);
-CREATE INDEX jobs_by_parent ON jobs (workspace, parent);
-CREATE INDEX jobs_by_reuse_key ON jobs (workspace, json_extract(note, '$.reuseKey'));
-CREATE TABLE workloads (name TEXT PRIMARY KEY, spec TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE activity (
-  id INTEGER PRIMARY KEY, key TEXT NOT NULL, resource TEXT NOT NULL, at REAL NOT NULL,
-  verb TEXT NOT NULL, caller TEXT NOT NULL);
-CREATE INDEX activity_by_key ON activity (key, id);
-CREATE INDEX activity_by_time ON activity (at);
-CREATE TABLE locks (
-  key TEXT PRIMARY KEY, scope TEXT NOT NULL, name TEXT NOT NULL, level TEXT NOT NULL,
-  notes TEXT NOT NULL) WITHOUT ROWID;
-"""
-TABLES = (
-    *("resource_references", "quota_claims", "quota_usage", "quota_limits", "operations", "faults"),
-    *("commands", "jobs", "workloads", "locks", "activity", "resources"),
-    "workspaces",
-)  # what a reset empties; `world` and `engine` have one row each
 
 
 class LocalStateError(Permanent):
@@ -229,45 +155,45 @@ def _connected(path: str, patience: float) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: str, patience: float) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
-    is_new = _check_format(connection, path)
+    version = _check_format(connection, path)
     if path != MEMORY:
         _use_wal(connection, patience)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(
         "PRAGMA wal_autocheckpoint = 4000"
     )  # pages; each checkpoint waits for the disk
-    if is_new:
-        _create(connection)
+    if version < tables.VERSION:
+        tables.create(connection)
         _check_format(connection, path)
 
 
-def _check_format(connection: sqlite3.Connection, path: str) -> bool:
-    """Whether the file is new.
+def _check_format(connection: sqlite3.Connection, path: str) -> int:
+    """The version of the file's tables; 0 if it is new.
 
     All three numbers come from one statement, as another process may be creating the tables.
 
     Raises:
         LocalStateError: it is of another program, or of another version.
     """
-    version, application, tables = connection.execute(
+    version, application, count = connection.execute(
         "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)"
         " FROM pragma_user_version, pragma_application_id"
     ).fetchone()
-    if application != APPLICATION:
-        if version or application or tables:
+    if application != tables.APPLICATION:
+        if version or application or count:
             raise LocalStateError(f"`{path}` is a database of another program: name another file.")
-        return True
-    if version > VERSION:
+        return 0
+    if version > tables.VERSION:
         raise LocalStateError(
             f"`{path}` was written by a newer mlctl (state version {version}, this one knows "
-            f"{VERSION}): upgrade mlctl, or name another file."
+            f"{tables.VERSION}): upgrade mlctl, or name another file."
         )
-    if version < VERSION:
+    if version < tables.OLDEST:
         raise LocalStateError(
             f"`{path}` was written by an older mlctl (state version {version}, this one knows "
-            f"{VERSION}): move it away to start anew, or name another file."
+            f"{tables.VERSION}): move it away to start anew, or name another file."
         )
-    return False
+    return int(version)
 
 
 def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
@@ -287,24 +213,3 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    """Create the tables, unless another process has done so meanwhile."""
-    connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-        for statement in _statements(_SCHEMA):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one, as `executescript` would end the transaction."""
-    text = ""
-    for line in script.splitlines(keepends=True):
-        text += line
-        if sqlite3.complete_statement(text):
-            yield text
-            text = ""

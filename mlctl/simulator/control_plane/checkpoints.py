@@ -1,0 +1,97 @@
+"""The engine's state, stored now and then, and read back by who has nothing in memory.
+
+A checkpoint is a cache: what it has can be computed from the commands. It pays where it is stored
+sooner than it is computed again. Jobs that have ended for good are left out, as rows of their own:
+else a thousand of them would be read by each command.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from sqlite3 import Connection
+
+from mlctl.simulator.control_plane import ended_jobs
+from mlctl.simulator.control_plane.state.store import Store
+from mlctl.simulator.engine import snapshot
+from mlctl.simulator.engine.ended_jobs import may_leave
+from mlctl.simulator.engine.model import SimulationSettings
+from mlctl.simulator.engine.state import World
+
+# The VMs of a pool come when the control plane's operation ends, which has its own duration.
+ENGINE_SETTINGS = SimulationSettings(provisioning_s=0.0)
+_EVENTS_PER_CHECKPOINT = 20_000  # on a long way
+_EVENTS_TO_REPLAY = 500  # at the end of it, and as many as there is to store
+
+
+@dataclass(slots=True)
+class EngineCache:
+    """The engine in memory, valid as long as the database has the same `generation` (no reset).
+
+    `last` is the time and number of the last command applied, `saved` the engine's event count when
+    a checkpoint was stored last.
+    """
+
+    generation: int
+    world: World
+    last: tuple[float, int]
+    saved: int
+
+
+def load(store: Store, db: Connection) -> EngineCache:
+    """The engine in memory, or else the stored checkpoint."""
+    cache = store.engine_cache
+    generation, at = db.execute("SELECT generation, now FROM engine").fetchone()
+    if isinstance(cache, EngineCache) and cache.generation == generation and at <= cache.world.now:
+        return cache
+    row = db.execute("SELECT generation, last_at, last_command, state FROM engine").fetchone()
+    generation, last_at, last_command, text = row
+    world = snapshot.load(json.loads(text)) if text else new_world(db)
+    world.ended_jobs = ended_jobs.EndedJobs(db, world.number)
+    cache = store.engine_cache = EngineCache(
+        generation, world, (last_at, last_command), world.number
+    )
+    return cache
+
+
+def new_world(db: Connection) -> World:
+    (seed,) = db.execute("SELECT seed FROM world").fetchone()
+    return World(str(seed), settings=ENGINE_SETTINGS)
+
+
+def is_due(cache: EngineCache, *, arrived: bool) -> bool:
+    """Whether a checkpoint pays: on the way, for who is killed; at its end, for who comes next.
+
+    To store a node or a job that runs takes about as long as to replay an event.
+    """
+    world = cache.world
+    most = _EVENTS_PER_CHECKPOINT
+    if arrived:
+        there = sum(len(cluster.nodes) for cluster in world.clusters.values())
+        most = min(most, _EVENTS_TO_REPLAY + there + len(world.queue))
+    return world.number - cache.saved > most
+
+
+def save(db: Connection, cache: EngineCache) -> None:
+    """Store a checkpoint, unless another process has a later one or the cloud was reset.
+
+    Jobs that have ended for good leave the engine's state.
+    """
+    world = cache.world
+    cache.saved = world.number
+    data, leaving = snapshot.dump(world), may_leave(world)
+    jobs = data.get("jobs", [])
+    data["jobs"] = [each for each in jobs if each[0] not in leaving]
+    stored = db.execute(
+        "UPDATE engine SET now = ?, last_at = ?, last_command = ?, state = ?"
+        " WHERE generation = ? AND now <= ?",
+        (world.now, *cache.last, _encode(data), cache.generation, world.now),
+    )
+    if stored.rowcount:
+        ended_jobs.add(db, world.number, (each for each in jobs if each[0] in leaving))
+        world.ended_jobs = ended_jobs.EndedJobs(db, world.number)
+        for name in leaving:
+            del world.jobs[name]
+
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
