@@ -3,48 +3,74 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import ceil
 from pathlib import Path
 
 from mlctl.rehearsal import rules
 from mlctl.rehearsal.evidence import Evidence
-from mlctl.rehearsal.inputs import Inputs, RehearsalError
+from mlctl.rehearsal.inputs import Inputs, RehearsalError, mini_batches
 
 _SHOWN = 3  # names in a message
+_SIMULATED = re.compile(r"mini-batch (\d+),simulated")
 
 
-def verify(left: Path, inputs: Inputs, key: int | None = None) -> Iterator[Evidence]:
+def verify(
+    left: Path,
+    inputs: Inputs,
+    key: int | None = None,
+    size: int | None = None,
+    *,
+    called: str | None = None,
+) -> Iterator[Evidence]:
     """Which inputs have no row, and which rows are there twice, in a file or folder of results.
 
     A row belongs to the input whose file's name, with or without its folders, stands in a cell;
-    with `key` in that cell (from 1), which then may hold each name once.
+    with `key` in that cell (from 1), which then may hold each name once. A simulated job has rows
+    of mini-batches, of `size` files each; where that is not known, as many as the last row says.
 
     Raises:
         RehearsalError: there are no rows.
     """
     rows = list(_rows(left))
     if not rows:
-        raise RehearsalError(f"`{left}` has no rows")
+        raise RehearsalError(f"`{called or left}` has no rows")
     if key is not None and all(len(row) < key for row in rows):
-        raise RehearsalError(f"no row of `{left}` has {key} cells")
+        raise RehearsalError(f"no row of `{called or left}` has {key} cells")
     names = {Path(one).name for one in inputs.names}
+    numbers = [_SIMULATED.fullmatch(",".join(row)) for row in rows]
+    if all(numbers):
+        rows = list(_of_mini_batches([int(one[1]) for one in numbers if one], inputs.names, size))
     keys = Counter(
         name for row in rows for name in _named(row if key is None else row[key - 1 : key], names)
     )
     missing = sorted(names - keys.keys())
     if missing:
-        why = f"{len(missing)} of {len(names)} inputs have no row: {_list(missing)}"
+        have = "has" if len(missing) == 1 else "have"
+        why = f"{len(missing)} of {len(names)} inputs {have} no row: {_list(missing)}"
         yield Evidence(rules.INPUT_LOST, why, None)
     same = Counter(tuple(row) for row in rows)
     twice = [" ".join(row) for row, count in same.items() if count > 1]
     if key is not None:
         twice = [name for name, count in keys.items() if count > 1]
     if twice:
-        what = "rows are" if key is None else "inputs are"
+        what = "row" if key is None else "input"
+        many = f"{what} is" if len(twice) == 1 else f"{what}s are"
         yield Evidence(
-            rules.INPUT_DOUBLED, f"{len(twice)} {what} there twice: {_list(twice)}", None
+            rules.INPUT_DOUBLED, f"{len(twice)} {many} there twice: {_list(twice)}", None
         )
+
+
+def _of_mini_batches(
+    numbers: Sequence[int], names: Sequence[str], size: int | None
+) -> Iterator[list[str]]:
+    """The rows that a script would have returned for these mini-batches: a name each."""
+    each = size or ceil(len(names) / (max(numbers) + 1))
+    batches = mini_batches(names, each)
+    for number in numbers:
+        yield from ([Path(name).name] for name in (batches[number : number + 1] or [()])[0])
 
 
 def _rows(left: Path) -> Iterator[list[str]]:

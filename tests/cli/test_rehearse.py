@@ -175,4 +175,4 @@ def test_what_a_rehearsal_left_is_verified(mlctl: Run) -> None:
     rows.write_text(rows.read_text().replace("text-3.txt", "text-4.txt"))
     bad = mlctl("job", "verify", "kept/runs/calm/output", "--input", INPUT)
     assert bad.code == 1
-    assert "1 of 8 inputs have no row: `text-3.txt`" in bad.out
+    assert "1 of 8 inputs has no row: `text-3.txt`" in bad.out

@@ -36,6 +36,26 @@ def test_each_input_is_there_once(
     assert codes(tmp_path, text, key) == found
 
 
+@pytest.mark.parametrize(
+    ("numbers", "size", "found"),
+    [
+        ((0, 1), 2, []),
+        ((0, 1), None, []),
+        ((0,), 2, ["MLC601"]),
+        ((1, 0, 1), 2, ["MLC602"]),
+        ((0, 1, 2, 3), 1, []),
+    ],
+)
+def test_mini_batches_of_a_simulated_job_stand_for_their_inputs(
+    numbers: tuple[int, ...], size: int | None, found: list[str], tmp_path: Path
+) -> None:
+    inputs = rehearsed.numbers(tmp_path, 3)
+    rows = "".join(f"mini-batch {number},simulated\n" for number in numbers)
+    (tmp_path / "scores.csv").write_text(rows)
+    told = verify(tmp_path / "scores.csv", inputs, None, size)
+    assert [one.rule.code for one in told] == found
+
+
 def test_results_without_rows_or_without_the_cell_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(RehearsalError, match="has no rows"):
         codes(tmp_path, "")

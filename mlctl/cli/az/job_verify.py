@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from mlctl import files
-from mlctl.backends.ports.jobs import SupportsDownloads, SupportsOutputs
+from mlctl import files, pointer
+from mlctl.backends.ports.jobs import Jobs, SupportsDownloads, SupportsOutputs
 from mlctl.cli.az.jobs import opened, write
 from mlctl.cli.exits import Exit
 from mlctl.cli.session import Session
@@ -51,29 +51,42 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
             found = tuple(check(given, inputs, key))
         else:
             with tempfile.TemporaryDirectory(prefix="mlctl-verify-") as folder:
-                _download(session, left, Path(folder))
-                found = tuple(check(Path(folder), inputs, key))
+                size = _download(session, left, Path(folder))
+                found = tuple(check(Path(folder), inputs, key, size, called=left))
     except RehearsalError as error:
         raise Permanent("NothingToVerify", str(error)) from None
     report.extend(render.findings(found, Path(), lambda _: ""))
     color = session.color(sys.stdout)
     text = diagnostics.report(report, color=color, width=session.width)
-    good = f"Every one of {len(inputs.names)} inputs has its rows, and no row is there twice."
+    count = len(inputs.names)
+    each = "The one input" if count == 1 else f"Every one of {count} inputs"
+    good = f"{each} has its rows, and no row is there twice."
     session.out(text or good)
     return Exit.ERROR if report.failed else Exit.OK
 
 
-def _download(session: Session, name: str, folder: Path) -> None:
-    """The files that a job has left.
+def _download(session: Session, name: str, folder: Path) -> int | None:
+    """The files that a job has left; the size of its mini-batches, where that is told.
 
     Raises:
         NotFound: there is no such job.
+        Permanent: it has not ended.
     """
     with opened(session) as jobs:
-        if isinstance(jobs, SupportsDownloads):
-            jobs.download(name, folder, "score", every=False)
-            return
-        left = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
-        for path, text in left:
-            if path.parts[0] == "named-outputs":
-                write(folder / path, [text])
+        job = jobs.show(name)
+        if not job.ended:
+            why = f"the job `{name}` is {job.status}: what it leaves is there when it has ended"
+            raise Permanent("NothingToVerify", why)
+        _write(jobs, name, folder)
+    size = pointer.get(job.body, ("properties", "run", "work", "mini_batch_size"))
+    return size if isinstance(size, int) else None
+
+
+def _write(jobs: Jobs, name: str, folder: Path) -> None:
+    if isinstance(jobs, SupportsDownloads):
+        jobs.download(name, folder, "score", every=False)
+        return
+    left = jobs.outputs(name) if isinstance(jobs, SupportsOutputs) else ()
+    for path, text in left:
+        if path.parts[0] == "named-outputs":
+            write(folder / path, [text])
