@@ -35,7 +35,7 @@ from mlctl.simulator.engine.processes import (
 
 SEEDS = 5  # of each example
 # `make test-shortcut` makes 10 000 histories of each law.
-EXAMPLES = int(os.environ.get("MLCTL_TEST_HISTORIES", "500")) // SEEDS
+EXAMPLES = int(os.environ.get("MLCTL_TEST_HISTORIES", "1500")) // SEEDS
 
 rates = st.sampled_from([0.05, 0.5, 2.0])
 processes: st.SearchStrategy[PreemptionProcess] = st.one_of(
@@ -135,9 +135,8 @@ def same(one: object, other: object) -> bool:
 def usual_scenarios(draw: st.DrawFn) -> Scenario:
     """Scenarios whose first runs are gone through node by node."""
     scenario = draw(scenarios())
-    job = replace(
-        scenario.job, files=draw(st.integers(1, 900)), instance_count=draw(st.integers(1, 12))
-    )
+    files = draw(st.integers(1, draw(st.sampled_from([12, 60, 900]))))
+    job = replace(scenario.job, files=files, instance_count=draw(st.integers(1, 12)))
     given_settings = replace(
         scenario.settings, delay_cv=0.0, min_bill_s=draw(st.sampled_from([0.0, 0.0, 600.0]))
     )
@@ -177,6 +176,16 @@ def test_first_runs_node_by_node_are_those_of_the_engine(scenario: Scenario, pla
             engine = EngineCloud(scenario, f"law/{run}")
             full = policy.carry_out(plan, engine, job.files, job.mini_batch_size)
             assert all(map(same, short, full)), (run, short, full)
+
+
+def test_a_first_run_that_outlasts_its_policy_is_left_to_the_general_shortcut() -> None:
+    job = BatchSpec("1/forecast", "1/c", 90, BatchWork(per_mini_batch_s=60.0), 1, 4, timeout_s=1e6)
+    cluster = ClusterSpec("1/c", Tier.LOW_PRIORITY, 0, 4)
+    scenario = Scenario(cluster, job, SimulationSettings(), 0.2, (Poisson(0.5),))
+    runs = FirstRuns(scenario, Policy(Way.DEADLINE, switch_s=1650.0))
+    found = [runs.carry_out(f"law/{run}") for run in range(50)]
+    assert None in found
+    assert all(one.time_s <= 1650.0 for one in found if one is not None)
 
 
 def test_most_first_runs_need_no_other_way() -> None:
