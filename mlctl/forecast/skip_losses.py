@@ -80,6 +80,8 @@ class Losses:
         return hit, active.limit == 0
 
     def _hit(self, active: ActiveProcess, there: list[int]) -> list[int]:
+        if not there:
+            return there
         match active.process:
             case Shock(_, fraction):
                 where = capacity.key_of(self._region.region, self._region.tier)
