@@ -9,7 +9,7 @@ EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts test test-az test-rehearsal test-shortcut fix docs coverage bench fuzz demo clean
+.PHONY: help audit setup check lint types contracts test test-az test-rehearsal test-shortcut fix docs site coverage bench fuzz demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-shortcut   10000 histories of forecasts beside those of the event engine; takes minutes"
 	@echo "make fix       format, and repair what the linter can repair"
 	@echo "make docs      write the pages that are made from the program"
+	@echo "make site      the documentation as a site in dist/site; a broken link fails"
 	@echo "make coverage  the tests with branch coverage; fails under 95 %"
 	@echo "make bench     time mlctl beside its peers, one table; fails where a target is missed"
 	@echo "make fuzz      odd documents, flags, files and answers for SECONDS=60; fails on a bug, a hang or 300 MB"
@@ -87,6 +88,10 @@ test-shortcut: $(READY)
 fix: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The pages of docs/, README and changelog as a site in dist/site; a broken link fails.
+site: $(READY)
+	$(BIN)/mkdocs build --strict
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
