@@ -22,7 +22,7 @@ from mlctl.cli.forecast_args import (
 )
 from mlctl.cli.forecast_output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast_subject import read_subject
-from mlctl.cli.local.settings import DelayArgs
+from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import command

@@ -13,7 +13,7 @@ import typer
 from mlctl.catalog import prices
 from mlctl.cli.durations import duration
 from mlctl.cli.local.flag_text import time_of_day
-from mlctl.cli.local.settings import DelayArgs, pair
+from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 
 if TYPE_CHECKING:
@@ -166,7 +166,6 @@ def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
         ServiceError: a setting is unknown, or its value is none.
         UsageError: a duration is none.
     """
-    from mlctl.simulator.control_plane.disruptions import with_changes
     from mlctl.simulator.engine.model import SimulationSettings
 
     texts: dict[str, str | None] = asdict(delays)
@@ -175,7 +174,12 @@ def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
     }
     if cloud.delay_cv is not None:
         changes["delay_cv"] = cloud.delay_cv
-    return with_changes(SimulationSettings(), {**changes, **dict(map(pair, cloud.setting or ()))})
+    changes |= dict(map(pair, cloud.setting or ()))
+    if not changes:
+        return SimulationSettings()
+    from mlctl.simulator.control_plane.disruptions import with_changes
+
+    return with_changes(SimulationSettings(), changes)
 
 
 def weathers(given: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weather], str]:

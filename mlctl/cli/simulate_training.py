@@ -19,7 +19,7 @@ from mlctl.cli.forecast_args import (
 )
 from mlctl.cli.forecast_output import ForecastFormat, Output, ended, refusals, write
 from mlctl.cli.forecast_subject import read_graph
-from mlctl.cli.local.settings import DelayArgs
+from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session

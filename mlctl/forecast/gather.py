@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mlctl.forecast.study import Histories, histories
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 _FIRST = 100  # histories of a row before those of the next one
 

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from mlctl import catalog
 from mlctl.catalog import prices
@@ -18,6 +18,9 @@ from mlctl.forecast.pools import Place, PoolHistory, PoolScenario, PoolStudy
 from mlctl.forecast.summary import estimate, histogram
 from mlctl.forecast.weather import Weather
 from mlctl.pointer import Data
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 SCHEMA = "https://mlctl.dev/schemas/output/pool-forecast.schema.json"
 MONTH = 730  # hours

@@ -7,10 +7,9 @@ queue runs jobs of all users. Histories are the event engine's; `queues` has clo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mlctl.forecast import history, queues, weather
 from mlctl.forecast.queues import Queue
@@ -36,6 +35,9 @@ from mlctl.simulator.engine.model import (
 )
 from mlctl.simulator.engine.processes import PreemptionProcess
 from mlctl.simulator.engine.state import World
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 DAY = 24 * HOUR
 _POOL, _CLUSTER = "1/pool", "1/cluster"

@@ -8,10 +8,10 @@ done, never that of a run: a cluster of one node is the cheapest for a run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from math import ceil, fsum
+from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
 from mlctl.forecast.policy import History, Policy, Way, parse
@@ -22,6 +22,9 @@ from mlctl.forecast.summary import Summary
 from mlctl.pointer import Data
 from mlctl.simulator.engine.model import HOUR, Tier
 from mlctl.simulator.engine.processes import PreemptionProcess
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 RUNGS = (60, 250, 1000)  # histories of a configuration that got that far
 _KEPT = 3  # of so many configurations one goes on

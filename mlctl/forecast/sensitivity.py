@@ -7,8 +7,8 @@ luck as the history beside it, and differences are known better than the numbers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mlctl.forecast import statistics
 from mlctl.forecast.policy import History
@@ -18,6 +18,9 @@ from mlctl.forecast.summary import Summary, estimate
 from mlctl.forecast.weather import Outages, Shocks, Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine.model import SingleNode
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 _MOST_RUNS = 500
 _HALF, _TWICE = 0.5, 2.0

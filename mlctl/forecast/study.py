@@ -8,16 +8,18 @@ carry histories out changes anything. A study splits into ranges of numbers, for
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import isfinite
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mlctl.forecast import policy, skip, skip_first
 from mlctl.forecast.history import Cloud, EngineCloud
 from mlctl.forecast.policy import History, Policy, Way
 from mlctl.forecast.scenario import Scenario
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 _TASKS = 32  # so many at least, for workers to end at about the same time
 _MOST = 1000  # histories of a task

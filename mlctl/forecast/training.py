@@ -8,9 +8,8 @@ histories, so that their difference is known better than each of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mlctl.forecast import checkpoints, history, statistics, weather
 from mlctl.forecast.checkpoints import Expected, Losses, Steps
@@ -22,6 +21,9 @@ from mlctl.simulator.engine.jobs import JobStatus, TrainingJob
 from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier, TrainingSpec
 from mlctl.simulator.engine.processes import OnOff, Poisson, PreemptionProcess, Shock
 from mlctl.simulator.engine.state import World
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 _TRIED = (0.25, 0.5, 0.71, 1.0, 1.41, 2.0, 4.0)  # times Daly's interval
 

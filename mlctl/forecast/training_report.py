@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from mlctl import catalog
 from mlctl.catalog import prices
@@ -27,6 +27,9 @@ from mlctl.forecast.weather import Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine import model
 from mlctl.simulator.engine.model import HOUR, Tier
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
 _DEDICATED = "dedicated"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from mlctl.cli.durations import duration
 from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.cloud import opened
+from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
 from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import UsageError
@@ -38,29 +39,6 @@ def register(app: typer.Typer) -> None:
     command(workload, "set")(workload_set)
     command(workload, "list")(workload_list)
     app.add_typer(workload, name="workload")
-
-
-def _delay(name: str, help: str) -> Any:  # noqa: A002  # typer's word
-    return typer.Option(name, metavar="S", help=help)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelayArgs:
-    """How long nodes take."""
-
-    allocation: Annotated[
-        str | None, _delay("--allocation", "From asking for a node to having it.")
-    ] = None
-    preparation: Annotated[
-        str | None, _delay("--preparation", "From having a node until it can work.")
-    ] = None
-    replacement: Annotated[
-        str | None,
-        _delay("--replacement", "What allocation is for a node that was preempted."),
-    ] = None
-    leave: Annotated[
-        str | None, _delay("--leave", "From giving a node back to its being gone.")
-    ] = None
 
 
 def delays_set(
@@ -212,15 +190,3 @@ def workload_list(
         ]
         print_data(session, data, output, query)
     return Exit.OK
-
-
-def pair(text: str) -> tuple[str, str]:
-    """The name and the value of `NAME=VALUE`.
-
-    Raises:
-        UsageError: the text is none.
-    """
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise UsageError(f"`{text}`: write NAME=VALUE, as cancel_grace_s=60.")
-    return name, value

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlctl.backends.ports.jobs import Jobs
 from mlctl.cli.local.flag_text import parse_file
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.tree import SIMULATED
 from mlctl.workload import DEFAULT_NAME, Workload
+
+if TYPE_CHECKING:
+    from mlctl.backends.ports.jobs import Jobs
 
 
 def _flag(name: str, metavar: str, help: str) -> Any:  # noqa: A002  # typer's word

@@ -10,12 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf, isfinite
-from sqlite3 import Connection
+from typing import TYPE_CHECKING
 
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
 from mlctl.simulator.control_plane.state.errors import bad
 from mlctl.workload import DEFAULT_NAME, Workload
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
 
 DEFAULT_WORKLOAD = Workload(files=100, seconds_per_file=1.0, steps=100, seconds_per_step=60.0)
 # Which figures are those of a batch job, and which those of a training job.
