@@ -73,14 +73,15 @@ def document(
     tornado: Sequence[Mapping[str, Data]] | None = None,
 ) -> dict[str, Data]:
     """The forecast as data; `main` is the row that the sentence and the timelines are about."""
+    told = [_row(row, summary) for row, summary in found]
     return {
         "$schema": SCHEMA,
         **asked,
         "scenario": _scenario(subject),
-        "rows": [_row(row, summary) for row, summary in found],
+        "rows": told,
         "timelines": list(_timelines(found, main)),
         "sensitivity": None if tornado is None else list(tornado),
-        "sentence": sentence(found, main),
+        "sentence": _sentence(told, main),
         "assumptions": list(assumptions(subject, [row for row, _ in found])),
     }
 
@@ -132,25 +133,28 @@ def _timelines(found: Sequence[tuple[Row, Summary]], main: str) -> Iterator[dict
                 yield timeline.document(row.name, name, run, study.scenario, study.seed_of(run))
 
 
-def sentence(found: Sequence[tuple[Row, Summary]], main: str) -> dict[str, Data]:
+def _sentence(rows_: Sequence[Mapping[str, Data]], main: str) -> dict[str, Data]:
     """The numbers of the one sentence: low priority in the main row beside dedicated."""
-    here = next((summary for row, summary in found if row.name == main), None)
-    full = next((summary for row, summary in found if row.name == DEDICATED), None)
-    said: dict[str, Data] = {"row": main if here is not None else None}
-    for name, summary in (("low_priority", here), ("dedicated", full)):
-        if summary is None:
-            said[name] = None
-            continue
-        told = summary.document()
-        said[name] = {
-            "time_s": told["until_done"]["time_s"]["value"],
-            "time_p95_s": told["until_done"]["time_p95_s"]["value"],
-            "cost": told["until_done"]["cost"]["value"],
-            "cancelled": told["cancelled"],
-            "late": told["late"],
-            "not_done": told["until_done"]["not_done"],
-        }
-    return said
+    here, full = (
+        next((row for row in rows_ if row["name"] == name), None) for name in (main, DEDICATED)
+    )
+    return {
+        "row": main if here is not None else None,
+        "low_priority": None if here is None else _said(here),
+        "dedicated": None if full is None else _said(full),
+    }
+
+
+def _said(row: Mapping[str, Data]) -> dict[str, Data]:
+    done = row["until_done"]
+    return {
+        "time_s": done["time_s"]["value"],
+        "time_p95_s": done["time_p95_s"]["value"],
+        "cost": done["cost"]["value"],
+        "cancelled": row["cancelled"],
+        "late": row["late"],
+        "not_done": done["not_done"],
+    }
 
 
 def assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[dict[str, Data]]:

@@ -8,7 +8,7 @@ Recipes, 6.4; DLMF 8.17.22).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, fsum, inf, lgamma, log, log1p, nan, sqrt
@@ -103,14 +103,21 @@ def quantile_interval(
 
     The number of values at or below the true quantile is binomial with the chance `q`.
     """
-    count, tail = len(ordered), (1 - confidence) / 2
+    count = len(ordered)
     if not count:
         return Estimate(nan, -inf, inf)
-    below = _first(count, lambda k: _at_most(k, count, q) > tail)
-    above = _first(count, lambda k: _at_most(k, count, q) >= 1 - tail) + 1
+    below, above = _ranks(count, q, confidence)
     low = ordered[below - 1] if below >= 1 else -inf
     high = ordered[above - 1] if above <= count else inf
     return Estimate(quantile(ordered, q), low, high)
+
+
+@lru_cache(maxsize=1024)
+def _ranks(count: int, q: float, confidence: float) -> tuple[int, int]:
+    """The ranks of the order statistics about a quantile: from 0, none, to one too many."""
+    tail = (1 - confidence) / 2
+    below = _first(count, lambda k: _at_most(k, count, q) > tail)
+    return below, _first(count, lambda k: _at_most(k, count, q) >= 1 - tail) + 1
 
 
 def _at_most(k: int, count: int, q: float) -> float:
@@ -128,6 +135,11 @@ def _first(count: int, holds: Callable[[int], bool]) -> int:
         else:
             low = middle + 1
     return low
+
+
+def average(values: Collection[float]) -> float:
+    """A mean without an interval."""
+    return fsum(values) / len(values) if values else nan
 
 
 def mean(values: Iterable[float], confidence: float = CONFIDENCE) -> Estimate:

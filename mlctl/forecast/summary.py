@@ -80,7 +80,7 @@ class Summary:
         histories, runs = self.histories, len(self.histories)
         times, costs, late = self.completed, self.costs, self.late
         cores = self.scenario.cluster.cores
-        preempted = statistics.mean([one.preempted for one in histories]).value
+        preempted = statistics.average([one.preempted for one in histories])
         return {
             "runs": runs,
             "completed": len(times),
@@ -102,14 +102,14 @@ class Summary:
                 "time_p95_s": estimate(
                     statistics.quantile_interval(sorted(self.times_until_done), 0.95)
                 ),
-                "runs": statistics.mean([one.tries for one in histories]).value,
+                "runs": statistics.average([one.tries for one in histories]),
                 "not_done": sum(not one.done for one in histories),
             },
             "preempted_nodes": preempted,
             "preempted_cores": preempted * cores,
-            "lost_node_hours": statistics.mean([one.lost_node_s for one in histories]).value / HOUR,
-            "attempts": statistics.mean([one.attempts for one in histories]).value,
-            "failed_mini_batches": statistics.mean([one.failed for one in histories]).value,
+            "lost_node_hours": statistics.average([one.lost_node_s for one in histories]) / HOUR,
+            "attempts": statistics.average([one.attempts for one in histories]),
+            "failed_mini_batches": statistics.average([one.failed for one in histories]),
             "histogram": histogram(times),
         }
 
