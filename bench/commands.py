@@ -138,6 +138,11 @@ def rows(scratch: Path, *, quick: bool) -> Iterator[Row]:
     name = f"validate {MANY:,} of ten kinds"
     validate_mixed = mlctl(scratch / "mixed", "validate", ".")
     yield Row(name, "check-jsonschema, one kind", 0.5, validate_mixed, lambda: checker(many))
+    sample = ROOT / "samples" / "low-priority-batch"
+    name, validate_sample = "simulate, 1,000 runs, cold", mlctl(one, "validate", sample)
+    work = ("--files", "100", "--seconds-per-file", "8")
+    simulate = mlctl(one, "simulate", sample, *work)
+    yield Row(name, "mlctl validate", 2.5, simulate, lambda: validate_sample)
     apply, plan = applying(many), planning(many)
     name = f"plan {MANY:,}, nothing to do"
     yield Row(name, "terraform plan", 0.5, plan, lambda: terraform(many, "plan"))

@@ -79,9 +79,11 @@ def varied_history(seed: str) -> float:
     return history(seed, VARIED)
 
 
-def simpy_history(seed: str) -> float:
+def simpy_history(
+    seed: str, nodes: int = 20, mini_batches: int = 1000, seconds: float = 60.0
+) -> float:
     """The same with SimPy: nodes are processes, preemptions interrupt them."""
-    return _Simpy(seed, [60.0] * 1000).makespan()
+    return _Simpy(seed, [seconds] * mini_batches, nodes).makespan()
 
 
 def varied_simpy_history(seed: str) -> float:
@@ -92,16 +94,17 @@ def varied_simpy_history(seed: str) -> float:
 
 
 class _Simpy:
-    def __init__(self, seed: str, times: list[float]) -> None:
+    def __init__(self, seed: str, times: list[float], nodes: int = 20) -> None:
+        self.nodes = nodes
         self.environment = simpy.Environment()
         self.chance = Random(seed)
         self.todo = simpy.Store(self.environment)
         self.todo.items.extend(times)
-        self.left = 1000
+        self.left = len(times)
         self.over = self.environment.event()
 
     def makespan(self) -> float:
-        for _ in range(20):
+        for _ in range(self.nodes):
             self.environment.process(self.node())
         self.environment.run(until=self.over)
         return float(self.environment.now)

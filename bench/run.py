@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from bench import cloud, commands, engine, rehearsal
+from bench import cloud, commands, engine, forecast, rehearsal
 from bench.figure import HEAD, Figure, absent
 
 PEERS = """\
@@ -58,6 +58,8 @@ def figures(word: str, runs: int, *, quick: bool) -> Iterator[Figure]:
             yield from cloud.figures(Path(scratch), runs, quick=quick)
     if word in "event engine":
         yield from engine.figures(quick=quick)
+    if word in "forecasts":
+        yield from forecast.figures(quick=quick)
     if word in "rehearsal":
         yield from rehearsal.figures(quick=quick)
     if word in "azure emulator":
