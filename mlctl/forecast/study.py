@@ -21,8 +21,8 @@ from mlctl.forecast.scenario import Scenario
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-_TASKS = 32  # so many at least, for workers to end at about the same time
-_MOST = 1000  # histories of a task
+_TASKS, _MOST_TASKS = 32, 512  # so many, for workers to end at about the same time
+_ENOUGH = 100  # histories of a task, where there are not too many of them: some take very long
 _SAMPLE = 200  # histories of the dedicated twin, for the latest moment to change to it
 
 
@@ -110,7 +110,8 @@ def histories_of(
 
 def _tasks(parts: Sequence[Part[Any]]) -> Iterator[list[tuple[int, range]]]:
     """The parts in pieces, of which short ones share a task, so that tasks are worth sending."""
-    size = min(max(sum(len(runs) for _, runs in parts) // _TASKS, 1), _MOST)
+    total = sum(len(runs) for _, runs in parts)
+    size = min(max(total // _TASKS, 1), max(total // _MOST_TASKS, _ENOUGH))
     task: list[tuple[int, range]] = []
     room = size
     for at, (_, runs) in enumerate(parts):

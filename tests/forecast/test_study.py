@@ -68,7 +68,8 @@ def test_short_parts_share_a_task_and_long_ones_are_divided() -> None:
     assert tasks[0] == [(0, range(1)), (2, range(2))]
     numbers = [(at, run) for task in tasks for at, runs in task for run in runs]
     assert numbers == [(at, run) for at, (_, runs) in enumerate(parts) for run in runs]
-    assert len(list(studies._tasks([(BATCH, range(100_000))]))) == 100
+    assert len(list(studies._tasks([(BATCH, range(9_000))]))) == 90
+    assert len(list(studies._tasks([(BATCH, range(1_024_000))]))) == 512
 
 
 def test_histories_travel_as_columns() -> None:
