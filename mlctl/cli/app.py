@@ -20,6 +20,7 @@ VERBS: Mapping[str, str] = {
     "apply": "mlctl.cli.apply",
     "destroy": "mlctl.cli.apply",
     "drift": "mlctl.cli.drift",
+    "export": "mlctl.cli.export",
     "simulate": "mlctl.cli.simulate",
     "advise": "mlctl.cli.advise",
     **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),

@@ -31,6 +31,7 @@ from mlctl.source.files import PROJECT_FILE
 
 _PLAN_FAMILY = (
     *("validate", "render", "test", "plan", "apply", "destroy", "drift"),
+    *("export", "import", "pull"),
     *("simulate", "advise", "rehearse"),
 )
 # Flags with a value that may stand before the verb.

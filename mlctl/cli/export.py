@@ -1,0 +1,131 @@
+"""`mlctl export`: what is live, as files that declare it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import files, pointer
+from mlctl.backends.ports.backend import Backend, Live
+from mlctl.cli.exits import Exit
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.parser.command import command
+from mlctl.cli.session import Session
+from mlctl.kinds import KINDS
+from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.values import state
+from mlctl.planning.refresh import everything
+from mlctl.render.export import Placeholders, document
+from mlctl.schema.text import nearest
+from mlctl.service_errors import NotFound
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(export)
+
+
+def export(
+    session: Session,
+    to: Annotated[
+        Path, typer.Option("--to", metavar="DIR", help="The folder to write to; made if needed.")
+    ],
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KIND|ADDRESS]...",
+            help="Kinds (compute) and addresses (compute/NAME); everything unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that are there already.")
+    ] = False,
+) -> Exit:
+    """Write what is live as clean YAML, of which a plan says "No changes".
+
+    Defaults are left out, secrets become `${{ env.NAME }}`, and comments say so. Of an asset the
+    newest version is written, unless the address names another. What is written inline in others
+    (anonymous assets) stays what they refer to.
+    """
+    wanted = [_wanted(text) for text in what or KINDS]
+    with session.backend() as backend:
+        found = {one.address: one for each in wanted for one in _found(backend, each)}
+        placeholders = Placeholders()
+        texts = {
+            to / _path(one.address): document(one, backend.scope, backend.location, placeholders)
+            for one in sorted(found.values(), key=lambda live: live.address)
+        }
+    taken = [path for path in texts if path.exists()]
+    if taken and not overwrite:
+        raise UsageError(f"{taken[0]} is there already: name another folder, or pass --overwrite")
+    if not _written(session, texts):
+        return Exit.ERROR
+    session.note(f"{len(texts)} files written; check them with: mlctl plan {to}")
+    if placeholders.values:
+        names = ", ".join(sorted(placeholders.values))
+        session.note(f"They need these environment variables, which hold secrets: {names}")
+    return Exit.OK
+
+
+def _wanted(text: str) -> str | Address:
+    """A kind, or an address.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if text in KINDS:
+        return text
+    try:
+        address = Address.parse(text)
+    except ValueError as error:
+        near = nearest(text, KINDS)
+        meant = f"did you mean `{near}`?" if near else f"kinds are {', '.join(KINDS)}"
+        raise UsageError(
+            f"{error}; {meant}" if "/" in text else f"no kind `{text}`: {meant}"
+        ) from None
+    if address.kind not in KINDS:
+        raise UsageError(f"{address}: no document declares {kind_of(address).title}")
+    return address
+
+
+def _found(backend: Backend, wanted: str | Address) -> Iterator[Live]:
+    """What is live of a kind (of an asset the newest version), or at an address.
+
+    Raises:
+        NotFound: nothing is at the address.
+    """
+    if isinstance(wanted, Address):
+        live = backend.read([wanted]).get(wanted)
+        if live is None:
+            raise NotFound("ResourceNotFound", f"there is no {wanted} in this workspace")
+        yield live
+        return
+    kind = KINDS[wanted]
+    newest = {
+        one.address.at(None) if kind.versioned else one.address: one
+        for one in everything(kind, backend)
+        if not pointer.get(one.body, ("properties", "isAnonymous"))
+        and state(one.body) != "deleting"
+    }
+    yield from newest.values()
+
+
+def _path(address: Address) -> Path:
+    """`compute/cpu.yml`, `batch-deployment/ENDPOINT/blue.yml`, `model/heart-3.yml`."""
+    version = f"-{address.version}" if address.version is not None else ""
+    return Path(address.kind, address.parent or "", f"{address.name}{version}.yml")
+
+
+def _written(session: Session, texts: dict[Path, str]) -> bool:
+    for path, text in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write(path, text.encode())
+        except OSError as error:
+            session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
+            return False
+    return True
