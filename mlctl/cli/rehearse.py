@@ -87,7 +87,10 @@ Keep = Annotated[
 ]
 Stub = Annotated[
     bool,
-    typer.Option("--stub", help="Answer by a hash in place of an MLflow model without a script."),
+    typer.Option(
+        "--stub",
+        help="Answer by a hash in place of packages that are absent, and of an MLflow model.",
+    ),
 ]
 Steps = Annotated[
     int | None,
@@ -179,7 +182,7 @@ def rehearse(
         length.refuse(anywhere=kill_at_any_time)
         if input is None:
             raise InvalidValue("a scoring script needs inputs", flag="--input")
-        asked = rehearse_scoring.told(asked, Path(input), arguments, tabular=tabular)
+        asked = rehearse_scoring.told(asked, Path(input), arguments, tabular=tabular, stub=stub)
         alone = Path(path).suffix == ".py"
         with stage(session, python, keep, network=network) as here:
             given = rehearse_scoring.inputs(asked, Path(input), here)

@@ -19,11 +19,13 @@ from mlctl.service_errors import Permanent
 if TYPE_CHECKING:
     from mlctl.rehearsal.deployment import Deployment
     from mlctl.rehearsal.inputs import Inputs
-    from mlctl.rehearsal.outcome import Failure
     from mlctl.rehearsal.rehearse import Plan, Stage
+    from mlctl.rehearsal.scoring import ScriptFails
 
 
-def told(found: Deployment, path: Path, arguments: str | None, *, tabular: bool) -> Deployment:
+def told(
+    found: Deployment, path: Path, arguments: str | None, *, tabular: bool, stub: bool
+) -> Deployment:
     """A deployment with what the flags say beside its YAML.
 
     Raises:
@@ -38,7 +40,8 @@ def told(found: Deployment, path: Path, arguments: str | None, *, tabular: bool)
             found = replace(found, arguments=(*found.arguments, *shlex.split(arguments)))
         except ValueError as error:
             raise InvalidValue(f"{error}: `{arguments}`", flag="--arguments") from None
-    found = replace(found, tabular=found.tabular or tabular or tables.is_table(path))
+    tabular = found.tabular or tabular or tables.is_table(path)
+    found = replace(found, tabular=tabular, stand_ins=stub)
     if found.partition_keys and not found.tabular:
         raise RehearsalError("`partition_keys` are of rows here: --tabular, or an MLTable")
     return found
@@ -95,7 +98,7 @@ def rehearse(
     try:
         done = go(deployment, inputs, plan, stage)
     except ScriptFails as error:
-        raise Permanent("ScriptFails", _fails(error.failure, deployment)) from None
+        raise Permanent("ScriptFails", _fails(error, deployment)) from None
     except TooLate:
         raise Permanent("TooLate", "the rehearsal took too long; --timeout gives it more") from None
     report = Report()
@@ -111,10 +114,11 @@ def rehearse(
     )
 
 
-def _fails(failure: Failure, deployment: Deployment) -> str:
+def _fails(error: ScriptFails, deployment: Deployment) -> str:
     """A sentence, and the traceback below it, with the user's own paths."""
     from mlctl.rehearsal.documents import MLFLOW_DRIVER
 
+    failure = error.failure
     code = os.path.relpath(deployment.code)
     at = os.path.relpath(deployment.script)
     if failure.place is not None:
@@ -125,7 +129,12 @@ def _fails(failure: Failure, deployment: Deployment) -> str:
             " --python names one that can, and --stub answers in its place"
         )
     if failure.type == "ModuleNotFoundError":
-        text = f"{at}: {failure.message}; --python names a Python that has it"
+        text = f"{at}: {failure.message}; --python names a Python that has it, --stub does without"
+    elif error.stand_ins:
+        text = (
+            f"{at}: {failure.type}: {failure.message}; it may ask too much of what stands in for"
+            f" {', '.join(sorted(error.stand_ins))}: --python names a Python that has it"
+        )
     else:
         text = f"{at}: the script cannot be used: {failure.type}: {failure.message}"
     trace = re.sub(r'"[^"]*/nodes/\d+-\d+/code/', f'"{code}/', failure.text).rstrip()

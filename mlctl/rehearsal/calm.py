@@ -31,6 +31,7 @@ class Calm:
     again: Outcome
     reversed: Outcome
     recomposed: Outcome
+    mini_batches: MiniBatches
 
     @property
     def stable_rows(self) -> bool:
@@ -58,12 +59,10 @@ def alike(one: Outcome, other: Outcome, name: str) -> bool:
     return lines is not None and lines == other.lines(name)
 
 
-def judge(
-    calm: Calm, deployment: Deployment, mini_batches: MiniBatches, script: Script, unit: str
-) -> Iterator[Evidence]:
+def judge(calm: Calm, deployment: Deployment, script: Script, unit: str) -> Iterator[Evidence]:
     """What the runs without losses show; `unit` is what one input is called."""
     yield from _failing(calm.first)
-    yield from _short(calm, mini_batches, script, unit)
+    yield from _short(calm, script, unit)
     yield from _slow_init(calm.first, deployment, script)
     yield from _written(calm.first)
     yield from _ports(calm.first, deployment)
@@ -92,9 +91,9 @@ def _said(one: object) -> str:
     return f"fails: {type_}" + (f": {message}" if message else "")
 
 
-def _short(calm: Calm, mini_batches: MiniBatches, script: Script, unit: str) -> Iterator[Evidence]:
+def _short(calm: Calm, script: Script, unit: str) -> Iterator[Evidence]:
     for number, one in sorted(calm.first.scored.items()):
-        inputs = len(mini_batches[number])
+        inputs = len(calm.mini_batches[number])
         traced = calm.again.scored.get(number)
         place = (traced and traced.returned) or script.run()
         if one.length is None:

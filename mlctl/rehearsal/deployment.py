@@ -25,7 +25,8 @@ class Deployment:
     one mini-batch, in seconds. `error_threshold` counts files or rows; -1 is "any number".
     `mini_batch_size` counts files or rows, or is `mini_batch_bytes` of rows. `arguments` are those
     of the script, with `${{outputs.NAME}}` for a folder in the output. `endpoint` says that a
-    batch endpoint runs it, which has variables of its own.
+    batch endpoint runs it, which names the folder of its model. With `stand_ins` packages that
+    are not here are replaced.
     """
 
     script: Path
@@ -45,6 +46,7 @@ class Deployment:
     mini_batch_bytes: int | None = None
     partition_keys: tuple[str, ...] = ()
     endpoint: bool = True
+    stand_ins: bool = False
 
     @property
     def workers(self) -> int:
@@ -120,7 +122,7 @@ def variables(
     each run, as they have on the service.
     """
     home = environment.get("HOME", "")
-    own = {"AZUREML_MODEL_DIR": str(node / "model"), "AZUREML_BI_OUTPUT_PATH": str(output)}
+    model = {"AZUREML_MODEL_DIR": str(node / "model")} if deployment.endpoint else {}
     return {
         **{key: value for key, value in environment.items() if not key.startswith("MLCTL_")},
         "PYTHONUSERBASE": environment.get("PYTHONUSERBASE", str(Path(home, ".local"))),
@@ -129,5 +131,6 @@ def variables(
         "TMPDIR": str(node / "tmp"),
         "PYTHONHASHSEED": str(hash_seed),
         "PYTHONDONTWRITEBYTECODE": "1",
-        **(own if deployment.endpoint else {}),
+        **model,
+        "AZUREML_BI_OUTPUT_PATH": str(output),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ class Inputs:
     """Files: their names relative to a folder, in order. Or rows: their numbers, of a table.
 
     `root` is then the file that the table was brought to, `bytes` its size where it came from,
-    and `groups` are rows that stay together.
+    and `groups` are rows that stay together, with `keys`
+    of the first one of each.
     """
 
     root: Path
@@ -35,6 +36,7 @@ class Inputs:
     tabular: bool = False
     bytes: int = 0
     groups: MiniBatches = ()
+    keys: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def find(cls, path: Path) -> Inputs:
@@ -74,11 +76,12 @@ class Inputs:
             shutil.copyfile(self.root / one, folder / one)
         return folder
 
-    def order(self, mini_batch: Sequence[str], place: Path) -> Mapping[str, Any]:
+    def order(self, index: int, mini_batch: Sequence[str], place: Path) -> Mapping[str, Any]:
         """What a worker is told of a mini-batch; `place` is where the run has the inputs."""
         if self.tabular:
-            return {"rows": [int(one) for one in mini_batch]}
-        return {"run": [str(place / one) for one in mini_batch]}
+            keys = self.keys.get(mini_batch[0])
+            return {"rows": [int(one) for one in mini_batch], "index": index, "keys": keys}
+        return {"run": [str(place / one) for one in mini_batch], "index": index}
 
     def rows_of(self, size: int) -> int:
         """How many rows have so many bytes, by what a row has on average."""

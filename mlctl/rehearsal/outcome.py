@@ -127,6 +127,7 @@ class Outcome:
     init_seconds: list[float] = field(default_factory=list)
     memory: dict[str, list[int]] = field(default_factory=dict)
     files: dict[str, Content] = field(default_factory=dict)
+    stand_ins: set[str] = field(default_factory=set)
 
     def rows(self, mini_batch: int) -> Counter[str]:
         """The rows of a mini-batch as a multiset, without what changes from run to run."""

@@ -40,6 +40,7 @@ class Record:
 
     def init(self, told: Mapping[str, Any]) -> None:
         """An `init` that came to its end."""
+        self.outcome.stand_ins |= {*told["stand_ins"]}
         self.outcome.init_seconds.append(told["seconds"])
         self.outcome.init_events = max(self.outcome.init_events, told["events"])
 
@@ -53,6 +54,7 @@ class Record:
             Place.of(told["returned"]),
             tuple((one[0], one[1], Place(*one[2])) for one in told["caught"]),
         )
+        self.outcome.stand_ins |= {*told["stand_ins"]}
         self.outcome.events[mini_batch] = told["events"]
         if told["memory"] is not None:
             self.outcome.memory.setdefault(worker, []).append(told["memory"])

@@ -16,11 +16,13 @@ from mlctl.rehearsal.evidence import Evidence, once
 from mlctl.rehearsal.inputs import Inputs, MiniBatches, mini_batches
 from mlctl.rehearsal.lines import Script
 from mlctl.rehearsal.losses import Loss
-from mlctl.rehearsal.outcome import Outcome, Place
+from mlctl.rehearsal.outcome import Failure, Outcome, Place
 from mlctl.rehearsal.process import Interpreter
-from mlctl.rehearsal.scoring import Known, Order, Run
+from mlctl.rehearsal.scoring import Known, Order, Run, ScriptFails
 from mlctl.simulator.engine.processes import PreemptionProcess
 from mlctl.simulator.engine.rng import generator
+
+_NO_ERRORS = ("Timeout", "Ended")  # of failures: those that no call has raised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,8 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: Plan, stage: Stage) -
     )
     planned = (4 if inputs.tabular else 5) + (1 if plan.weather or plan.only else plan.kills)
     calm = _calm(deployment, order, plan.seed, stage, planned)
-    found = list(without.judge(calm, deployment, batches, script, inputs.unit))
+    _check_stand_ins(calm)
+    found = list(without.judge(calm, deployment, script, inputs.unit))
     if not inputs.tabular:
         found += _swallowed(deployment, order, stage, planned)
     runs = []
@@ -128,7 +131,26 @@ def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: 
         stage.run(deployment, again, "again", total),
         stage.run(alone, backwards, "reversed", total),
         stage.run(deployment, recomposed, "recomposed", total),
+        order.mini_batches,
     )
+
+
+def _check_stand_ins(calm: Calm) -> None:
+    """An error that nothing but a stand-in may have made is no finding.
+
+    Raises:
+        ScriptFails: there is one, whether the script lets it go or takes it.
+    """
+    packages = frozenset(calm.first.stand_ins)
+    if not packages:
+        return
+    for failure in calm.first.failures:
+        if failure.type not in _NO_ERRORS:
+            raise ScriptFails(failure, packages)
+    for number, one in calm.again.scored.items():
+        if one.caught and (one.length or 0) < len(calm.mini_batches[number]):
+            type_, message, place = one.caught[-1]
+            raise ScriptFails(Failure(number, 1, type_, message, None, place, ""), packages)
 
 
 def _known(calm: Calm) -> Known:

@@ -29,11 +29,12 @@ _HASH_SEEDS = 2**32
 
 
 class ScriptFails(Exception):
-    """The script cannot be imported, or `init` fails, without any loss."""
+    """The script cannot be imported, or `init` fails, without any loss; or it asks too much of the
+    stand-ins of packages."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, stand_ins: frozenset[str] = frozenset()) -> None:
         super().__init__(failure.message)
-        self.failure = failure
+        self.failure, self.stand_ins = failure, stand_ins
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,9 @@ class Run:
         pause = state.line(self.order.known.init_events) if doomed else None
         state.process.order(
             init=True,
+            output=str(self.outcome.output),
+            logs=str(folder / "logs"),
+            stand_ins=self.deployment.stand_ins,
             table=str(self.input) if self.order.inputs.tabular else None,
             pause=pause,
             trace=self.order.trace or pause is not None,
@@ -191,7 +195,7 @@ class Run:
 
     def _order(self, state: SlotState, mini_batch: int, more: Mapping[str, Any]) -> None:
         assert state.process is not None
-        what = self.order.inputs.order(self.order.mini_batches[mini_batch], self.input)
+        what = self.order.inputs.order(mini_batch, self.order.mini_batches[mini_batch], self.input)
         state.process.order(**what, timeout=self.deployment.timeout, **more)
 
     def _ended(self, state: SlotState) -> None:
@@ -216,7 +220,7 @@ class Run:
     def _failed(self, mini_batch: int | None, told: Mapping[str, Any]) -> None:
         failure = self.record.failure(mini_batch, told)
         if mini_batch is None and not self.outcome.kills:
-            raise ScriptFails(failure)
+            raise ScriptFails(failure, frozenset(self.outcome.stand_ins))
         if mini_batch is not None and mini_batch not in self.outcome.failed:
             self.queue.append(mini_batch)
 

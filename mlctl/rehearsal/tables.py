@@ -119,8 +119,16 @@ def bring(
     if not said["rows"]:
         raise RehearsalError(f"`{told.files[0].name}` has no rows")
     size = sum(one.stat().st_size for one in told.files)
-    groups = tuple(tuple(map(str, one)) for one in said["groups"])
-    return Inputs(to, tuple(map(str, range(said["rows"]))), tabular=True, bytes=size, groups=groups)
+    groups = tuple(tuple(map(str, one["rows"])) for one in said["groups"])
+    values = {str(one["rows"][0]): one["keys"] for one in said["groups"]}
+    return Inputs(
+        to,
+        tuple(map(str, range(said["rows"]))),
+        tabular=True,
+        bytes=size,
+        groups=groups,
+        keys=values,
+    )
 
 
 def _mltable(folder: Path) -> Specification:

@@ -14,6 +14,7 @@ import os
 import resource
 import sys
 
+from mlctl.rehearsal.worker import entry_script
 from mlctl.rehearsal.worker.watched import Watched
 
 TYPE_CHECKING = False  # a worker starts often: what it does not need it does not import
@@ -30,6 +31,7 @@ class Scorer(Watched):
         self.script = script
         self.module: dict[str, Any] | None = None
         self.table: Any = None
+        self.finder: Any = None
         super().__init__(pipes, code)
 
     def serve(self) -> NoReturn:
@@ -66,6 +68,7 @@ class Scorer(Watched):
         told["seconds"] = self.clock.now() - began
         told["slept"] = self.clock.slept - slept
         told["memory"] = memory()
+        told["stand_ins"] = sorted(self.finder.packages) if self.finder else []
         told["events"] = self.tracer.count
         told["caught"] = self.tracer.caught
         told["returned"] = self.tracer.last
@@ -80,6 +83,12 @@ class Scorer(Watched):
 
     def load(self, order: dict[str, Any]) -> dict[str, Any]:
         sys.path.insert(0, os.path.dirname(self.script))
+        entry_script.install(order["output"], order["logs"], os.getcwd())
+        if order["stand_ins"]:
+            from mlctl.rehearsal.worker.stand_ins import Finder
+
+            self.finder = Finder(self.tracer.code)
+            sys.meta_path.append(self.finder)
         with builtins.open(self.script, "rb") as file:
             program = compile(file.read(), self.script, "exec")
         module = type(sys)("entry_module")
@@ -106,7 +115,8 @@ class Scorer(Watched):
 
     def score(self, order: dict[str, Any]) -> dict[str, Any]:
         assert self.module is not None
-        result = self.module["run"](self.mini_batch(order))
+        run = self.module["run"]
+        result = run(self.mini_batch(order), *entry_script.context(run, order))
         kind = type(result).__name__
         if result is None:
             return {"done": "run", "rows": [], "length": None, "kind": kind}

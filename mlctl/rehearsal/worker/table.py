@@ -3,7 +3,7 @@
 The specification is a JSON object: `files`, `format` (delimited, parquet, json_lines), `options` of
 pandas' reader, `header_once` (the first file alone has one), `keep` and `drop` (columns), `keys`
 (columns whose values make groups), `to` (the pickle). What is told is one, too: `rows` and `groups`
-of row numbers, or `error` and `message`.
+(row numbers and keys), or `error` and `message`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,12 @@ def read(told: dict[str, Any]) -> dict[str, Any]:
         frame = frame[told["keep"]]
     frame = frame.drop(columns=told["drop"])
     frame.to_pickle(told["to"])
-    groups: list[list[int]] = []
+    groups: list[dict[str, Any]] = []
     if told["keys"]:
-        groups = [[int(row) for row in one] for one in frame.groupby(told["keys"]).groups.values()]
+        for rows in frame.groupby(told["keys"]).groups.values():
+            first = frame.iloc[[rows[0]]]
+            keys = {one: str(next(iter(first[one]))) for one in told["keys"]}
+            groups.append({"rows": [int(row) for row in rows], "keys": keys})
     return {"rows": len(frame), "groups": groups}
 
 
