@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 from mlctl.simulator.engine.commands import EngineError
@@ -42,7 +43,8 @@ def begun(trace: Trace, u: float, *, available: bool) -> Trace:
     Raises:
         EngineError: it must have nodes and the trace never has any.
     """
-    places = [place for place, nodes in enumerate(trace.nodes) if nodes or not available]
+    everywhere = range(len(trace.nodes))
+    places = list(compress(everywhere, trace.nodes)) if available else everywhere
     if not places:
         raise EngineError("the trace has no nodes at any time: it cannot begin where there are")
     return replace(trace, offset=places[int(u * len(places))])

@@ -297,6 +297,8 @@ def _check_counts(process: Trace | CapacitySteps | Constant) -> None:
                 _check_number(at, "every second of the capacity script")
         case Constant(nodes):
             counts = (nodes,)
+    if {*map(type, counts)} == {int} and min(counts) >= 0:
+        return  # a trace is long, and every history of a forecast sets it
     for count in counts:
         _check_whole_number(count, "every number of nodes")
 
