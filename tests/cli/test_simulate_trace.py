@@ -91,8 +91,8 @@ def test_advice_training_and_pools_take_traces_too(mlctl: Run, sample: Path) -> 
     ("nodes", "why"),
     [
         ([0] * 9, "the trace never has a node"),
-        ([1, None, 2], "no number of nodes at point 2: `null` is none"),
-        ([1, 2, -1], "no number of nodes at point 3: `-1` is none"),
+        ([1, None, 2], "no number of nodes at point 2, `null`: a trace is"),
+        ([1, 2, -1], "no number of nodes at point 3, `-1`"),
         ([1.5], "no number of nodes at point 1"),
         ([], "the file is no trace"),
         ("many", "the file is no trace"),

@@ -30,7 +30,7 @@ def trace(text: str, offset: int = 0) -> Trace:
                 for number, count in enumerate(nodes, 1):
                     if not _is_count(count):
                         what = f"the trace has no number of nodes at point {number}"
-                        raise EngineError(f"{what}: `{json.dumps(count)}` is none")
+                        raise EngineError(f"{what}, `{json.dumps(count)}`: {_TRACE}")
                 return Trace(float(gap), tuple(nodes), offset)
         case _:
             pass
