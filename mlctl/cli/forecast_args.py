@@ -146,7 +146,7 @@ class SubjectArgs(FileArgs):
             "--deployment",
             metavar="ADDRESS",
             help="The deployment that takes the job, in the files or in the workspace:"
-            " ENDPOINT/NAME; the only one unless given.",
+            " ENDPOINT/NAME, or ENDPOINT for its default; the only one unless given.",
         ),
     ] = None
     mini_batches: Annotated[

@@ -22,7 +22,9 @@ from mlctl.config.loader import DocumentEdit
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
+from mlctl.kinds.records.batch_endpoint import BATCH_ENDPOINT
 from mlctl.kinds.resource import build
+from mlctl.kinds.values import default_child
 from mlctl.source import Document
 from mlctl.source.overlay import COMMAND_LINE, FlagValue, overlay
 
@@ -75,6 +77,8 @@ def read_subject(
     if graph is None:
         return None
     wanted = wanted_of(args, work, settings)
+    if wanted.deployment is not None and kind_of(wanted.deployment).default_field is not None:
+        wanted = replace(wanted, deployment=_default(session, graph, wanted.deployment))
     whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
     return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
 
@@ -101,14 +105,42 @@ def wanted_of(args: SubjectArgs, work: BatchFlags, settings: SimulationSettings)
 
 
 def _address(text: str) -> Address:
-    """The address that `--deployment` gives: with the kind before it, or ENDPOINT/NAME alone."""
-    kind = f"{BATCH_DEPLOYMENT.name}/"
+    """The address that `--deployment` gives: of a deployment, or of an endpoint alone.
+
+    The kind may stand before it.
+    """
+    bare = text
+    for one in (BATCH_DEPLOYMENT, BATCH_ENDPOINT):
+        bare = bare.removeprefix(f"{one.name}/")
+    kind = BATCH_DEPLOYMENT.name if "/" in bare else BATCH_ENDPOINT.name
     try:
-        return Address.parse(text if text.startswith(kind) else kind + text)
+        return Address.parse(f"{kind}/{bare}")
     except ValueError:
         raise InvalidValue(
             f"`{text}` is no deployment: write ENDPOINT/NAME", flag="--deployment"
         ) from None
+
+
+def _default(session: Session, graph: Graph, endpoint: Address) -> Address:
+    """The deployment that an endpoint uses by default, as files say or the workspace.
+
+    Raises:
+        InvalidValue: there is no such endpoint, or it has none.
+    """
+    kind, declared = kind_of(endpoint), graph.resources.get(endpoint)
+    name = declared.text(*map(str, kind.default_child)) if declared is not None else None
+    if name is None:
+        with session.backend() as backend:
+            live = backend.read([endpoint]).get(endpoint)
+        if live is None and declared is None:
+            raise InvalidValue(f"there is no endpoint `{endpoint.name}`", flag="--deployment")
+        name = default_child(kind, live.body) if live is not None else ""
+    if not name:
+        raise InvalidValue(
+            f"endpoint `{endpoint.name}` has no default deployment: write ENDPOINT/NAME",
+            flag="--deployment",
+        )
+    return Address(BATCH_DEPLOYMENT.name, name, endpoint.name)
 
 
 def _completed(

@@ -32,7 +32,9 @@ LIVE = "W as it is in local/local (local backend)"
 
 def test_a_forecast_of_what_is_live_is_that_of_its_files(mlctl: Run, applied: Path) -> None:
     by_files = mlctl("simulate", applied, *WORK, "-o", "json").json
-    for named in ((), ("--deployment", NAME), ("--deployment", f"batch-deployment/{NAME}")):
+    endpoint = NAME.partition("/")[0]
+    for text in (None, NAME, f"batch-deployment/{NAME}", endpoint):
+        named = () if text is None else ("--deployment", text)
         live = mlctl("simulate", *named, *WORK, "-o", "json").json
         assert live["rows"] == by_files["rows"]
         assert origins(live) == {"deployment": LIVE, "cluster": LIVE}
@@ -84,7 +86,8 @@ def test_advice_about_what_is_live_writes_no_file(mlctl: Run, applied: Path) -> 
     [
         (("--deployment", "a/b"), "no deployment batch-deployment/a/b is in the files or the"),
         (("--deployment", "a/b"), f"there is batch-deployment/{NAME}"),
-        (("--deployment", "a"), "`a` is no deployment: write ENDPOINT/NAME"),
+        (("--deployment", "a"), "there is no endpoint `a`"),
+        (("--deployment", "a/"), "`a/` is no deployment: write ENDPOINT/NAME"),
         (("--seconds-per-file", "1000"), f"batch-deployment/{NAME} in the workspace: a mini-batch"),
         (("--override", "compute.size=Standard_Q"), "the price of `Standard_Q` is not known"),
     ],
@@ -94,6 +97,23 @@ def test_what_is_not_live_is_said(
 ) -> None:
     done = mlctl("simulate", *WORK, *flags)
     assert (done.code, why in done.err, "Traceback" in done.err) == (1, True, False), done.err
+
+
+def test_an_endpoint_stands_for_the_deployment_that_it_uses_by_default(
+    mlctl: Run, applied: Path
+) -> None:
+    endpoint = NAME.partition("/")[0]
+    other = (applied / "deployment.yml").read_text().replace("classifier-xgboost", "other")
+    (applied / "other.yml").write_text(other.replace("instance_count: 2", "instance_count: 1"))
+    assert mlctl("apply", applied / "other.yml", "--yes").code == 0
+    flags = ("--deployment", endpoint, *WORK, "-o", "json")
+    assert mlctl("simulate", *flags).json["scenario"]["nodes"] == 2
+    mlctl("batch-endpoint", "update", "-n", endpoint, "--set", "defaults.deployment_name=other")
+    assert mlctl("simulate", *flags).json["scenario"]["nodes"] == 1
+    assert mlctl("simulate", applied, *flags).json["scenario"]["nodes"] == 2  # as files say
+    mlctl("batch-endpoint", "create", "-n", "bare")
+    done = mlctl("simulate", "--deployment", "bare", *WORK)
+    assert (done.code, "endpoint `bare` has no default deployment" in done.err) == (1, True)
 
 
 def test_an_empty_workspace_has_nothing_to_forecast(mlctl: Run) -> None:
