@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.session import Session
 from mlctl.diagnostics import Report
+
+if TYPE_CHECKING:
+    from mlctl.rehearsal.rehearse import Stage
 
 
 class RehearsalFormat(StrEnum):
@@ -19,6 +24,7 @@ class RehearsalFormat(StrEnum):
     HUMAN = "human"
     JSON = "json"
     JUNIT = "junit"
+    HTML = "html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,17 @@ class Output:
     def again(self, kill: int | None) -> str:
         """How to run one kill again."""
         return f"again: {shlex.join([*self.words, '--kill', str(kill)])}"
+
+    @contextmanager
+    def watched(self, stage: Stage) -> Iterator[Stage]:
+        """The stage with a table of nodes and mini-batches, where people sit at a terminal."""
+        if self.session.quiet or not self.session.color(sys.stderr):
+            yield stage
+            return
+        from mlctl.render.rehearsal_live import viewing
+
+        with viewing(sys.stderr) as view:
+            yield replace(stage, progress=view.begin, on_event=view.show)
 
     def write(
         self, report: Report, views: Mapping[RehearsalFormat, Callable[[], str]], summary: str

@@ -94,9 +94,11 @@ def rehearse(
     from mlctl.rehearsal.rehearse import rehearse as go
     from mlctl.rehearsal.scoring import ScriptFails
     from mlctl.render import rehearsal as render
+    from mlctl.render import rehearsal_page
 
     try:
-        done = go(deployment, inputs, plan, stage)
+        with output.watched(stage) as seen:
+            done = go(deployment, inputs, plan, seen)
     except ScriptFails as error:
         raise Permanent("ScriptFails", _fails(error, deployment)) from None
     except TooLate:
@@ -104,13 +106,15 @@ def rehearse(
     report = Report()
     code = Path(os.path.relpath(deployment.code))
     report.extend(render.findings(done.evidence, code, output.again))
+    summary = render.summary(done, report)
     return output.write(
         report,
         {
             RehearsalFormat.JSON: lambda: render.as_json(done, report),
             RehearsalFormat.JUNIT: lambda: render.as_junit(done, done.evidence),
+            RehearsalFormat.HTML: lambda: rehearsal_page.scoring(done, summary, output.again),
         },
-        render.summary(done, report),
+        summary,
     )
 
 

@@ -88,6 +88,7 @@ def rehearse(training: Training, plan: TrainingPlan, stage: Stage, output: Outpu
     from mlctl.rehearsal.process import TooLate
     from mlctl.rehearsal.trained import TrainingFails, rehearse_training
     from mlctl.render import rehearsal as render
+    from mlctl.render import rehearsal_page
 
     try:
         done = rehearse_training(training, stage, plan)
@@ -98,13 +99,15 @@ def rehearse(training: Training, plan: TrainingPlan, stage: Stage, output: Outpu
     report = Report()
     code = Path(os.path.relpath(training.code))
     report.extend(render.findings(done.evidence, code, output.again))
+    summary = render.training_summary(done, report)
     return output.write(
         report,
         {
             RehearsalFormat.JSON: lambda: render.training_json(done, report),
             RehearsalFormat.JUNIT: lambda: render.training_junit(done),
+            RehearsalFormat.HTML: lambda: rehearsal_page.training(done, summary, output.again),
         },
-        render.training_summary(done, report),
+        summary,
     )
 
 

@@ -16,7 +16,7 @@ from mlctl.rehearsal.evidence import Evidence, once
 from mlctl.rehearsal.inputs import Inputs, MiniBatches, mini_batches
 from mlctl.rehearsal.lines import Script
 from mlctl.rehearsal.losses import Loss
-from mlctl.rehearsal.outcome import Failure, Outcome, Place
+from mlctl.rehearsal.outcome import Failure, Outcome, Place, Span
 from mlctl.rehearsal.process import Interpreter
 from mlctl.rehearsal.scoring import Known, Order, Run, ScriptFails
 from mlctl.simulator.engine.processes import PreemptionProcess
@@ -58,13 +58,17 @@ class Rehearsal:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where and by what a rehearsal runs. `progress` is told the name of each run."""
+    """Where and by what a rehearsal runs.
+
+    `progress` is told the name of each run, and how many there are; `on_event` what each slot did.
+    """
 
     interpreter: Interpreter
     folder: Path
     environment: Mapping[str, str]
     keep: bool = False
     progress: Callable[[str, int], None] = lambda _name, _total: None
+    on_event: Callable[[Span], None] = lambda _: None
 
     def run(self, deployment: Deployment, order: Order, name: str, total: int) -> Outcome:
         """One run in a folder of its own.
@@ -75,7 +79,8 @@ class Stage:
         """
         self.progress(name, total)
         folder = self.folder / "runs" / name
-        outcome = Run(deployment, order, self.interpreter, folder, self.environment).go()
+        run = Run(deployment, order, self.interpreter, folder, self.environment, self.on_event)
+        outcome = run.go()
         if deployment.output_action == APPEND_ROW:
             _append_rows(outcome, deployment)
         if not self.keep:

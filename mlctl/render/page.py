@@ -14,7 +14,7 @@ from mlctl.render import svg
 from mlctl.render.svg import Axis, Bar, Lane, Point, Swing, text
 
 # States of a node, in the order of the legend, with what they are called there.
-STATES = ("allocating", "preparing", "running", "idle", "lost")
+STATES = ("allocating", "preparing", "running", "idle", "failed", "lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +151,10 @@ def _note(words: str) -> str:
 _STYLE = """
 :root{color-scheme:light dark;--back:#fff;--text:#1b1f24;--soft:#59636e;--line:#d1d9e0;
 --mark:#0969da;--best:#bc4c00;--running:#1a7f37;--preparing:#bf8700;--allocating:#afb8c1;
---idle:#a5d6b4;--lost:#cf222e}
+--idle:#a5d6b4;--failed:#8250df;--lost:#cf222e}
 @media (prefers-color-scheme:dark){:root{--back:#0d1117;--text:#e6edf3;--soft:#9198a1;
 --line:#3d444d;--mark:#4493f8;--best:#f0883e;--running:#3fb950;--preparing:#d29922;--allocating:#656c76;
---idle:#1f5c30;--lost:#f85149}}
+--idle:#1f5c30;--failed:#a371f7;--lost:#f85149}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--back);color:var(--text);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
@@ -193,6 +193,7 @@ svg text{fill:var(--text);font-size:14px}
 .preparing{fill:var(--preparing);background:var(--preparing)}
 .allocating{fill:var(--allocating);background:var(--allocating)}
 .idle{fill:var(--idle);background:var(--idle)}
+.failed{fill:var(--failed);background:var(--failed)}
 .lost{fill:var(--lost);background:var(--lost)}
 @media (max-width:34rem){
 .swings .row{grid-template-columns:minmax(4rem,7.5rem) minmax(3rem,1fr) minmax(0,5.5rem)}

@@ -57,6 +57,8 @@ def summary(rehearsal: Rehearsal, report: Report) -> str:
         f"Calm:    {_many(len(rehearsal.inputs.names), 'input')} in {batches} on {workers}:"
         f" {_many(rows, 'row')}{files}"
     )
+    if first.stand_ins:
+        calm += f"; stand-ins for {', '.join(sorted(first.stand_ins))}"
     lines = [calm, f"Kills:   {_kills(rehearsal)}"]
     good = "survives: every input scored once, nothing lost, nothing doubled"
     if rehearsal.runs and all(_canceled(run) for run in rehearsal.runs):

@@ -29,7 +29,13 @@ TRAININGS = sorted(
 RUNS = int(os.environ.get("MLCTL_TEST_REHEARSAL", "0"))
 PARTS = 20  # of the runs, for as many processes
 # The kill that shows the defect; None: the calm runs do.
-QUICK = {"appends": 3, "skips_existing": 5, "counts_up": None, "says_nothing": None}
+QUICK = {
+    "appends": 3,
+    "skips_existing": 5,
+    "counts_up": None,
+    "says_nothing": None,
+    "stumbles": None,
+}
 
 
 @pytest.mark.parametrize(("name", "kill"), QUICK.items())
