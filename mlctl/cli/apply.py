@@ -21,7 +21,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.cli import console
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
-from mlctl.cli.plan import ApplyFormat, Planned, Target, load_and_plan, show_plan
+from mlctl.cli.plan import ApplyFormat, Target, load_and_plan, show_plan
 from mlctl.cli.pruning import PruneArgs
 from mlctl.cli.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.session import Session
@@ -34,6 +34,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.steps import Work
 from mlctl.pointer import Data
+from mlctl.project.steps import Planned
 from mlctl.render import outcome
 from mlctl.render.outcome import Outcome
 from mlctl.render.places import with_places

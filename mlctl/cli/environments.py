@@ -18,9 +18,9 @@ from typing import Any
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
-from mlctl.cli.project import Project
 from mlctl.cli.session import GlobalArgs, Session
 from mlctl.inert import as_json
+from mlctl.project.file import Project
 from mlctl.source.files import PROJECT_FILE
 
 ALL = "all"

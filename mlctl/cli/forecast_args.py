@@ -15,12 +15,13 @@ from mlctl.cli.durations import duration
 from mlctl.cli.local.flag_text import time_of_day
 from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.forecast import DEFAULT_WEATHER
 
 if TYPE_CHECKING:
     from mlctl.forecast.weather import Weather
     from mlctl.simulator.engine.model import SimulationSettings
 
-WEATHER = "aws-v100-2023"  # the only one that was measured
+WEATHER = DEFAULT_WEATHER
 _ALWAYS = ("calm", "stress")
 MOST_RUNS = 1_000_000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -29,10 +28,9 @@ from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.model import Plan
-from mlctl.planning.planner import plan as make_plan
 from mlctl.planning.refresh import LiveState, refresh
-from mlctl.planning.steps import Work, work
 from mlctl.pointer import Data
+from mlctl.project.steps import Planned, plan_loaded
 from mlctl.render.terminal import clean
 from mlctl.service_errors import TIMED_OUT, Permanent
 
@@ -61,27 +59,6 @@ class PlanFormat(StrEnum):
     HUMAN = "human"
     JSON = "json"
     MARKDOWN = "markdown"
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """A plan with the graph that it was made from; `strict` where warnings fail too."""
-
-    plan: Plan
-    graph: Graph
-    strict: bool = False
-
-    @property
-    def refused(self) -> Report:
-        """What keeps the plan from being carried out."""
-        report = Report(strict=self.strict)
-        report.extend((*self.plan.errors, *(self.plan.warnings if self.strict else ())))
-        return report
-
-    @property
-    def work(self) -> Work:
-        """The writes that carry it out."""
-        return work(self.plan, self.graph)
 
 
 def load_and_plan(
@@ -115,19 +92,17 @@ def load_and_plan(
         if settled
         else refresh(loaded.graph, backend, destroying=destroying, of=of)
     )
-    made = make_plan(
+    return plan_loaded(
         loaded.graph,
         live_state,
-        backend=backend.name,
+        backend.name,
+        report,
+        session.policies,
         destroying=destroying,
         targets=wanted,
         ownership=ownership,
         prune=prune,
     )
-    made = session.policies.over(made, loaded.graph, report)
-    told = Report(report.ignore, report.select)
-    told.extend(made.warnings)
-    return Planned(replace(made, warnings=tuple(told)), loaded.graph, report.strict)
 
 
 def refresh_settled(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlctl import files
-from mlctl.cli.project import Project
 from mlctl.kinds.address import Scope
+from mlctl.project.file import Project
 from mlctl.source.files import PROJECT_FILE
 
 LOCAL_SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")

@@ -29,13 +29,14 @@ from mlctl.cli.scope import OPTIONS, Configuration
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Scope
 from mlctl.planning.model import Plan
+from mlctl.pointer import Data
 from mlctl.render.terminal import clean, clean_lines
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:
-    from mlctl.cli.policies import Policies
     from mlctl.config.loader import Loader
     from mlctl.kinds import Kind
+    from mlctl.project.policies import Policies
 
 _LONGEST = 86_400  # seconds
 
@@ -154,15 +155,33 @@ class Session:
             ProjectError: `mlctl.yml` or an overlay cannot be used.
             InvalidValue: a variable is given that makes no sense.
         """
-        from mlctl.cli.variables import variables
-        from mlctl.config.loader import Loader
+        from mlctl.cli.parser.arguments import InvalidValue
+        from mlctl.project.steps import loader
+        from mlctl.project.variables import VariableError, variables
 
         project = self.settings.project
-        given = variables(self.flags, project, self.environment)
-        settings["overlays"] = project.overlays()
-        if project.policies:  # else their modules are not even imported
-            settings["policies"] = self.policies.of_files
-        return Loader(report, self.today, kind, variables=given, **settings)
+        try:
+            given = variables(project, self._given(), self.flags.var_file or (), self.environment)
+        except VariableError as error:
+            raise InvalidValue(str(error), flag="--var") from None
+        return loader(project, report, self.today, given, kind, **settings)
+
+    def _given(self) -> dict[str, Data]:
+        """The variables of `--var`.
+
+        Raises:
+            InvalidValue: one is not NAME=VALUE.
+        """
+        from mlctl import source
+        from mlctl.cli.parser.arguments import InvalidValue
+
+        given = {}
+        for text in self.flags.var or ():
+            name, equals, value = text.partition("=")
+            if not name or not equals:
+                raise InvalidValue(f"`{text}` is not NAME=VALUE", flag="--var")
+            given[name] = source.plain(value) if value else ""
+        return given
 
     @cached_property
     def policies(self) -> Policies:
@@ -171,9 +190,9 @@ class Session:
         Raises:
             ProjectError: a file of them cannot be used.
         """
-        from mlctl.cli.policies import Policies
+        from mlctl.project.steps import policies_of
 
-        return Policies.of(self.settings.project, self.today)
+        return policies_of(self.settings.project, self.today)
 
     @cached_property
     def quiet(self) -> bool:

@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from mlctl.applying import executor
-from mlctl.cli.plan import Planned
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
@@ -24,6 +23,7 @@ from mlctl.planning import planner as planning
 from mlctl.planning import steps
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
+from mlctl.project.steps import Planned
 from tests.builders.azure import Azure, azure
 from tests.builders.paths import SAMPLES
 from tests.builders.sdk import TRANSPORTS, Sdk, lead_here

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mlctl.cli.rule_registry import ALL_RULES
+from mlctl.project.rule_registry import ALL_RULES
 from mlctl.render.rules_page import RuleExample, page
 from tests.builders.paths import CASES, ROOT, SAMPLES
 

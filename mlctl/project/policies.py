@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 
-from mlctl.cli.project import Project, ProjectError
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.planning.model import Plan
 from mlctl.policies import check
 from mlctl.policies.policy import Policy, expired, read
+from mlctl.project.file import Project, ProjectError
 
 
 @dataclass(frozen=True, slots=True)

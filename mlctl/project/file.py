@@ -162,7 +162,7 @@ def _laid_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, D
 
 def unknown_rule(code: str) -> str | None:
     """What is wrong with a code, a name or the beginning of a code; None where a rule has it."""
-    from mlctl.cli.rule_registry import ALL_RULES
+    from mlctl.project.rule_registry import ALL_RULES
 
     if any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):
         return None

@@ -1,0 +1,107 @@
+"""The steps that every command goes: a loader for files, a plan of what was loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from mlctl.config.graph import Graph
+from mlctl.config.loader import Loader
+from mlctl.config.variables import Variables
+from mlctl.diagnostics import Report
+from mlctl.kinds import Kind
+from mlctl.kinds.address import Address
+from mlctl.planning.model import Plan
+from mlctl.planning.ownership import NOBODY, Ownership
+from mlctl.planning.planner import plan
+from mlctl.planning.pruning import Prune
+from mlctl.planning.refresh import LiveState
+from mlctl.planning.steps import Work, work
+from mlctl.project.file import Project
+
+if TYPE_CHECKING:
+    from mlctl.project.policies import Policies
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan with the graph that it was made from; `strict` where warnings fail too."""
+
+    plan: Plan
+    graph: Graph
+    strict: bool = False
+
+    @property
+    def refused(self) -> Report:
+        """What keeps the plan from being carried out."""
+        report = Report(strict=self.strict)
+        report.extend((*self.plan.errors, *(self.plan.warnings if self.strict else ())))
+        return report
+
+    @property
+    def work(self) -> Work:
+        """The writes that carry it out."""
+        return work(self.plan, self.graph)
+
+
+def loader(
+    project: Project,
+    report: Report,
+    today: date,
+    variables: Variables,
+    kind: Kind | None = None,
+    **settings: Any,
+) -> Loader:
+    """A loader of documents as the project has them; `settings` are further ones of `Loader`.
+
+    Raises:
+        ProjectError: an overlay or a policy of `mlctl.yml` cannot be used.
+    """
+    settings["overlays"] = project.overlays()
+    if project.policies:  # else their modules are not even imported
+        settings["policies"] = policies_of(project, today).of_files
+    return Loader(report, today, kind, variables=variables, **settings)
+
+
+def policies_of(project: Project, today: date) -> Policies:
+    """The project's own rules.
+
+    Raises:
+        ProjectError: a file of them cannot be used.
+    """
+    from mlctl.project.policies import Policies
+
+    return Policies.of(project, today)
+
+
+def plan_loaded(
+    graph: Graph,
+    live_state: LiveState,
+    backend: str,
+    report: Report,
+    policies: Policies,
+    *,
+    destroying: bool = False,
+    targets: Sequence[Address] = (),
+    ownership: Ownership = NOBODY,
+    prune: Prune | None = None,
+) -> Planned:
+    """The plan for what was loaded, with what policies say of it.
+
+    Warnings that the report leaves out are left out.
+    """
+    made = plan(
+        graph,
+        live_state,
+        backend=backend,
+        destroying=destroying,
+        targets=list(targets),
+        ownership=ownership,
+        prune=prune,
+    )
+    made = policies.over(made, graph, report)
+    told = Report(report.ignore, report.select)
+    told.extend(made.warnings)
+    return Planned(replace(made, warnings=tuple(told)), graph, report.strict)

@@ -1,0 +1,91 @@
+"""mlctl as a library: the commands as functions, without output and without state of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mlctl
+from tests.builders.paths import LOW_PRIORITY
+from tests.builders.shell import cluster, edit
+
+
+def test_what_is_planned_is_applied_and_then_there_is_nothing_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = cluster(tmp_path / "cpu.yml")
+    with mlctl.open_workspace() as workspace:
+        planned = mlctl.plan(file, workspace)
+        assert [str(one.address) for one in planned.plan.pending] == ["compute/cpu"]
+        events: list[object] = []
+        done = mlctl.apply(planned, workspace, on_event=events.append)
+        assert (done.complete, done.added, bool(events)) == (True, 1, True)
+        assert mlctl.plan(file, workspace).plan.empty
+        gone = mlctl.apply(mlctl.plan(file, workspace, destroy=True), workspace)
+        assert gone.destroyed == 1
+    assert capsys.readouterr() == ("", "")
+    assert [one.name for one in tmp_path.iterdir()] == ["cpu.yml"]
+
+
+def test_findings_have_their_places(tmp_path: Path) -> None:
+    file = edit(cluster(tmp_path / "cpu.yml"), "max_instances: 2", "max_instances: two")
+    found = mlctl.validate([file])
+    first = next(iter(found))
+    assert (found.failed, first.rule.code) == (True, "MLC103")
+    assert first.primary is not None
+    assert (first.primary.span.source.name, first.primary.span.line + 1) == (str(file), 5)
+    with mlctl.open_workspace() as workspace, pytest.raises(mlctl.InvalidFiles, match="whole num"):
+        mlctl.plan(file, workspace)
+
+
+def test_a_project_its_environment_variables_and_policies_count(tmp_path: Path) -> None:
+    (tmp_path / "mlctl.yml").write_text(
+        "variables: {most: 1}\npolicies: [own.yml]\nenvironments: {prod: {variables: {most: 3}}}\n"
+    )
+    (tmp_path / "own.yml").write_text(
+        "policies: [{name: few, rule: plan.create < 1, message: no more}]\n"
+    )
+    file = edit(cluster(tmp_path / "cpu.yml"), "_instances: 2", "_instances: ${{ var.most }}")
+    prod = mlctl.read_project(tmp_path, env="prod")
+    found = mlctl.load(file, project=prod)
+    assert next(iter(found.resources)).number("max_instances") == 3
+    more = mlctl.load(file, project=prod, variables={"most": 5})
+    assert next(iter(more.resources)).number("max_instances") == 5
+    with pytest.raises(mlctl.VariableError, match="did you mean `most`"):
+        mlctl.load(file, project=prod, variables={"mots": 5})
+    with pytest.raises(mlctl.UnknownEnvironment, match="did you mean `prod`"):
+        mlctl.read_project(tmp_path, env="prd")
+    with mlctl.open_workspace() as workspace:
+        planned = mlctl.plan(file, workspace, project=prod)
+        with pytest.raises(mlctl.Refused, match="no more"):
+            mlctl.apply(planned, workspace)
+        assert workspace.list("compute") == []
+
+
+def test_two_workspaces_of_one_process_know_nothing_of_each_other(tmp_path: Path) -> None:
+    file = cluster(tmp_path / "cpu.yml")
+    with mlctl.open_workspace() as one, mlctl.open_workspace() as other:
+        mlctl.apply(mlctl.plan(file, one), one)
+        assert not mlctl.plan(file, other).plan.empty
+
+
+def test_a_forecast_is_that_of_the_command(tmp_path: Path) -> None:
+    told = mlctl.simulate(LOW_PRIORITY, files=300, seconds_per_file=8.0, runs=50)
+    line = ("simulate", str(LOW_PRIORITY), "--files", "300", "--seconds-per-file", "8")
+    command = [sys.executable, "-m", "mlctl", *line, "--runs", "50", "-o", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert json.loads(json.dumps(told))["rows"] == json.loads(done.stdout)["rows"]
+    with pytest.raises(ValueError, match="there is no weather `rain`"):
+        mlctl.simulate(LOW_PRIORITY, files=300, weather="rain")
+
+
+def test_importing_mlctl_imports_nothing_else_until_it_is_asked_for() -> None:
+    code = "import mlctl, sys; print(sum(one.startswith('mlctl') for one in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
+    with pytest.raises(AttributeError, match="no attribute 'plam'"):
+        mlctl.plam  # noqa: B018
