@@ -113,6 +113,7 @@ def advise(
     """
     from mlctl.forecast import advice, search
     from mlctl.forecast.policy import Policy
+    from mlctl.forecast.reading import ForecastError, check_deadline
     from mlctl.render import forecast_advice as render
 
     with refusals():
@@ -121,8 +122,10 @@ def advise(
         )
         if read is None:
             return Exit.ERROR
+        limit = duration(deadline) if deadline is not None else None
+        check_deadline(limit, read.scenario.settings)
         wishes = search.Wishes(
-            duration(deadline) if deadline is not None else None,
+            limit,
             budget,
             max_cancel,
             search.MONTH_S / jobs_per_month,
@@ -139,6 +142,9 @@ def advise(
             if len(tried) + len(over) > _MOST_CONFIGURATIONS:
                 most = f"{_MOST_CONFIGURATIONS} configurations at most"
                 raise InvalidValue(f"these are too many: {most}", flag="--vary")
+        if len(tried) == 1 and tried[0].over_quota is not None:
+            told = f"no configuration fits the quota of {quota.source}: {tried[0].over_quota}"
+            raise ForecastError(told, read.label("max_instances"))
         with executor_of(workers) as executor:
             ranked, complete = search.halve(tried, executor, runs)
     data = advice.document(

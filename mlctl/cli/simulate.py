@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from mlctl.forecast.policy import History, Policy
     from mlctl.forecast.report import Row
     from mlctl.forecast.summary import Summary
-    from mlctl.simulator.engine.model import SimulationSettings
 
 _BATCH = 1000  # runs between two looks at the precision
 
@@ -119,6 +118,7 @@ def simulate(
     and on dedicated nodes. What no file declares is read in the workspace; nothing is written.
     """
     from mlctl.forecast import report
+    from mlctl.forecast.reading import check_deadline
     from mlctl.forecast.summary import Summary
     from mlctl.render import forecast as render
 
@@ -131,7 +131,7 @@ def simulate(
         there, main = weathers(study.weather, study)
         tiers = tiers_of(study.tier)
         plans = _policies(study, deadline)
-        _check_deadline(deadline, settings)
+        check_deadline(deadline, settings)
         found = list(report.rows(read.scenario, there, tiers, plans, str(study.seed), main))
         if events is not None:
             _write_events(session, found, main, run, events)
@@ -142,8 +142,8 @@ def simulate(
             if sensitivity and gathered.complete:
                 with gathered.stoppable():
                     tornado = _tornado(done, main, executor)
-    asked = {"seed": study.seed, "deadline_s": deadline}
-    data = report.document(read, done, main, asked, tornado)
+        asked = {"seed": study.seed, "deadline_s": deadline}
+        data = report.document(read, done, main, asked, tornado)
     write(session, data, output, render.human, _page)
     if explain_path:
         for row in data["rows"]:
@@ -192,17 +192,6 @@ def _policies(study: StudyArgs, deadline: float | None) -> list[Policy]:
     if deadline is None and any(one.way is Way.DEADLINE for one in found):
         raise UsageError("--policy deadline needs a --deadline.")
     return found
-
-
-def _check_deadline(deadline: float | None, settings: SimulationSettings) -> None:
-    from mlctl.forecast.reading import ForecastError
-
-    first = settings.allocation_s + settings.preparation_s
-    if deadline is not None and deadline <= first:
-        raise ForecastError(
-            f"the deadline of {deadline:g} s is over before the first node is ready, after"
-            f" {first:g} s"
-        )
 
 
 def _tornado(

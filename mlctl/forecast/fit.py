@@ -269,6 +269,10 @@ def _counts(preempted: _Series, total: _Series, cores: int) -> Counter[tuple[int
         for (_, lost), (_, there) in zip(preempted, total, strict=True):
             fell = lost["total"] if "total" in lost else max(lost["maximum"] - before, 0)
             before = lost["maximum"]
+            if lost["maximum"] >= there["maximum"] + cores:
+                raise FitError(
+                    "more nodes were preempted than there were: the two metrics are of two clusters"
+                )
             gone = round(fell / cores)
             up = round((there["maximum"] - lost["minimum"]) / cores)
             counts[max(up, gone), gone] += 1

@@ -18,13 +18,15 @@ from mlctl.simulator.engine.commands import (
     SetPreemption,
     SubmitBatch,
 )
-from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus
+from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus, TrainingJob
 from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier
 from mlctl.simulator.engine.processes import PreemptionProcess
 from mlctl.simulator.engine.state import World
 
 LONGEST_S = 90 * 24 * HOUR  # of one history: a job that stands still this long is not done
 MOST_TRIES = 10_000
+_MOST_STARTS = 1000  # of a training job, which goes on where it was lost
+_SLICE_S = 6 * HOUR  # how often the starts of a job are counted
 _TWIN = "#dedicated"  # the cluster that a policy falls back on
 
 
@@ -135,6 +137,23 @@ class EngineCloud:
             if world.jobs[name].tier is Tier.LOW_PRIORITY
         ]
         return Bill(used[0], sum(low), sum(used) - sum(low))
+
+
+def finish_training(world: World, name: str, until: float) -> bool:
+    """Let time pass until a training job ends, or until then; whether it has ended.
+
+    One that has begun `_MOST_STARTS` times without an end has none.
+    """
+    job = world.jobs[name]
+    while world.now < until:
+        before = world.now
+        if engine.finish(world, name, min(world.now + _SLICE_S, until)):
+            return True
+        if isinstance(job, TrainingJob) and job.runs > _MOST_STARTS:
+            return False
+        if world.now == before:  # nothing happens any more
+            engine.run(world, until)
+    return False
 
 
 def settle(world: World) -> None:

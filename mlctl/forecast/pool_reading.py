@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 
 from mlctl.catalog import prices
 from mlctl.config.graph import Graph
+from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.pools import PoolScenario
 from mlctl.forecast.reading import ForecastError, number_of, price_of
 from mlctl.kinds.resource import Resource
@@ -14,6 +14,7 @@ from mlctl.simulator.engine.model import SharedQueueSettings, SimulationSettings
 from mlctl.simulator.engine.processes import PreemptionProcess
 
 _VMS = "vm_count"
+_JOBS, _SECONDS = (0.01, 1e6), (0.01, LONGEST_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ def read(graph: Graph, wanted: PoolWanted) -> tuple[str, PoolScenario]:
         ForecastError: they declare none, or its queue would grow without end.
     """
     found = _pool(graph)
-    for name, value in (
-        ("--jobs-per-day", wanted.jobs_per_day),
-        ("--seconds-per-job", wanted.job_s),
+    for name, value, (least, most) in (
+        ("--jobs-per-day", wanted.jobs_per_day, _JOBS),
+        ("--seconds-per-job", wanted.job_s, _SECONDS),
     ):
-        if not isfinite(value) or value <= 0:
-            raise ForecastError(f"{name} must be more than 0, not {value:g}")
+        if not least <= value <= most:
+            raise ForecastError(f"{name} must be between {least:g} and {most:g}, not {value:g}")
     vms, label = number_of(found, _VMS, 0), found.label((_VMS,))
     price = price_of(wanted.size, wanted.price, label)
     scenario = PoolScenario(

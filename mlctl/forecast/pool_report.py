@@ -78,17 +78,18 @@ def document(
 
 
 def _row(scenario: PoolScenario, place: Place, done: Sequence[PoolHistory]) -> dict[str, Data]:
-    queue = scenario.queue(place)
-    costs = [one.cost_per_hour for one in done if one.cost_per_hour is not None]
+    queue, ended = scenario.queue(place), [one for one in done if one.waits]
+    costs = [one.cost_per_hour for one in ended if one.cost_per_hour is not None]
     month = statistics.mean(cost * MONTH for cost in costs) if costs else None
     all_waits = sorted(wait for one in done for wait in one.waits)
     jobs_a_month = scenario.jobs_per_day * MONTH / 24
     return {
         "name": place.value,
         "runs": len(done),
-        "wait_s": estimate(statistics.mean(one.wait_s for one in done)),
-        "wait_p95_s": statistics.quantile(all_waits, 0.95),
-        "time_s": estimate(statistics.mean(one.time_s for one in done)),
+        "not_done": sum(one.not_done for one in done),
+        "wait_s": estimate(statistics.mean(one.wait_s for one in ended)) if ended else None,
+        "wait_p95_s": statistics.quantile(all_waits, 0.95) if ended else None,
+        "time_s": estimate(statistics.mean(one.time_s for one in ended)) if ended else None,
         "cost_per_month": None if month is None else estimate(month),
         "cost_per_job": None if month is None else month.value / jobs_a_month,
         "exact_wait_s": None if queue is None else queues.wait(queue),

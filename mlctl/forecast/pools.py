@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import isinf
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlctl.forecast import history, queues, weather
@@ -100,12 +101,14 @@ class PoolHistory(NamedTuple):
     """Means over the jobs of one history, in seconds, and its cost in USD per hour.
 
     `cost_per_hour` is None where no price is known: that of the shared queue was never published.
+    `not_done` are the counted jobs that did not end; they are in no mean.
     """
 
     wait_s: float
     time_s: float
     cost_per_hour: float | None
     waits: tuple[float, ...]
+    not_done: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,10 @@ def carry_out(scenario: PoolScenario, place: Place, jobs: int, seed: str) -> Poo
         engine.run(world, at)
         names.append(f"1/job{number}")
         _submit(world, place, names[-1], seconds)
+    until = world.now + history.LONGEST_S
     for name in names:
-        engine.finish(world, name, world.now + history.LONGEST_S)
+        if not history.finish_training(world, name, until):
+            break  # those behind it in the queue do not end either
     ended = world.now
     counted = [world.jobs[name] for name in names[int(jobs * _WARM_UP) :]]
     done = [one for one in counted if one.status is JobStatus.COMPLETED]
@@ -142,13 +147,14 @@ def carry_out(scenario: PoolScenario, place: Place, jobs: int, seed: str) -> Poo
     times = [(one.ended or ended) - one.submitted for one in done]
     count = max(len(done), 1)
     cost = _cost_per_hour(world, scenario, place, began)
-    return PoolHistory(sum(waits) / count, sum(times) / count, cost, waits)
+    left = len(counted) - len(done)
+    return PoolHistory(sum(waits) / count, sum(times) / count, cost, waits, left)
 
 
 def break_even(study: PoolStudy, runs: int, executor: Executor | None = None) -> float:
     """The jobs per day above which the pool costs less than a cluster; infinite if it never does.
 
-    By halving, with the same histories at every step.
+    By halving, with the same histories at every step. 0 where jobs on the cluster never end.
     """
     scenario = study.scenario
     pool = scenario.vms * scenario.price
@@ -157,11 +163,14 @@ def break_even(study: PoolStudy, runs: int, executor: Executor | None = None) ->
     def cost(per_day: float) -> float:
         here = replace(study, scenario=replace(scenario, jobs_per_day=per_day))
         (found,) = histories_of([here], runs, executor)
+        if any(one.not_done for one in found):
+            return float("inf")
         costs = [one.cost_per_hour or 0.0 for one in found]
         return sum(costs) / len(costs)
 
-    if cost(high) <= pool:
-        return float("inf")
+    most = cost(high)
+    if most <= pool or isinf(most):
+        return float("inf") if most <= pool else 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if cost(middle) > pool else (middle, high)

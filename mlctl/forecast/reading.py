@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 
 from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Label
+from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.scenario import Scenario
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data
 from mlctl.simulator.engine.model import (
+    HOUR,
     BatchSpec,
     BatchWork,
     ClusterSpec,
@@ -25,6 +28,7 @@ from mlctl.simulator.engine.model import (
 from mlctl.workload import Workload
 
 JOB = "forecast"  # the name of the job; `invoke --job-name forecast` gives it on a simulated cloud
+DAY = 24 * HOUR
 _MINI_BATCH_SIZE = "mini_batch_size"
 _MOST_MINI_BATCHES = 20_000_000
 _LIVE = re.compile("<([^<>]+/[^<>]+)>")  # what a document is called that was read in the workspace
@@ -178,6 +182,7 @@ def _check(subject: Subject, *, timeout_grows: bool) -> None:
                 "how long the work takes stands in no file: say --seconds-per-file S or"
                 " --seconds-per-mini-batch S"
             )
+    check_length(longest, "a mini-batch")
     if longest > job.timeout_s and not timeout_grows:
         hint = ""
         if work.per_file_s and work.per_mini_batch_s + work.per_file_s <= job.timeout_s:
@@ -187,6 +192,33 @@ def _check(subject: Subject, *, timeout_grows: bool) -> None:
             f"a mini-batch takes {longest:g} s, and its timeout of {job.timeout_s:g} s ends every"
             f" attempt: give retry_settings.timeout {longest:g} or more{hint}",
             subject.label("timeout"),
+        )
+
+
+def check_length(seconds: float, what: str) -> None:
+    """Refuse what takes longer than any history goes on.
+
+    Raises:
+        ForecastError: it does.
+    """
+    if seconds > LONGEST_S:
+        raise ForecastError(
+            f"{what} takes {seconds:g} s, and no job is forecast for more than"
+            f" {LONGEST_S / DAY:g} days"
+        )
+
+
+def check_deadline(deadline_s: float | None, settings: SimulationSettings) -> None:
+    """Refuse a deadline that nothing can keep.
+
+    Raises:
+        ForecastError: it is over before the first node is ready.
+    """
+    first = settings.allocation_s + settings.preparation_s
+    if deadline_s is not None and deadline_s <= first:
+        raise ForecastError(
+            f"the deadline of {deadline_s:g} s is over before the first node is ready, after"
+            f" {first:g} s"
         )
 
 
@@ -272,6 +304,8 @@ def price_of(size: str, given: float | None, label: Label) -> float:
             " node",
             label,
         )
+    if not isfinite(price):
+        raise ForecastError(f"the price of an hour must be a number, not {price:g}")
     return price
 
 

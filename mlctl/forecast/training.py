@@ -15,7 +15,7 @@ from mlctl.forecast import checkpoints, history, statistics, weather
 from mlctl.forecast.checkpoints import Expected, Losses, Steps
 from mlctl.forecast.statistics import Estimate
 from mlctl.forecast.study import histories_of
-from mlctl.simulator.engine import cluster_commands, engine, usage
+from mlctl.simulator.engine import cluster_commands, usage
 from mlctl.simulator.engine.commands import CancelJob, SetPreemption, SubmitTraining
 from mlctl.simulator.engine.jobs import JobStatus, TrainingJob
 from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier, TrainingSpec
@@ -126,9 +126,8 @@ def carry_out(scenario: TrainingScenario, seed: str) -> TrainingHistory:
     cluster_commands.carry_out(world, SubmitTraining(spec))
     job = world.jobs[spec.name]
     assert isinstance(job, TrainingJob)
-    given_up = not engine.finish(world, spec.name, world.now + history.LONGEST_S)
+    given_up = not history.finish_training(world, spec.name, world.now + history.LONGEST_S)
     if given_up:
-        engine.run(world, max(job.submitted + history.LONGEST_S, world.now))
         cluster_commands.carry_out(world, CancelJob(spec.name))
     assert job.ended is not None
     history.settle(world)

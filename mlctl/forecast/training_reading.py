@@ -9,6 +9,7 @@ from mlctl.config.graph import Graph
 from mlctl.durations import parse_iso
 from mlctl.forecast.reading import (
     ForecastError,
+    check_length,
     cluster_of,
     cluster_spec,
     cores_of,
@@ -80,6 +81,7 @@ def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
         _seconds(longest),
     )
     least = spec.steps * spec.step_s
+    check_length(max(least, spec.restore_s, spec.checkpoint_s), "the job")
     if spec.max_runtime_s is not None and least > spec.max_runtime_s:
         raise ForecastError(
             f"the steps take {least:g} s, and limits.timeout ends the job after"

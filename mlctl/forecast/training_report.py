@@ -26,6 +26,7 @@ from mlctl.forecast.training_reading import TrainingSubject
 from mlctl.forecast.weather import Weather
 from mlctl.pointer import Data
 from mlctl.simulator.engine import model
+from mlctl.simulator.engine.jobs import JobStatus
 from mlctl.simulator.engine.model import HOUR, Tier
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def document(
     known = [row for row, _ in found.rows]
     main = next((row for row in known if row.name == asked.main and row.weather), None)
     intervals = None
-    if main is not None and found.complete:
+    if main is not None and found.complete and _ends(found, main):
         with found.stoppable():
             intervals = _intervals(main, asked, executor)
     return {
@@ -106,6 +107,13 @@ def document(
         "intervals": intervals,
         "assumptions": list(_assumptions(subject, known)),
     }
+
+
+def _ends(found: Gathered[Row, TrainingHistory], main: Row) -> bool:
+    """Whether any history of the row came to its end: where none does, no interval helps."""
+    return any(
+        one.status is JobStatus.COMPLETED for row, done in found.rows if row is main for one in done
+    )
 
 
 def _scenario(subject: TrainingSubject) -> dict[str, Data]:

@@ -45,7 +45,8 @@ _SHAPE = (
     ' "outages": {"per_hour", "mean_h", "cv"}, "by_hour": [24 factors]}'
 )
 _HOURS = 24
-_MOST = 1e6  # per hour; more is a mistake
+_MOST = 60.0  # an hour: more than once a minute is a mistake, and no job would ever end
+_LONGEST_H = 24 * 90.0
 
 
 class WeatherError(ValueError):
@@ -225,12 +226,14 @@ def _weather(name: str, data: Mapping[str, Any]) -> Weather:
 
 
 def _shocks(data: Mapping[str, Any]) -> Shocks:
-    return Shocks(_number(data, "per_hour"), _number(data, "fraction", 1.0, most=1.0))
+    rate = _number(data, "per_hour", positive=True)
+    return Shocks(rate, _number(data, "fraction", 1.0, most=1.0, positive=True))
 
 
 def _outages(data: Mapping[str, Any]) -> Outages:
     cv = _number(data, "cv") if "cv" in data else None
-    return Outages(_number(data, "per_hour"), _number(data, "mean_h", positive=True), cv)
+    length = _number(data, "mean_h", most=_LONGEST_H, positive=True)
+    return Outages(_number(data, "per_hour", positive=True), length, cv)
 
 
 def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
@@ -252,8 +255,7 @@ def _number(
     value = data.get(name, default)
     if not _is_number(value) or value < 0 or value > most or (positive and not value):
         least = "more than 0" if positive else "0 or more"
-        limit = f", at most {most:g}" if most < _MOST else ""
-        raise WeatherError(f"`{name}` must be a number, {least}{limit}: {_SHAPE}")
+        raise WeatherError(f"`{name}` must be a number, {least}, at most {most:g}: {_SHAPE}")
     return float(value)
 
 
@@ -263,7 +265,7 @@ def _by_hour(value: Any) -> tuple[float, ...]:
         return ()
     right = len(factors) == _HOURS and all(_is_number(one) and 0 <= one <= _MOST for one in factors)
     if not right or not any(factors):
-        raise WeatherError("`by_hour` must be 24 numbers, 0 or more, and not all of them 0")
+        raise WeatherError("`by_hour` must be 24 numbers from 0 to 60, and not all of them 0")
     return tuple(map(float, factors))
 
 

@@ -90,9 +90,7 @@ def _of_pool(data: Mapping[str, Any]) -> Iterator[Part]:
     yield Table("Waiting and cost", *pool_forecast.rows(data))
     yield Prose("", tuple(pool_forecast.even(data)))
     for row in data["rows"]:
-        note = (
-            f"Jobs of {row['runs']} histories; the wait on average {time(row['wait_s']['value'])}"
-        )
+        note = f"Jobs of {row['runs']} histories"
         yield _ranges(f"Waiting: {row['name']}", row["waits"], note)
     yield _assumptions(data)
 

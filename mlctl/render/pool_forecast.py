@@ -38,17 +38,21 @@ def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
     month, exact = row["cost_per_month"], row["exact_wait_s"]
     return (
         row["name"],
-        time(row["wait_s"]["value"]),
+        _mean(row["wait_s"]),
         time(row["wait_p95_s"]),
         "-" if exact is None else time(exact),
-        time(row["time_s"]["value"]),
+        _mean(row["time_s"]),
         "unknown" if month is None else usd(month["value"]),
         "unknown" if month is None else usd(row["cost_per_job"]),
     )
 
 
+def _mean(of: Mapping[str, Any] | None) -> str:
+    return time(None if of is None else of["value"])
+
+
 def even(data: Mapping[str, Any]) -> list[str]:
-    """At which load a cluster costs less than the pool, a sentence each."""
+    """At which load a cluster costs less than the pool, and what never ended: sentences."""
     return [
         f"{_PLACES[name]} "
         + (
@@ -57,6 +61,11 @@ def even(data: Mapping[str, Any]) -> list[str]:
             else f"costs less than the pool below {jobs:.3g} jobs a day."
         )
         for name, jobs in (data["break_even_jobs_per_day"] or {}).items()
+        if jobs != 0
+    ] + [
+        f"{row['name']}: {row['not_done']} jobs never ended; they are in no mean."
+        for row in data["rows"]
+        if row["not_done"]
     ]
 
 

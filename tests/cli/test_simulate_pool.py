@@ -98,7 +98,7 @@ def test_a_forecast_is_a_table_for_people(mlctl: Run) -> None:
     ("vms", "flags", "told"),
     [
         (2, ("--jobs-per-day", "300"), "the queue grows without end"),
-        (2, ("--jobs-per-day", "0"), "--jobs-per-day must be more than 0"),
+        (2, ("--jobs-per-day", "0"), "--jobs-per-day must be between 0.01"),
         (0, ("--jobs-per-day", "3"), "a pool without VMs runs no job"),
         (2, ("--jobs-per-day", "3", "--shared-arrivals", "9"), "say --shared-slots"),
         (2, ("--jobs-per-day", "3", "--size", "Standard_D4x_v5"), "is not known: say --price"),

@@ -89,13 +89,19 @@ def test_a_trace_rises_falls_and_begins_again(
     assert (job["makespan_s"], job["billed_node_s"], job["preempted_nodes"]) == (end, billed, lost)
 
 
-@pytest.mark.parametrize(
-    "never", [("--poisson", "0"), ("--shock", "0,1"), ("--shock", "99,0"), ("--none",)]
-)
-def test_what_never_happens_takes_no_node(cloud: Run, never: tuple[str, ...]) -> None:
-    assert cloud("local", "preemption", "set", *never).code == 0
+def test_nothing_takes_no_node(cloud: Run) -> None:
+    assert cloud("local", "preemption", "set", "--none").code == 0
     ended = wait(cloud, invoke(cloud, 4))
     assert (ended["makespan_s"], ended["preempted_nodes"]) == (200, 0)
+
+
+@pytest.mark.parametrize(
+    "never", [("--poisson", "0"), ("--shock", "0,1"), ("--shock", "99,0"), ("--shock", "inf,1")]
+)
+def test_what_never_happens_or_always_is_refused(cloud: Run, never: tuple[str, ...]) -> None:
+    done = cloud("local", "preemption", "set", *never)
+    assert done.code == 1
+    assert "must be more than 0, not " in done.err
 
 
 def test_the_eviction_rates_of_azure_are_known_by_their_bands(cloud: Run) -> None:

@@ -151,6 +151,7 @@ def test_a_body_of_azure_monitor_counts_preempted_nodes_and_not_losses() -> None
         (json.dumps(ours(*ROWS)).replace("08:03:00", "08:13:00"), "gap after 2026-06-18T08:02"),
         (json.dumps(ours(*ROWS)).replace("08:0", "0").replace(":00Z", ":00:00Z"), "by the minute"),
         (json.dumps(ours(*ROWS)).replace("2026-", "in "), "no moment"),
+        (json.dumps(ours((2, 0, 0), (2, 0, 5))), "the two metrics are of two clusters"),
         (json.dumps(ours(*ROWS)).replace('"maximum"', '"most"'), "neither the shape"),
     ],
 )

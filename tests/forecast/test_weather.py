@@ -66,9 +66,9 @@ weathers = st.builds(
     Weather,
     st.text(max_size=9),
     st.floats(0, 10),
-    st.none() | st.builds(Shocks, st.floats(0, 10), st.floats(0, 1)),
+    st.none() | st.builds(Shocks, st.floats(0.001, 10), st.floats(0.01, 1)),
     st.none()
-    | st.builds(Outages, st.floats(0, 10), st.floats(0.1, 99), st.none() | st.floats(0, 9)),
+    | st.builds(Outages, st.floats(0.001, 10), st.floats(0.1, 99), st.none() | st.floats(0, 9)),
     st.just(()) | st.lists(st.floats(0.1, 9), min_size=24, max_size=24).map(tuple),
     st.text(max_size=9),
 )

@@ -256,7 +256,7 @@ def _preemption(args: PreemptionArgs) -> list[PreemptionProcess]:
         found.append(parse_file(args.trace, lambda text: traces.trace(text, args.offset or 0)))
     if args.script is not None:
         found.append(parse_file(args.script, traces.script))
-    return [one for one in found if not _is_never(one)]
+    return found
 
 
 def weather_of(text: str) -> Weather:
@@ -281,16 +281,3 @@ def weather_of(text: str) -> Weather:
         return weather.parse(read_text(Path(text)), Path(text).stem)
     except weather.WeatherError as error:
         raise Permanent("InvalidFile", f"`{text}`: {error}") from None
-
-
-def _is_never(process: PreemptionProcess) -> bool:
-    """Whether the process has a rate of 0, and so never takes a node."""
-    from mlctl.simulator.engine.processes import Poisson, Shock
-
-    match process:
-        case Poisson(rate):
-            return rate == 0
-        case Shock(rate, fraction):
-            return rate == 0 and 0 <= fraction <= 1
-        case _:
-            return False

@@ -27,6 +27,7 @@ from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
 from mlctl.simulator.engine import model, rng, traces, waiting
 from mlctl.simulator.engine.commands import (
     Configure,
+    EngineError,
     Preempt,
     SetCapacity,
     SetPreemption,
@@ -39,6 +40,7 @@ from mlctl.simulator.engine.processes import (
     Trace,
     described,
 )
+from mlctl.simulator.engine.validation import check_settings
 from mlctl.workload import Workload
 
 
@@ -83,7 +85,12 @@ def with_changes(settings: SimulationSettings, changes: Mapping[str, object]) ->
         if name not in known:
             raise bad(f"There is no setting `{name}`; there is: {', '.join(known)}.")
     read: dict[str, Any] = {name: _read(known[name], value) for name, value in changes.items()}
-    return replace(settings, **read)
+    changed = replace(settings, **read)
+    try:
+        check_settings(changed)
+    except EngineError as error:
+        raise bad(f"{error}.") from None
+    return changed
 
 
 def preemption(workspace: WorkspaceHandle) -> list[str]:

@@ -54,6 +54,7 @@ from mlctl.simulator.engine.processes import (
 from mlctl.simulator.engine.state import World
 
 _HOURS = 24  # of a day
+_MOST_CV = 1000
 
 
 def check_command(world: World, command: Command) -> None:
@@ -99,7 +100,7 @@ def _check_admin_command(world: World, command: Command) -> None:
         case SetQuotas(limits):
             _check_quotas(limits)
         case Configure(settings):
-            _check_settings(settings)
+            check_settings(settings)
         case AddPool(spec):
             _check_unused(world.pools, "a pool", spec.name)
             _check_number(spec.vms, "the number of VMs")
@@ -230,8 +231,13 @@ def _check_preempt(world: World, name: str, numbers: tuple[int, ...] | None) -> 
             raise EngineError(f"cluster `{name}` has no node {number}")
 
 
-def _check_settings(settings: SimulationSettings) -> None:
-    for name in ("allocation_s", "preparation_s", "delay_cv", "leave_s", "unusable_recycle_s"):
+def check_settings(settings: SimulationSettings) -> None:
+    """Check the numbers of the settings.
+
+    Raises:
+        EngineError: one of them cannot be.
+    """
+    for name in ("allocation_s", "preparation_s", "leave_s", "unusable_recycle_s"):
         _check_number(getattr(settings, name), name)
     for name in ("restore_window_h", "cancel_grace_s", "min_bill_s", "billing_granularity_s"):
         _check_number(getattr(settings, name), name)
@@ -239,6 +245,7 @@ def _check_settings(settings: SimulationSettings) -> None:
         _check_number(getattr(settings, name) or 0.0, name)
     _check_number(settings.first_task_creation_timeout_s, "first_task_creation_timeout_s")
     _check_number(settings.provisioning_s, "provisioning_s")
+    _check_number(settings.delay_cv, "delay_cv", 0, _MOST_CV)
     _check_number(settings.p_unusable, "p_unusable", 0, 1)
 
 
@@ -258,6 +265,7 @@ def _check_process(process: PreemptionProcess | CapacityProcess) -> None:
                 _check_positive(getattr(process, name), f"`{name}` of a bathtub life")
         case Shock(rate, fraction, by_hour):
             _check_positive(rate, "the rate of shocks")
+            _check_positive(fraction, "the fraction of nodes that a shock hits")
             _check_number(fraction, "the fraction of nodes that a shock hits", 0, 1)
             _check_by_hour(by_hour)
         case OnOff(rate, mean, nodes, cv, by_hour):

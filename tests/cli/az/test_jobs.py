@@ -442,7 +442,7 @@ def test_what_takes_nodes_away_combines_and_ends(cloud: Run) -> None:
 
 
 def test_no_losses_at_a_rate_of_nothing(cloud: Run) -> None:
-    assert cloud("local", "preemption", "set", "--poisson", "0").code == 0
+    assert cloud("local", "preemption", "set", "--none").code == 0
     assert wait(cloud, invoke(cloud))["preempted_nodes"] == 0
 
 
