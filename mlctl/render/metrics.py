@@ -31,12 +31,12 @@ def document(series: Sequence[Series]) -> list[dict[str, Data]]:
 
 
 def rows(series: Sequence[Series]) -> list[dict[str, Data]]:
-    """A row for each interval, with the total of each metric."""
+    """A row for each interval: how many nodes were lost, of the other metrics the average."""
     starts = [each.start for each in series[0].intervals] if series else []
     return [
         {
             "time": start,
-            **{one.name: round(one.intervals[number].total, 6) for one in series},
+            **{one.name: _told(one, one.intervals[number]) for one in series},
         }
         for number, start in enumerate(starts)
     ]
@@ -47,7 +47,7 @@ def chart(series: Sequence[Series], *, width: int, plain: bool) -> str:
     parts = [
         f"{one.name}\n"
         + charts.bars(
-            [(each.start[:16].replace("T", " "), _drawn(one, each)) for each in one.intervals],
+            [(each.start[:16].replace("T", " "), _told(one, each)) for each in one.intervals],
             width=width,
             plain=plain,
         )
@@ -56,6 +56,6 @@ def chart(series: Sequence[Series], *, width: int, plain: bool) -> str:
     return "\n".join(parts)
 
 
-def _drawn(series: Series, one: MetricInterval) -> float:
+def _told(series: Series, one: MetricInterval) -> float:
     """A sum over minutes of how many nodes there are says nothing that one can see."""
     return one.total if series.name.startswith("Preempted") else round(one.average, 2)

@@ -133,7 +133,7 @@ def test_metrics_are_rows_by_time_and_documents_with_every_number() -> None:
     assert metrics.rows(series())[1] == {
         "time": "2026-01-01T02:00:00.000Z",
         "Preempted Nodes": 2,
-        "Idle Nodes": 2,
+        "Idle Nodes": 0.5,
     }
     (first, _) = metrics.document(series())
     assert first["data"][0]["average"] == 0.5

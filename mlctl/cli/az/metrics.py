@@ -53,8 +53,8 @@ def metrics(
 ) -> Exit:
     """Show what the nodes of a cluster did, as Azure Monitor counts it.
 
-    In tables a number is the total of an interval: of preempted nodes how many were lost, of the
-    others what is measured every minute, summed up. Charts draw the average of those.
+    Tables and charts say how many nodes were lost in each interval, and the average of the others.
+    JSON has totals, too: what Azure Monitor measures every minute, summed up.
     """
     from mlctl.render import metrics as render
 

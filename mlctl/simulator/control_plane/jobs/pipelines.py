@@ -150,6 +150,10 @@ class _Plan:
             self.rows += [row, *rows]
             return MemberSpec(trials, after)
         spec, own = nodes.leaf(run, node, given)
+        figures = workloads.BATCH if node.kind == "parallel" else workloads.TRAINING
+        asked = workloads.Asked(self.asked.workload, self.asked.workload_name, "the submission")
+        work = workloads.said(self.transaction.db, asked, figures, step)
+        row = replace(row, note={**row.note, "work": work})
         found = reuse.find(self.transaction, self.state, keys[step]) if self.reuses else None
         self.rows.append(reuse.noted(row, keys[step], found))
         return MemberSpec(spec, after, own, reused=found is not None)

@@ -105,13 +105,19 @@ def of_part(db: Connection, part: str, name: str) -> Workload:
     return found if name in stored else _DEFAULT_PART.over(found)
 
 
-def said(db: Connection, asked: Asked, figures: Sequence[str]) -> dict[str, Data]:
+def said(
+    db: Connection, asked: Asked, figures: Sequence[str], part: str | None = None
+) -> dict[str, Data]:
     """How much there is to do and how long it takes, and in `said_by` who says so.
+
+    `part`: of the step or trial of that name.
 
     Raises:
         ServiceError: there is no such workload (404).
     """
-    given, there = asked.workload.over(get(db, asked.name)), stored(db, asked.name)
+    own = part if part is not None and part in _stored(db) else asked.name
+    base = get(db, own) if part is None else of_part(db, part, asked.name)
+    given, there = asked.workload.over(base), stored(db, own)
     told: dict[str, Data] = {}
     sources: dict[str, Data] = {}
     for name in figures:
@@ -122,7 +128,7 @@ def said(db: Connection, asked: Asked, figures: Sequence[str]) -> dict[str, Data
         if getattr(asked.workload, name) is not None:
             sources[name] = asked.by
         elif getattr(there, name) is not None:
-            sources[name] = f"workload {asked.name}"
+            sources[name] = f"workload {own}"
         else:
             sources[name] = "assumed"
     return {**told, "said_by": sources}

@@ -12,7 +12,7 @@ from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent
 from mlctl.simulator.control_plane import disruptions, replay
-from mlctl.simulator.control_plane.jobs import artifacts, creation, job_events, records
+from mlctl.simulator.control_plane.jobs import artifacts, creation, job_events, records, workloads
 from mlctl.simulator.control_plane.jobs.batch_jobs import Invocation
 from mlctl.simulator.control_plane.jobs.records import JobRecord
 from mlctl.simulator.control_plane.jobs.requests import JobRequest
@@ -272,3 +272,16 @@ def test_the_events_of_a_pipeline_are_those_of_its_steps(local: LocalBackend) ->
     ]
     running, ended_ = "JOB_RUNNING", "JOB_ENDED"
     assert told == [(each, name) for name in ("prep", "train") for each in (running, ended_)]
+
+
+def test_a_step_says_how_much_work_it_has_and_who_said_so(local: LocalBackend) -> None:
+    with local.handle.store.write() as db:
+        workloads.save(db, "train", Workload(steps=7))
+    made = create(local, {"train": step(), "other": step()}, workload=Workload(seconds_per_step=2))
+    work = {name: one.row.note["work"] for name, one in steps(local, made).items()}
+    assert (work["train"]["steps"], work["other"]["steps"]) == (7, 10)
+    assert work["train"]["said_by"] == {
+        "steps": "workload train",
+        "seconds_per_step": "the submission",
+    }
+    assert work["other"]["said_by"] == {"steps": "assumed", "seconds_per_step": "the submission"}
