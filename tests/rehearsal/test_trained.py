@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,85 @@ def test_a_rehearsal_kept_within_the_code_does_not_copy_itself(tmp_path: Path) -
     stage = rehearsed.stage(tmp_path / "code" / "kept")
     done = train(training, here(stage), stage.folder / "runs" / "one")
     assert [life.code for life in done.lives] == [0]
+
+
+def test_what_a_library_keeps_on_the_node_is_no_state_of_the_training(tmp_path: Path) -> None:
+    text = (
+        "from pathlib import Path\ncache = Path.home() / '.config' / 'library'\n"
+        "cache.mkdir(parents=True)\n(cache / 'told.tmp').write_text('1')\n"
+        "Path('scratch.bin').write_text('1')\nfor number in range(60):\n    number += 1\n"
+        "Path('outputs/end').write_text(str(number))\n"
+    )
+    done = rehearse_training(
+        script(tmp_path, text), rehearsed.stage(tmp_path), rehearsed.training_plan(2)
+    )
+    assert done.evidence == ()
+    assert done.anew
+
+
+def test_a_training_that_does_not_start_again_is_told_at_its_line(tmp_path: Path) -> None:
+    text = (
+        "import os\nos.mkdir('outputs/points')\n"
+        "for number in range(60):\n    number += 1\nopen('outputs/end', 'w').close()\n"
+    )
+    done = rehearse_training(
+        script(tmp_path, text), rehearsed.stage(tmp_path), rehearsed.training_plan(1)
+    )
+    (found,) = done.evidence
+    assert (found.rule.code, found.place and found.place.line) == ("MLC657", 2)
+    assert "FileExistsError" in found.message
+
+
+def test_state_outside_of_the_node_is_told_when_it_is_read_again(tmp_path: Path) -> None:
+    far = tmp_path / "far.json"
+    text = (
+        f"import os\nfar, start = {str(far)!r}, 0\nif os.path.exists(far):\n"
+        "    start = int(open(far).read())\nfor number in range(start, 30):\n"
+        "    with open(far, 'w') as file:\n        file.write(str(number))\n"
+    )
+    done = rehearse_training(
+        script(tmp_path, text), rehearsed.stage(tmp_path / "stage"), rehearsed.training_plan(1)
+    )
+    assert [one.rule.code for one in done.evidence] == ["MLC614", "MLC653"]
+
+
+def test_a_child_that_is_forked_does_not_stop_where_its_parent_would(tmp_path: Path) -> None:
+    text = (
+        "import os\nchild = os.fork()\nif child == 0:\n    for number in range(100):\n"
+        "        number += 1\n    os._exit(0)\nassert os.waitpid(child, 0)[1] == 0\n"
+    )
+    training, stage = script(tmp_path, text), rehearsed.stage(tmp_path)
+    done = train(training, here(stage), tmp_path / "run", (Cut(line=150),))
+    assert [(life.lost, life.code) for life in done.lives] == [(False, 0)]
+
+
+MEETS = """\
+import os, socket
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+at = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if rank == 0:
+    with socket.create_server(at) as server:
+        for _ in range(size - 1):
+            server.accept()[0].close()
+    open("outputs/met", "w").write(str(size))
+else:
+    while True:
+        try:
+            socket.create_connection(at).close()
+            break
+        except ConnectionRefusedError:
+            pass
+"""
+
+
+def test_the_processes_of_a_distributed_job_meet_and_go_together(tmp_path: Path) -> None:
+    training = replace(
+        script(tmp_path, MEETS), nodes=2, processes=2, distributed=True, variables={"A": "b"}
+    )
+    stage = rehearsed.stage(tmp_path)
+    if not stage.interpreter.alone:
+        pytest.skip("this system gives no process a network of its own")
+    done = train(training, here(stage), tmp_path / "run", (Cut(change=1, rank=0),))
+    assert [(life.lost, life.code == 0) for life in done.lives] == [(True, False), (False, True)]
+    assert done.files["outputs/met"].lines == ("4",)
+    assert left(stage.interpreter.mark) == []

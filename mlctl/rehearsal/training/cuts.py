@@ -16,20 +16,23 @@ _START = 0.05
 _FEW = 8  # lines between two kills' places that make no difference
 MOST_LIVES = 50  # by a weather; a training that never ends has shown it
 _NO_STATE = (".jsonl", ".ndjson", ".csv", ".tsv", ".log", ".txt", ".png", ".html", ".yaml", ".yml")
+_KEPT, _OF_NODE = ("outputs/", "named/"), ("code/", "tmp/", "home/")
 _NUMBERS = re.compile(r"\d+")
 
 
-def checkpoints(life: Life) -> list[Saved]:
-    """The writes by which a life could be gone on from.
+def checkpoints(life: Life, *, of_node: bool = False) -> list[Saved]:
+    """The writes by which a life could be gone on from; with `of_node` those that go with it.
 
-    They are no logs, and neither the first thing that is done nor the last: unless that is done
-    several times.
+    They are no logs, nothing that a library keeps for itself, and neither the first thing that is
+    done nor the last: unless that is done several times.
     """
     found = [
         one
-        for one in life.saved
-        if one.how != "append"
-        and one.path.startswith(("outputs/", "named/"))
+        for one in life.writes
+        if one.how in ("write", "move")
+        and one.path.startswith(_OF_NODE if of_node else _KEPT)
+        and (one.change is None) is of_node
+        and not (of_node and "/." in one.path)
         and not one.path.endswith(_NO_STATE)
         and one.events < life.events * _END
     ]

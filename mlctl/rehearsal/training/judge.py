@@ -18,7 +18,6 @@ from mlctl.rehearsal.training.model import Life, Saved, Trained
 _ANEW = 0.95  # of the calm run's lines; who executes so many has begun at the beginning
 _TWICE = 2.0
 _WRITING_S = 60.0  # a checkpoint's, for Young's interval
-_OF_NODE = ("code/", "tmp/", "home/")
 
 
 @dataclass(frozen=True)
@@ -184,11 +183,8 @@ def _anew(
         why = f"the training begins anew {after_kill}, although `{there}` is there"
         yield Evidence(rules.FROM_ZERO, why, _place(finished), number)
         return
-    elsewhere = [
-        one
-        for one in before.writes
-        if one.change is None and one.how in ("write", "append") and one.path.startswith(_OF_NODE)
-    ]
+    of_node = {one.place for one in checkpoints(whole, of_node=True)}
+    elsewhere = [one for one in before.writes if one.change is None and one.place in of_node]
     if elsewhere and not lines:
         name = elsewhere[0].path.partition("/")[2]
         why = f"`{name}` goes with the node, and the training begins anew {after_kill}"
