@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlctl.cli import exits
+from mlctl.cli import exits, man
 from mlctl.cli.app import build
 from mlctl.cli.az import compatibility, lines
 from mlctl.cli.pages import commands as pages_of_commands
@@ -21,6 +21,8 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "exit-codes.md": exits.page(),
         DOCS / "cli.md": pages_of_commands(root),
+        DOCS / "share" / "mlctl.1": man.page(root),
+        **{DOCS / "share" / name: text for name, text in man.COMPLETIONS.items()},
         DOCS / "az-compatibility.md": compatibility.page(
             compatibility.compare_flags(root, flags), lines.summary(published)
         ),

@@ -24,7 +24,7 @@ class Exit(IntEnum):
 
 
 # The code, the verbs that end so, and what it says.
-_MEANINGS: tuple[tuple[Exit, str, str], ...] = (
+MEANINGS: tuple[tuple[Exit, str, str], ...] = (
     (Exit.OK, "all", "Done; of `validate`: valid. A reader that has had enough is no error."),
     (Exit.ERROR, "all", "An error. Of `validate` and the plan family, wrong usage is one too."),
     (Exit.USAGE, "az-style", "Wrong usage: an unknown flag, a value that is none."),
@@ -82,5 +82,5 @@ def page() -> str:
 
 
 def _rows() -> Iterator[str]:
-    for code, verbs, meaning in _MEANINGS:
+    for code, verbs, meaning in MEANINGS:
         yield f"| {code.value} | {verbs} | {meaning} |\n"
