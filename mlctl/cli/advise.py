@@ -112,8 +112,9 @@ def advise(
     configurations have the same luck, so that differences are known better than the numbers.
     """
     from mlctl.forecast import advice, search
+    from mlctl.forecast.fields import ForecastError
     from mlctl.forecast.policy import Policy
-    from mlctl.forecast.reading import ForecastError, check_deadline
+    from mlctl.forecast.reading import check_deadline
     from mlctl.render import forecast_advice as render
 
     with refusals():

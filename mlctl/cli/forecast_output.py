@@ -44,7 +44,7 @@ def refusals() -> Iterator[None]:
     Raises:
         Permanent: something cannot be forecast.
     """
-    from mlctl.forecast.reading import ForecastError
+    from mlctl.forecast.fields import ForecastError
     from mlctl.simulator.engine.commands import EngineError
 
     try:

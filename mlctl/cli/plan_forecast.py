@@ -109,7 +109,8 @@ class PlanForecast:
 
     def _read(self, one: Address, plan: Plan, graph: Graph, backend: Backend) -> Planned:
         from mlctl.forecast.brief import Planned
-        from mlctl.forecast.reading import ForecastError, read
+        from mlctl.forecast.fields import ForecastError
+        from mlctl.forecast.reading import read
 
         wanted = replace(self.wanted, deployment=one, workspace=str(plan.scope))
         try:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlctl.diagnostics import Span
-from mlctl.forecast.reading import Subject, file_of
+from mlctl.forecast.fields import file_of
+from mlctl.forecast.reading import Subject
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Data, Pointer
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from mlctl.catalog import prices
 from mlctl.config.graph import Graph
+from mlctl.forecast.fields import ForecastError, number_of, price_of
 from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.pools import PoolScenario
-from mlctl.forecast.reading import ForecastError, number_of, price_of
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import SharedQueueSettings, SimulationSettings
 from mlctl.simulator.engine.processes import PreemptionProcess

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import isfinite
 
-from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.config.graph import Graph
 from mlctl.diagnostics import Label
+from mlctl.forecast.fields import (
+    ForecastError,
+    cores_of,
+    field_of,
+    file_of,
+    number_of,
+    price_of,
+    value_of,
+    written,
+)
 from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.scenario import Scenario
 from mlctl.kinds.address import Address, kind_of
-from mlctl.kinds.field import Field
 from mlctl.kinds.resource import Resource
-from mlctl.pointer import Data
 from mlctl.simulator.engine.model import (
     HOUR,
     BatchSpec,
@@ -31,25 +36,6 @@ JOB = "forecast"  # the name of the job; `invoke --job-name forecast` gives it o
 DAY = 24 * HOUR
 _MINI_BATCH_SIZE = "mini_batch_size"
 _MOST_MINI_BATCHES = 20_000_000
-_LIVE = re.compile("<([^<>]+/[^<>]+)>")  # what a document is called that was read in the workspace
-
-
-class ForecastError(Exception):
-    """Something cannot be forecast; the text is one sentence, with the field's place if it has one.
-
-    The place is `FILE:LINE:COLUMN`, or the address of a resource that no file declares.
-    """
-
-    def __init__(self, message: str, label: Label | None = None) -> None:
-        super().__init__(("" if label is None else f"{_place(label)}: ") + message)
-
-
-def _place(label: Label) -> str:
-    span = label.span
-    live = _LIVE.fullmatch(span.source.name)
-    if live is not None:
-        return f"{live[1]} in the workspace"
-    return f"{span.source.name}:{span.line + 1}:{span.column + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +75,10 @@ class Subject:
     def label(self, name: str) -> Label:
         """The place of a field of the deployment, or of the cluster where that has it."""
         for resource in (self.deployment, self.cluster):
-            found = _field(resource, name)
+            found = field_of(resource, name)
             if found is not None:
-                return resource.label(found.at if _written(resource, found) else ())
+                return resource.label(found.at if written(resource, found) else ())
         return self.deployment.label()
-
-
-def file_of(resource: Resource) -> str | None:
-    """The file that declares a resource; None where it was read in the workspace."""
-    name = resource.document.source.name
-    return None if _LIVE.fullmatch(name) else name
 
 
 def read(graph: Graph, wanted: Wanted) -> Subject:
@@ -227,7 +207,7 @@ def _deployment(graph: Graph, wanted: Wanted) -> Resource:
     found = {
         address: resource
         for address, resource in graph.resources.items()
-        if _field(resource, _MINI_BATCH_SIZE) is not None
+        if field_of(resource, _MINI_BATCH_SIZE) is not None
     }
     named = wanted.deployment
     if named is not None and named in found:
@@ -261,52 +241,6 @@ def cluster_of(graph: Graph, job: Resource, workspace: str = "") -> Resource | N
             job.label(edge.at),
         )
     return None
-
-
-def _field(resource: Resource, name: str) -> Field | None:
-    """The field of a name, wherever in its document the form has it."""
-    return next((one for one in resource.form.fields if one.at[-1] == name), None)
-
-
-def _written(resource: Resource, found: Field) -> bool:
-    return found.at in resource.values
-
-
-def value_of(resource: Resource, name: str) -> Data:
-    """The value of a field, wherever in its document the form has it: written, else the default."""
-    found = _field(resource, name)
-    return None if found is None else resource.effective(*map(str, found.at))
-
-
-def number_of(resource: Resource, name: str, default: int) -> int:
-    """The value of a field that holds a whole number."""
-    value = value_of(resource, name)
-    return int(value) if isinstance(value, int | float) else default
-
-
-def cores_of(size: str) -> int:
-    """The cores of a VM size; 1 where they are not known."""
-    known = catalog.size_of(size)
-    return known.vcpus if known is not None else 1
-
-
-def price_of(size: str, given: float | None, label: Label) -> float:
-    """The price of a dedicated node-hour in USD: the given one, else the catalog's.
-
-    Raises:
-        ForecastError: there is none, with the place of `label`.
-    """
-    known = catalog.find_size(size)
-    price = given if given is not None or known is None else known.usd_per_hour
-    if price is None:
-        raise ForecastError(
-            f"the price of `{size}` is not known: say --price with USD for an hour of a dedicated"
-            " node",
-            label,
-        )
-    if not isfinite(price):
-        raise ForecastError(f"the price of an hour must be a number, not {price:g}")
-    return price
 
 
 def _work(given: Workload) -> BatchWork:

@@ -7,16 +7,8 @@ from dataclasses import dataclass
 from mlctl.catalog import prices
 from mlctl.config.graph import Graph
 from mlctl.durations import parse_iso
-from mlctl.forecast.reading import (
-    ForecastError,
-    check_length,
-    cluster_of,
-    cluster_spec,
-    cores_of,
-    number_of,
-    price_of,
-    value_of,
-)
+from mlctl.forecast.fields import ForecastError, cores_of, number_of, price_of, value_of
+from mlctl.forecast.reading import check_length, cluster_of, cluster_spec
 from mlctl.forecast.training import TrainingScenario
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import ClusterSpec, SimulationSettings, Tier, TrainingSpec
