@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.losses import Loss, Moment
 from mlctl.rehearsal.outcome import Outcome, Status
+from mlctl.rehearsal.process import TooLate, left
 from mlctl.rehearsal.scoring import Known, Order, Run, ScriptFails
 from tests.builders import rehearsed
 
@@ -170,3 +173,28 @@ def test_a_script_reaches_no_network_where_that_can_be_had(tmp_path: Path) -> No
         pytest.skip("this system gives no process a network of its own")
     done = go(tmp_path, rehearsed.written(tmp_path, text, tries=1), rehearsed.numbers(tmp_path, 2))
     assert done.scored[0].rows == ("(1, 'lo')",)
+
+
+def test_a_run_whose_time_is_over_leaves_no_process(tmp_path: Path) -> None:
+    interpreter = replace(rehearsed.interpreter(), ends=time.monotonic())
+    inputs = rehearsed.numbers(tmp_path, 4)
+    batches = mini_batches(inputs.names, 2)
+    order = Order(key="k", inputs=inputs, mini_batches=batches, order=range(len(batches)))
+    deployment = rehearsed.written(tmp_path, DOUBLES, slots=2)
+    run = Run(deployment, order, interpreter, tmp_path / "run", dict(os.environ))
+    with pytest.raises(TooLate):
+        run.go()
+    assert left(interpreter.mark) == []
+
+
+def test_a_run_with_two_arguments_gets_the_context_of_its_mini_batch(tmp_path: Path) -> None:
+    text = (
+        "from azureml_user.parallel_run import EntryScript\nimport os, sys\n"
+        "def run(mini_batch, context):\n"
+        "    assert os.path.isdir(EntryScript().output_dir)\n"
+        "    return [f'{context.minibatch_index} {sys.argv[1]}' for _ in mini_batch]\n"
+    )
+    deployment = rehearsed.written(tmp_path, text, arguments=("--to=${{outputs.rows}}",))
+    done = go(tmp_path, deployment, rehearsed.numbers(tmp_path, 4))
+    rows = sorted(done.plain(row) for row in done.all_rows())
+    assert rows == ["0 --to=/output/rows", "1 --to=/output/rows"]

@@ -36,7 +36,7 @@ class Driver:
             import logging
 
             said = {**self.said, "logger": logging.getLogger(_PACKAGE)}
-            module.EntryScript = type("EntryScript", (), said)
+            vars(module)["EntryScript"] = type("EntryScript", (), said)
 
 
 def install(output: str, logs: str, working: str) -> None:
