@@ -21,6 +21,8 @@ VERBS: Mapping[str, str] = {
     "destroy": "mlctl.cli.apply",
     "drift": "mlctl.cli.drift",
     "export": "mlctl.cli.export",
+    "import": "mlctl.cli.importing",
+    "pull": "mlctl.cli.pull",
     "simulate": "mlctl.cli.simulate",
     "advise": "mlctl.cli.advise",
     **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),

@@ -93,7 +93,7 @@ def apply(
         if yes and planned.plan.pruned and pruning.prune_limit is None:
             session.say(_limitless(planned.plan))
             return Exit.REFUSED
-        return _carry_out(session, backend, planned, yes, parallelism, output)
+        return carry_out_plan(session, backend, planned, yes, parallelism, output)
 
 
 def destroy(
@@ -111,7 +111,7 @@ def destroy(
         planned = load_and_plan(session, backend, paths, report, destroying=True, targets=targets)
         if planned is None:
             return _refuse(report, output, Exit.ERROR)
-        return _carry_out(session, backend, planned, yes, parallelism, output, destroying=True)
+        return carry_out_plan(session, backend, planned, yes, parallelism, output, destroying=True)
 
 
 def _is_plan(path: Path) -> bool:
@@ -125,7 +125,7 @@ def _is_plan(path: Path) -> bool:
         return False  # reading it as a document says why
 
 
-def _carry_out(
+def carry_out_plan(
     session: Session,
     backend: Backend,
     planned: Planned,
@@ -135,6 +135,7 @@ def _carry_out(
     *,
     destroying: bool = False,
 ) -> Exit:
+    """Show a plan, ask unless `yes`, and carry it out."""
     plan = planned.plan
     if output is ApplyFormat.HUMAN:
         show_plan(session, plan, output)

@@ -103,13 +103,20 @@ def _lines(one: Drifted, writes: Writes) -> Iterator[str]:
     for each in one.differences:
         live, declared = masked_sides(each.field)
         name = clean(dotted(each.field.at))
-        yield f"~ {name}: {_shown(declared)} in the file, {_shown(live)} in the workspace"
+        said = "by default" if _is_default(one, each) else "in the file"
+        yield f"~ {name}: {_shown(declared)} {said}, {_shown(live)} in the workspace"
     for origin in Origin:
         if any(each.origin is origin for each in one.differences):
             told = [dotted(each.field.at) for each in one.differences if each.origin is origin]
             mixed = len(told) < len(one.differences)
             yield f"# {clean(', '.join(told)) + ': ' if mixed else ''}{_ORIGINS[origin]}"
     yield f"# last write: {_written(one, writes)}"
+
+
+def _is_default(one: Drifted, each: Difference) -> bool:
+    """Whether the file is silent about the field."""
+    at = each.field.at
+    return not any(at[:length] in one.resource.values for length in range(1, len(at) + 1))
 
 
 def _written(one: Drifted, writes: Writes) -> str:

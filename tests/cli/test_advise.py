@@ -75,7 +75,7 @@ def test_a_patch_keeps_comments_and_layout(mlctl: Run, sample: Path) -> None:
     assert done.code == 0, done.err
     assert file.read_text() == before.replace("  2 # small", "  8 # small")
     deployment = (sample / "deployment.yml").read_text()
-    assert "settings:\n  mini_batch_size: 20\n  max_concurrency_per_instance: 2\n" in deployment
+    assert "  max_concurrency_per_instance: 2\n  mini_batch_size: 20\n" in deployment
     assert mlctl("validate", sample).code == 0
 
 

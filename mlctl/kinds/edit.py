@@ -1,0 +1,47 @@
+"""A field of a resource written into the document that declares it."""
+
+from __future__ import annotations
+
+from mlctl.kinds.resource import Resource
+from mlctl.pointer import Data, Pointer
+from mlctl.source.edit import CannotEdit, Edit, inserted, removed, replaced
+
+
+def edit_of(resource: Resource, at: Pointer, value: Data) -> Edit:
+    """The edit that gives a field (or a key of a map) another value; None takes it away.
+
+    Raises:
+        CannotEdit: it cannot be written there; says why.
+    """
+    there = resource.get(*map(str, at)) is not None
+    if value is None:
+        if not there:
+            raise CannotEdit("the file does not say it")
+        above = resource.get(*map(str, at[:-1]))
+        if len(at) > 1 and isinstance(above, dict) and len(above) == 1:
+            return replaced(resource.label(at[:-1]).span, {})
+        return removed(resource.label(at, key=True).span, resource.label(at).span)
+    if there:
+        return replaced(resource.label(at).span, value)
+    first = _first(resource, at)
+    if len(at) > 1 and resource.get(*map(str, at[:-1])) == {}:
+        return replaced(resource.label(at[:-1]).span, {str(at[-1]): value})
+    keys = tuple(map(str, at[len(first) - 1 :]))
+    return inserted(resource.label(first, key=True).span, keys, value)
+
+
+def _first(resource: Resource, at: Pointer) -> Pointer:
+    """A key of the innermost mapping that is there, before which a new one is written.
+
+    It is the first that follows in az's order of fields, else the first of all.
+    """
+    for length in range(len(at) - 1, -1, -1):
+        held = resource.get(*map(str, at[:length])) if length else resource.document.data
+        if isinstance(held, dict) and held:
+            keys = [key for key in held if key != "$schema"]
+            order = [
+                one.at[length] for one in resource.form.fields if one.at[:length] == at[:length]
+            ]
+            later = order[order.index(at[length]) + 1 :] if at[length] in order else []
+            return (*at[:length], next((key for key in later if key in keys), keys[0]))
+    raise CannotEdit("there is no mapping to write it in")

@@ -1,0 +1,125 @@
+"""Values written into the text of files, whose comments and layout stay."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl.diagnostics import SourceText, Span
+from mlctl.pointer import Data
+from mlctl.source.document import dump
+
+_ENDS_FLOW = set("\n,[]{}")  # what a plain text cannot hold on a line of a flow mapping
+_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")  # as `SourceText.lines` has them
+
+
+class CannotEdit(Exception):
+    """The text cannot be changed there without touching more than the value; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A text in place of what stands from one offset of a source to another."""
+
+    source: SourceText
+    begin: int
+    end: int
+    text: str
+
+
+def replaced(span: Span, value: Data) -> Edit:
+    """Another value where one stands.
+
+    Raises:
+        CannotEdit: what stands there has comments of its own.
+    """
+    if span.line != span.end_line and "#" in span.text:
+        raise CannotEdit("what stands there has comments")
+    begin, end = _offsets(span)
+    return Edit(span.source, begin, end, written(value))
+
+
+def inserted(before: Span, keys: tuple[str, ...], value: Data) -> Edit:
+    """`keys` with a value, above a key of the same mapping; before it in a flow mapping.
+
+    Raises:
+        CannotEdit: the key stands behind something else.
+    """
+    begin, _ = _offsets(before)
+    ahead = before.source.lines[before.line][: before.column]
+    if ahead.strip() == "":
+        broken = _line_break(before.source.text)
+        lines = [f"{'  ' * number}{_key(key)}:" for number, key in enumerate(keys)]
+        lines[-1] += f" {written(value)}"
+        text = "".join(f"{line}{broken}{ahead}" for line in lines)
+        return Edit(before.source, begin, begin, text)
+    if ahead.rstrip()[-1:] in ("{", ","):
+        nested: Data = value
+        for key in reversed(keys[1:]):
+            nested = {key: nested}
+        return Edit(before.source, begin, begin, f"{_key(keys[0])}: {written(nested)}, ")
+    raise CannotEdit("its mapping begins behind something else on the line")
+
+
+def removed(key: Span, value: Span) -> Edit:
+    """A key and its value taken away: their lines, or their place in a flow mapping.
+
+    Raises:
+        CannotEdit: something else stands beside them.
+    """
+    begin, _ = _offsets(key)
+    _, end = _offsets(value)
+    text = key.source.text
+    ahead = key.source.lines[key.line][: key.column]
+    behind = text[end:]
+    if ahead.strip() == "":
+        rest = re.match(r"[ \t]*(?:#[^\r\n]*)?(?:\r\n|[\n\r]|$)", behind)
+        if rest is None:
+            raise CannotEdit("something else stands on its line")
+        return Edit(key.source, begin - len(ahead), end + rest.end(), "")
+    after, before = re.match(r"[ \t]*,[ \t]*", behind), re.search(r",[ \t]*$", text[:begin])
+    if after is not None:
+        return Edit(key.source, begin, end + after.end(), "")
+    if before is not None:
+        return Edit(key.source, before.start(), end, "")
+    raise CannotEdit("it is alone in its mapping")
+
+
+def edited(edits: Iterable[Edit]) -> dict[Path, str]:
+    """The new text of each file that changes."""
+    by_file: dict[Path, list[Edit]] = defaultdict(list)
+    for one in edits:
+        by_file[Path(one.source.name)].append(one)
+    found = {}
+    for file, changes in by_file.items():
+        text = changes[0].source.text
+        for one in sorted(changes, key=lambda each: (each.begin, each.end), reverse=True):
+            text = text[: one.begin] + one.text + text[one.end :]
+        found[file] = text
+    return found
+
+
+def written(value: Data) -> str:
+    """A value as YAML on one line."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    text = dump([value]).removeprefix("- ").rstrip("\n")
+    return json.dumps(value, ensure_ascii=False) if set(text) & _ENDS_FLOW else text
+
+
+def _key(key: str) -> str:
+    return written(key)
+
+
+def _offsets(span: Span) -> tuple[int, int]:
+    starts = [0, *(one.end() for one in _BREAK.finditer(span.source.text))]
+    return starts[span.line] + span.column, starts[span.end_line] + span.end_column
+
+
+def _line_break(text: str) -> str:
+    found = _BREAK.search(text)
+    return found[0] if found else "\n"
