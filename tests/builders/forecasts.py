@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,36 @@ def forecast(mlctl: Run, sample: Path, *flags: str) -> dict[str, Any]:
 
 def near(found: float, truth: float, spread: float, runs: int = RUNS) -> bool:
     """Whether a mean of so many runs of this standard deviation is within z < 4 of the truth."""
-    return abs(found - truth) < 4 * spread / sqrt(runs)
+    return _noted(found, truth, abs(found - truth) / (spread / sqrt(runs))) < 4
+
+
+def far(of: dict[str, float], truth: float) -> float:
+    """How many standard errors, by the interval that the forecast tells, the truth is away."""
+    error = max((of["high"] - of["low"]) / 3.92, 1e-9)
+    return _noted(of["value"], truth, abs(of["value"] - truth) / error)
+
+
+def same(found: float, truth: float) -> bool:
+    """Whether a number without any chance in it is the true one."""
+    return _noted(found, truth, abs(found - truth) / max(abs(truth) * 1e-9, 1e-9)) < 1
+
+
+def noted_share(hits: int, count: int) -> float:
+    """A share of intervals that hold the truth, beside the one that they promise."""
+    share = hits / count
+    _noted(share, 0.95, abs(share - 0.95) / sqrt(0.95 * 0.05 / count))
+    return share
+
+
+def _noted(found: float, truth: float, z: float) -> float:
+    """`z`; the numbers become a row of the table in the file that `FORECAST_TABLE` names."""
+    file = os.environ.get("FORECAST_TABLE")
+    if file:
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2].partition(" (")[0]
+        words = test.removeprefix("test_").replace("_", " ")
+        with Path(file).open("a") as table:
+            table.write(f"| {words} | {truth:.7g} | {found:.7g} | {z:.2f} |\n")
+    return z
 
 
 def runs(count: int = RUNS) -> tuple[str, ...]:

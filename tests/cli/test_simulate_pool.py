@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mlctl.forecast.pools import PoolStudy
+from tests.builders.forecasts import far
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run
 
@@ -26,11 +27,6 @@ def forecast(mlctl: Run, vms: int, *flags: str) -> dict[str, Any]:
     assert done.code == 0, done.err
     data: dict[str, Any] = done.json
     return {**data, "rows": {row["name"]: row for row in data["rows"]}}
-
-
-def far(of: dict[str, float], truth: float) -> float:
-    """How many standard errors the truth is from a mean."""
-    return abs(of["value"] - truth) / ((of["high"] - of["low"]) / 3.92)
 
 
 def test_jobs_wait_as_long_as_erlang_says(mlctl: Run) -> None:

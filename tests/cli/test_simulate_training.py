@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from mlctl.forecast import training
 from mlctl.forecast.training import TrainingStudy
+from tests.builders.forecasts import far
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run
 
@@ -50,11 +51,6 @@ def rows(found: dict[str, Any]) -> dict[str, Any]:
     return {f"{row['name']}/{row['checkpoint_every']}": row for row in found["rows"]}
 
 
-def far(of: dict[str, float], truth: float) -> float:
-    """How many standard errors the truth is from a mean."""
-    return abs(of["value"] - truth) / max((of["high"] - of["low"]) / 3.92, 1e-9)
-
-
 def test_steps_without_checkpoints_take_as_long_as_the_closed_form_says(
     mlctl: Run, files: tuple[Path, Path]
 ) -> None:
@@ -81,6 +77,15 @@ def test_checkpoints_a_restore_and_the_way_to_a_node_are_in_both(
     assert far(row["points"], exact["points"]) < 4
     assert far(row["cost"], exact["cost"]) < 4
     assert far(row["interruptions"], exact["interruptions"]) < 4
+
+
+def test_checkpoints_that_cost_nothing_leave_as_many_points_as_counting_says(
+    mlctl: Run, files: tuple[Path, Path]
+) -> None:
+    flags = (*WORK, *AT_ONCE, *weather(rate=0.5), "--runs", str(RUNS), "--checkpoint-every", "10")
+    row = rows(forecast(mlctl, files, *flags))["mine/10"]
+    assert row["exact"]["points"] == pytest.approx(103.8509, abs=1e-4)
+    assert far(row["points"], 103.8509) < 4
 
 
 def test_without_losses_nothing_is_repeated(mlctl: Run, files: tuple[Path, Path]) -> None:

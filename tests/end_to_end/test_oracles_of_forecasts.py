@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.forecast.statistics import student_quantile
 from tests.builders.forecasts import (
     AT_ONCE,
     EXACT,
     HOUR,
+    RUNS,
     forecast,
     near,
     runs,
+    same,
     weather,
     work,
 )
@@ -35,8 +38,12 @@ def test_dedicated_nodes_take_and_bill_what_division_says(mlctl: Run, sample: Pa
         "2",
     )
     row = forecast(mlctl, sample, *flags)["dedicated"]
-    assert row["completion_s"]["p50"]["value"] == 3300
-    assert row["cost"]["mean"]["value"] == pytest.approx(62_400 / HOUR, rel=1e-12)
+    assert same(row["completion_s"]["p50"]["value"], 3300)
+    assert same(row["cost"]["mean"]["value"], 62_400 / HOUR)
+    row = forecast(mlctl, sample, *flags, "--setting", "bill_allocating=true")["dedicated"]
+    assert same(row["cost"]["mean"]["value"], 19)
+    row = forecast(mlctl, sample, *flags, "--files", "1001")["dedicated"]
+    assert same(row["completion_s"]["p50"]["value"], 3360)
 
 
 def test_resubmitting_an_hour_under_full_shocks_takes_what_the_exponential_says(
@@ -145,3 +152,109 @@ def test_remaining_files_are_all_that_a_lost_run_leaves(mlctl: Run, sample: Path
     # One loss an hour, and each takes half a mini-batch with it.
     assert near(row["until_done"]["time_s"]["value"], HOUR + 0.5, 1.0, 400)
     assert near(row["until_done"]["runs"], 2, 1, 400)
+
+
+def test_ten_files_on_two_nodes_with_two_at_once_take_three_rounds(
+    mlctl: Run, sample: Path
+) -> None:
+    both = "batch-deployment.settings.max_concurrency_per_instance=2"
+    flags = (*work(2, 10, 60), "--override", both, *AT_ONCE, "--runs", "2")
+    row = forecast(mlctl, sample, *flags)["dedicated"]
+    assert same(row["completion_s"]["p50"]["value"], 180)
+
+
+def test_the_time_of_a_task_that_starts_again_spreads_as_theory_says(
+    mlctl: Run, sample: Path
+) -> None:
+    windy = weather(rate=0.1)
+    flags = (*work(1, 1, 2 * HOUR), *AT_ONCE, *EXACT, *NEVER, "--weather", windy, *runs())
+    of = forecast(mlctl, sample, *flags)["weather"]["until_done"]["time_s"]
+    variance = (
+        ((of["high"] - of["low"]) / 2 / HOUR) ** 2 * RUNS / student_quantile(0.975, 1999) ** 2
+    )
+    truth = (exp(0.4) - 0.4 * exp(0.2) - 1) / 0.1**2
+    assert truth == pytest.approx(0.326359, abs=1e-6)
+    assert near(variance, truth, 1.7)  # the fourth moment: of a geometric number of lost hours
+
+
+def test_a_job_on_one_node_gets_as_far_as_theory_says(mlctl: Run, sample: Path) -> None:
+    windy = weather(rate=0.2)
+    flags = (*work(1, 100, 60), *AT_ONCE, *EXACT, "--policy", "once", "--weather", windy, *runs())
+    row = forecast(mlctl, sample, *flags)["weather"]
+    step = exp(-0.2 / 60)
+    done = step * (1 - step**100) / (1 - step)
+    assert done == pytest.approx(84.898951, abs=1e-6)
+    # A cancelled job has tried one mini-batch more than it did.
+    assert near(row["attempts"], done + 1 - step**100, 28.5)
+
+
+def test_nodes_that_are_not_replaced_are_all_lost_after_the_harmonic_number(
+    mlctl: Run, sample: Path
+) -> None:
+    windy, once = weather(rate=0.5), ("--policy", "once", "--setting", "replace=false")
+    flags = (*work(4, 4, 1000 * HOUR), *AT_ONCE, *EXACT, *once, "--weather", windy, *runs())
+    patient = ("--setting", "progress_update_timeout_s=10000000")
+    row = forecast(mlctl, sample, *flags, *patient)["weather"]
+    assert near(row["until_done"]["time_s"]["value"] / HOUR, 25 / 12 / 0.5, 2 * 1.1932)
+    assert near(row["preempted_nodes"], 4, 0.01)
+
+
+def test_shocks_that_miss_some_nodes_leave_the_chain_that_counting_says(
+    mlctl: Run, sample: Path
+) -> None:
+    rate, share = 1.0, 0.5
+    storm = weather(shocks={"per_hour": rate, "fraction": share})
+    once = ("--policy", "once", "--setting", "replace=false")
+    flags = (*work(2, 2, 1000 * HOUR), *AT_ONCE, *EXACT, *once, "--weather", storm, *runs())
+    patient = ("--setting", "progress_update_timeout_s=10000000")
+    row = forecast(mlctl, sample, *flags, *patient)["weather"]
+    hit = 1 - (1 - share) ** 2  # a shock takes any of two
+    alone = 2 * share * (1 - share) / hit  # and leaves one
+    assert near(row["until_done"]["time_s"]["value"] / HOUR, 1 / hit + alone / share, 2.4)
+
+
+@pytest.mark.parametrize("spread", ["0.5", "2"])
+def test_a_log_normal_way_to_a_new_node_has_its_mean(mlctl: Run, sample: Path, spread: str) -> None:
+    """A quarter of an hour on average, whatever its spread, and a minute of work."""
+    slow = ("--allocation", "15m", "--preparation", "0", "--delay-cv", spread)
+    flags = (*work(1, 1, 60), *slow, *EXACT, "--tier", "dedicated", "--runs", str(RUNS))
+    row = forecast(mlctl, sample, *flags)["dedicated"]
+    mean = row["until_done"]["time_s"]["value"]
+    assert near(mean, 960, 900 * float(spread))
+
+
+def test_two_tries_and_a_dedicated_run_cost_what_the_renewals_say(mlctl: Run, sample: Path) -> None:
+    storm = weather(shocks={"per_hour": 0.5, "fraction": 1})
+    flags = (*work(2, 2, HOUR), *AT_ONCE, *EXACT, "--price", "1", "--low-priority-ratio", "0.2")
+    plan = ("--policy", "fallback:2", "--weather", storm)
+    row = forecast(mlctl, sample, *flags, *plan, *runs())["weather"]
+    lost = -expm1(-0.5)
+    tried = lost / 0.5 * (1 + lost)  # hours of one run, and of the second where there is one
+    assert near(row["until_done"]["time_s"]["value"] / HOUR, tried + lost**2, 0.8)
+    assert near(row["until_done"]["cost"]["value"], 2 * (0.2 * tried + lost**2), 1.0)
+
+
+def test_a_deadline_is_paid_by_the_dedicated_run_after_a_late_loss(
+    mlctl: Run, sample: Path
+) -> None:
+    """Until 1.5 h, of an hour's work: low priority begins until half an hour has passed."""
+    rate = 0.5
+    storm = weather(shocks={"per_hour": rate, "fraction": 1})
+    flags = (*work(2, 2, HOUR), *AT_ONCE, *EXACT, "--price", "1", "--low-priority-ratio", "0.2")
+    plan = ("--policy", "deadline", "--deadline", "90m", "--weather", storm)
+    row = forecast(mlctl, sample, *flags, *plan, *runs())["weather"]
+    # What runs at 0.5 h is ended there, for a loss later on would leave no hour: no run on low
+    # priority is ever done. So half an hour of low priority, then an hour of dedicated.
+    assert same(row["until_done"]["time_s"]["value"], 1.5 * HOUR)
+    assert same(row["until_done"]["cost"]["value"], 2 * (0.2 * 0.5 + 1))
+
+
+def test_the_quota_of_a_region_holds_as_many_nodes_as_division_says(
+    mlctl: Run, sample: Path
+) -> None:
+    """100 low-priority cores, 4 a node: 25 nodes, and not 26."""
+    flags = ("--files", "100", "--seconds-per-file", "8", "--weather", "calm", "--runs", "10")
+    vary = ("--vary", "max_instances=25,26")
+    found = mlctl("advise", sample, *flags, *vary, "-o", "json").json
+    assert [one["settings"]["max_instances"] for one in found["quota"]["over"]] == [26]
+    assert "jobs get at most 25 nodes" in found["quota"]["over"][0]["why"]
