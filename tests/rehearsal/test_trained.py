@@ -187,3 +187,26 @@ def test_the_processes_of_a_distributed_job_meet_and_go_together(tmp_path: Path)
     assert [(life.lost, life.code == 0) for life in done.lives] == [(True, False), (False, True)]
     assert done.files["outputs/met"].lines == ("4",)
     assert left(stage.interpreter.mark) == []
+
+
+def test_a_checkpoint_that_has_not_got_its_name_yet_is_none(tmp_path: Path) -> None:
+    name = "recovery_cured"
+    plan = rehearsed.training_plan(only=8, anywhere=True)
+    plan = replace(plan, losses=replace(plan.losses, seed=5))
+    told = of_script(rehearsed.FOLDER / "training" / f"{name}.py")
+    done = rehearse_training(told, rehearsed.stage(tmp_path), plan)
+    assert [one.place and one.place.line for one in done.calm.lives[0].saved[:1]] == [29]
+    assert done.runs[0][2].lives[0].lost
+    assert done.evidence == ()
+
+
+def test_a_file_that_was_opened_and_not_yet_written_is_half_a_checkpoint(tmp_path: Path) -> None:
+    text = (
+        "import json, os\nlast, epoch = 'outputs/last', 0\nif os.path.exists(last):\n"
+        "    epoch = json.loads(open(last).read())\nwhile epoch < 40:\n    epoch += 1\n"
+        "    with open(last, 'w') as file:\n        written = json.dumps(epoch)\n"
+        "        file.write(written)\n"
+    )
+    training, stage = script(tmp_path, text), rehearsed.stage(tmp_path)
+    done = rehearse_training(training, stage, rehearsed.training_plan(12))
+    assert {one.rule.code for one in done.evidence} == {"MLC652"}

@@ -105,6 +105,7 @@ def judge(
     if len(done.lives) == 1:
         return  # it ended before its kill
     before, after = done.lives[-2], done.lives[-1]
+    halves = halves or _cut_short(before, calm.first)
     after_kill = f"after the node was lost{_at(before)}"
     if after.code:
         yield _failed(
@@ -126,6 +127,14 @@ def judge(
             saved = _place([*before.saved, *calm.first.lives[0].writes])
             yield Evidence(rule, why, place or saved, number)
             return
+
+
+def _cut_short(life: Life, calm: Trained) -> bool:
+    """Whether a life has ended between the opening of a file and its last line."""
+    if not life.saved or life.saved[-1].how != "write":
+        return False
+    whole = calm.files.get(life.saved[-1].path)
+    return whole is not None and 2 * life.last_size < whole.size
 
 
 def _at(life: Life) -> str:
@@ -178,7 +187,8 @@ def _anew(
     lines = {one.place for one in checkpoints(whole)}
     saved = [one for one in before.saved if one.how != "append" and one.place in lines]
     finished = saved[:-1] if halves else saved
-    if finished:
+    unnamed = {one.source for one in whole.saved}  # until they are moved, nobody looks for them
+    if any(one.path not in unnamed for one in finished):
         there = next((one for one in reversed(finished) if one.how == "move"), finished[-1]).path
         why = f"the training begins anew {after_kill}, although `{there}` is there"
         yield Evidence(rules.FROM_ZERO, why, _place(finished), number)

@@ -62,6 +62,8 @@ def train(
         life = _Life(nodes, conditions, cut, run).live()
         before, (metrics, names) = metrics, read_metrics(kept)
         life.metrics = metrics - before
+        last = kept / life.saved[-1].path if life.saved else kept
+        life.last_size = last.stat().st_size if last.is_file() else 0
         lives.append(life)
         shutil.rmtree(folder / "nodes", ignore_errors=True)
         if not life.lost:

@@ -89,6 +89,7 @@ class Life:
     read: list[tuple[str, Place | None]] = field(default_factory=list)  # of an earlier life
     metrics: Metrics = field(default_factory=Counter)
     log: str = ""
+    last_size: int = 0  # of the file that was given content last, when the life ended
 
     @property
     def changes(self) -> list[Saved]:
