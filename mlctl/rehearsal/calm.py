@@ -9,7 +9,7 @@ from pathlib import Path
 from mlctl.rehearsal import rules
 from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.evidence import Evidence
-from mlctl.rehearsal.inputs import MiniBatches
+from mlctl.rehearsal.inputs import Inputs, MiniBatches
 from mlctl.rehearsal.lines import Script
 from mlctl.rehearsal.outcome import Outcome, Write
 
@@ -31,6 +31,7 @@ class Calm:
     again: Outcome
     reversed: Outcome
     recomposed: Outcome
+    inputs: Inputs
     mini_batches: MiniBatches
 
     @property
@@ -59,10 +60,10 @@ def alike(one: Outcome, other: Outcome, name: str) -> bool:
     return lines is not None and lines == other.lines(name)
 
 
-def judge(calm: Calm, deployment: Deployment, script: Script, unit: str) -> Iterator[Evidence]:
-    """What the runs without losses show; `unit` is what one input is called."""
+def judge(calm: Calm, deployment: Deployment, script: Script) -> Iterator[Evidence]:
+    """What the runs without losses show."""
     yield from _failing(calm.first)
-    yield from _short(calm, script, unit)
+    yield from _short(calm, script)
     yield from _slow_init(calm.first, deployment, script)
     yield from _written(calm.first)
     yield from _ports(calm.first, deployment)
@@ -91,17 +92,17 @@ def _said(one: object) -> str:
     return f"fails: {type_}" + (f": {message}" if message else "")
 
 
-def _short(calm: Calm, script: Script, unit: str) -> Iterator[Evidence]:
+def _short(calm: Calm, script: Script) -> Iterator[Evidence]:
     for number, one in sorted(calm.first.scored.items()):
-        inputs = len(calm.mini_batches[number])
+        names, unit = calm.mini_batches[number], calm.inputs.unit
         traced = calm.again.scored.get(number)
         place = (traced and traced.returned) or script.run()
         if one.length is None:
-            why = f"`run` returns {one.kind} for a mini-batch of {inputs} {unit}s"
+            why = f"`run` returns {one.kind} for a mini-batch of {len(names)} {unit}s"
             yield Evidence(rules.SHORT_RESULT, why.replace("NoneType", "None"), place)
             return
-        if one.length < inputs:
-            why = f"`run` returns {one.length} elements for a mini-batch of {inputs} {unit}s"
+        if one.length < calm.inputs.elements(names):
+            why = f"`run` returns {one.length} elements for a mini-batch of {len(names)} {unit}s"
             yield Evidence(rules.SHORT_RESULT, why, place)
             return
 

@@ -83,6 +83,10 @@ class Inputs:
             return {"rows": [int(one) for one in mini_batch], "index": index, "keys": keys}
         return {"run": [str(place / one) for one in mini_batch], "index": index}
 
+    def elements(self, mini_batch: Sequence[str]) -> int:
+        """How many elements `run` has to return at least: one for each input, or for a group."""
+        return 1 if self.groups else len(mini_batch)
+
     def rows_of(self, size: int) -> int:
         """How many rows have so many bytes, by what a row has on average."""
         return max(1, size * len(self.names) // max(1, self.bytes))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlctl.rehearsal.deployment import Deployment
-from mlctl.rehearsal.inputs import MiniBatches
+from mlctl.rehearsal.inputs import Inputs, MiniBatches
 from mlctl.rehearsal.outcome import Failure, Outcome, Place, Port, Scored, Span, Status, Write
 
 
@@ -18,6 +18,7 @@ class Record:
 
     outcome: Outcome
     deployment: Deployment
+    inputs: Inputs
     mini_batches: MiniBatches
     on_event: Callable[[Span], None]
     attempts: Counter[int | None] = field(default_factory=Counter)
@@ -58,7 +59,8 @@ class Record:
         self.outcome.events[mini_batch] = told["events"]
         if told["memory"] is not None:
             self.outcome.memory.setdefault(worker, []).append(told["memory"])
-        self._count(max(0, len(self.mini_batches[mini_batch]) - (told["length"] or 0)))
+        least = self.inputs.elements(self.mini_batches[mini_batch])
+        self._count(max(0, least - (told["length"] or 0)))
 
     def failure(self, mini_batch: int | None, told: Mapping[str, Any]) -> Failure:
         """An attempt or an `init` that failed. A mini-batch that had all its tries has failed."""

@@ -105,7 +105,7 @@ def rehearse(deployment: Deployment, inputs: Inputs, plan: Plan, stage: Stage) -
     planned = (4 if inputs.tabular else 5) + (1 if plan.weather or plan.only else plan.kills)
     calm = _calm(deployment, order, plan.seed, stage, planned)
     _check_stand_ins(calm)
-    found = list(without.judge(calm, deployment, script, inputs.unit))
+    found = list(without.judge(calm, deployment, script))
     if not inputs.tabular:
         found += _swallowed(deployment, order, stage, planned)
     runs = []
@@ -136,6 +136,7 @@ def _calm(deployment: Deployment, order: Order, seed: int, stage: Stage, total: 
         stage.run(deployment, again, "again", total),
         stage.run(alone, backwards, "reversed", total),
         stage.run(deployment, recomposed, "recomposed", total),
+        order.inputs,
         order.mini_batches,
     )
 
@@ -153,7 +154,7 @@ def _check_stand_ins(calm: Calm) -> None:
         if failure.type not in _NO_ERRORS:
             raise ScriptFails(failure, packages)
     for number, one in calm.again.scored.items():
-        if one.caught and (one.length or 0) < len(calm.mini_batches[number]):
+        if one.caught and (one.length or 0) < calm.inputs.elements(calm.mini_batches[number]):
             type_, message, place = one.caught[-1]
             raise ScriptFails(Failure(number, 1, type_, message, None, place, ""), packages)
 

@@ -81,7 +81,7 @@ class Run:
         output.mkdir(parents=True)
         self.input = order.inputs.lay_out(folder / "input")
         self.outcome = Outcome(folder, output, self.input)
-        self.record = Record(self.outcome, deployment, order.mini_batches, on_event)
+        self.record = Record(self.outcome, deployment, order.inputs, order.mini_batches, on_event)
         self.slots = [SlotState(one) for one in when.slots(deployment.nodes, deployment.slots)]
         self.arguments = deployment.with_outputs(output)
         self.queue = deque(order.order)

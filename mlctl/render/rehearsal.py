@@ -52,9 +52,10 @@ def summary(rehearsal: Rehearsal, report: Report) -> str:
     rows = first.all_rows().total()
     files = f", {_many(len(first.files), 'file')}" if first.files else ""
     workers = f"{_many(deployment.nodes, 'node')} x {_many(deployment.slots, 'worker')}"
+    unit = "row" if rehearsal.inputs.tabular else "input"
     batches = _many(len(rehearsal.mini_batches), "mini-batch", "es")
     calm = (
-        f"Calm:    {_many(len(rehearsal.inputs.names), 'input')} in {batches} on {workers}:"
+        f"Calm:    {_many(len(rehearsal.inputs.names), unit)} in {batches} on {workers}:"
         f" {_many(rows, 'row')}{files}"
     )
     if first.stand_ins:

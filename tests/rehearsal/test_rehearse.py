@@ -14,6 +14,7 @@ from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.outcome import snapshot
 from mlctl.rehearsal.process import left
 from mlctl.rehearsal.rehearse import Plan, rehearse
+from mlctl.rehearsal.rules import REHEARSAL_RULES
 from tests.builders import rehearsed
 
 SCRIPTS = sorted(
@@ -48,6 +49,24 @@ def test_a_defect_is_found_at_its_line_and_its_cure_is_found_good(
         script
     )
     assert rehearsed.shown(rehearsed.of_sample(f"{name}_cured", tmp_path / "b", plan)) == []
+
+
+def test_each_rule_has_a_sample_and_each_sample_a_cured_twin() -> None:
+    files = [
+        *(rehearsed.FOLDER / "scoring").glob("*.py"),
+        *(rehearsed.FOLDER / "training").glob("*.py"),
+    ]
+    found = {
+        one.stem: {code for code, _ in rehearsed.planted(one)}
+        for one in files
+        if one.suffix == ".py"
+    }
+    assert {code for codes in found.values() for code in codes} == {
+        one.code for one in REHEARSAL_RULES
+    }
+    bad = {name for name in found if not name.endswith("_cured")}
+    assert {f"{name}_cured" for name in bad} == found.keys() - bad
+    assert not any(found[f"{name}_cured"] for name in bad)
 
 
 def test_a_rehearsal_leaves_no_process_and_damages_no_input(tmp_path: Path) -> None:

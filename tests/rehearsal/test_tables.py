@@ -152,6 +152,21 @@ def test_rows_that_run_does_not_return_are_told(
     ]
 
 
+def test_rows_of_a_group_may_become_one_and_their_keys_are_told(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    inputs = brought(table(tmp_path / "t"), environment, "key")
+    text = (
+        "def run(rows, context):\n"
+        "    return [f\"{context.partition_key_value['key']} {len(rows['name'])}\"]\n"
+    )
+    deployment = rehearsed.written(tmp_path, text, error_threshold=0)
+    stage = replace(rehearsed.stage(tmp_path / "stage"), environment=environment)
+    done = rehearse(deployment, inputs, Plan(kills=1), stage)
+    assert rehearsed.shown(done) == []
+    assert sorted(done.first.all_rows()) == ["0 6", "1 4"]
+
+
 def test_columns_are_kept_and_dropped_as_the_mltable_says(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
