@@ -115,7 +115,7 @@ def azure(
     from azure.core.pipeline.transport import RequestsTransport
 
     from mlctl.backends.azure import ArmClient, AzureBackend, Clock, Cloud
-    from tests.builders.transport import InProcess
+    from mlctl.testing.transport import InProcess
 
     session, clock = requests.Session(), ManualClock()
     given: Any = emulator  # it is only called

@@ -86,3 +86,9 @@ def test_the_main_job_runs_from_the_wheel_alone(run: Run) -> None:
     assert "Plan: 4 to add, 0 to change, 0 to destroy." in run("mlctl", "plan", sample).stdout
     assert run("mlctl", "apply", sample, "--yes").returncode == 0
     assert run("mlctl", "plan", sample, "--detailed-exitcode").returncode == 0
+
+
+def test_pytest_finds_the_fixtures_of_the_wheel(run: Run) -> None:
+    tests = "samples/testing/tests"
+    done = run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "idle", tests)
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout + done.stderr

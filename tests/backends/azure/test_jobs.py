@@ -8,10 +8,10 @@ import pytest
 
 from mlctl.kinds.address import Scope
 from mlctl.service_errors import NotFound, Permanent
+from mlctl.testing.transport import InProcess
 from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import BASE, Azure, Credential, azure, emulated
 from tests.builders.emulator import WS, with_deployment
-from tests.builders.transport import InProcess
 
 if TYPE_CHECKING:
     from mlctl.backends.azure import ArmClient

@@ -1,0 +1,123 @@
+"""azure-ai-ml, unmodified, on an emulator in this process."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from mlctl.emulator import Emulator
+from mlctl.pointer import Data
+
+if TYPE_CHECKING:
+    import pytest
+
+CLOUD = "AZUREML_CURRENT_CLOUD"  # MLClient writes the name of its cloud there, and reads it later
+TRANSPORTS: dict[str, Any] = {}  # by the URLs that `lead_here` leads to them
+_numbers = itertools.count()
+
+
+class Login:
+    """Tokens of no issuer for whoever asks, each for the audience that is asked for.
+
+    The SDK looks at the audience of the token that goes with a pipeline job.
+    """
+
+    def get_token(self, *scopes: str, **_: Any) -> Any:
+        """A token for an hour."""
+        from azure.core.credentials import AccessToken
+
+        claims = {"aud": scopes[0].removesuffix("/.default").rstrip("/"), "tid": "tenant"}
+        token = f"{_part({'alg': 'none'})}.{_part(claims)}.{_part({})}"
+        return AccessToken(token, int(time.time()) + 3600)
+
+
+def client(emulator: Emulator, *scope: str, **more: str) -> tuple[Any, Any]:
+    """An MLClient on an emulator, and the transport between them.
+
+    `scope` is subscription, resource group and workspace; `more` are further arguments of MLClient.
+
+    Raises:
+        ImportError: azure-ai-ml is not installed.
+    """
+    from azure.ai.ml import MLClient
+
+    from mlctl.testing.transport import InProcess
+
+    number = next(_numbers)  # the SDK keeps the first URL of a cloud's name
+    base = f"https://emulator-{number}.test"
+    transport = TRANSPORTS[base] = InProcess(emulator)
+    urls = ("azure_portal", "resource_manager", "active_directory", "aml_resource_id")
+    metadata = dict.fromkeys(urls, base)
+    metadata |= {
+        "storage_endpoint": "core.windows.net",
+        "registry_discovery_endpoint": f"{base}/",
+    }
+    made = MLClient(
+        Login(),
+        *scope,
+        cloud=f"Emulator{number}",
+        cloud_metadata=metadata,
+        show_progress=False,
+        enable_telemetry=False,
+        **more,
+    )
+    return made, transport
+
+
+def lead_here(patch: pytest.MonkeyPatch) -> None:
+    """Let every session of `requests` find the emulators, also those that the SDK makes.
+
+    Raises:
+        ImportError: requests, which azure-ai-ml brings, is not installed.
+    """
+    import requests
+
+    usual = requests.Session.get_adapter
+
+    def get_adapter(session: Any, url: str) -> Any:
+        found = (held for base, held in TRANSPORTS.items() if url.startswith(f"{base}/"))
+        return next(found, None) or usual(session, url)
+
+    patch.setattr(requests.Session, "get_adapter", get_adapter)
+    patch.setenv(CLOUD, os.environ.get(CLOUD, ""))  # so that it is put back, or taken away
+    patch.delenv(CLOUD)
+
+
+class Leading:
+    """Leads `requests` to the emulators while there are clients, and then leaves no trace."""
+
+    def __init__(self) -> None:
+        self._clients = 0
+        self._patch: pytest.MonkeyPatch | None = None
+
+    def begin(self) -> None:
+        """For one more client.
+
+        Raises:
+            ImportError: requests is not installed.
+        """
+        import pytest
+
+        if not self._clients:
+            self._patch = pytest.MonkeyPatch()
+            lead_here(self._patch)
+        self._clients += 1
+
+    def end(self, transport: Any) -> None:
+        """A client is not used any more."""
+        for base in [base for base, held in TRANSPORTS.items() if held is transport]:
+            del TRANSPORTS[base]
+        self._clients -= 1
+        if not self._clients and self._patch is not None:
+            self._patch.undo()
+
+
+LEADING = Leading()
+
+
+def _part(data: Data) -> str:
+    return base64.urlsafe_b64encode(json.dumps(data).encode()).rstrip(b"=").decode()

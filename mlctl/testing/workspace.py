@@ -1,0 +1,213 @@
+"""A simulated workspace for one test: Azure's API on it, what mlctl does to it, its clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import mlctl
+from mlctl import durations
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.backends.ports.jobs import Job
+from mlctl.kinds.address import Address, Scope
+from mlctl.pointer import Data
+from mlctl.render.outcome import Outcome
+from mlctl.testing import sdk
+from mlctl.testing.preemption import Preemption
+from mlctl.workload import DEFAULT_NAME, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mlctl.emulator import Emulator
+    from mlctl.project.steps import Planned
+
+Paths: TypeAlias = str | Path | Sequence[str | Path]
+Duration: TypeAlias = str | float  # `10m`, `1h30m`, `PT90S`, or seconds
+_PATIENCE = "365d"
+
+
+class NotApplied(Exception):
+    """An apply did not do all that was planned; `outcome` has the steps."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        errors = [f"{one.step.target}: {one.error.message}" for one in outcome.failed if one.error]
+        super().__init__("; ".join(errors) or "the apply was stopped")
+        self.outcome = outcome
+
+
+class SimulatedWorkspace:
+    """A workspace of a simulated cloud of its own, in memory, at the cloud's first moment.
+
+    Its clock stands still until somebody waits: `wait`, `advance`, an operation of the SDK.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """A new one. Relative paths, and `mlctl.yml`, are looked for in `folder`."""
+        from mlctl.emulator.requests.settings import HOME
+
+        self.folder = folder
+        self.backend = LocalBackend(":memory:", HOME)
+        self.preempt = Preemption(self.backend.handle)
+        self._transport: Any = None
+
+    @property
+    def scope(self) -> Scope:
+        """Subscription, resource group and workspace."""
+        return self.backend.scope
+
+    @cached_property
+    def emulator(self) -> Emulator:
+        """Azure's REST API on this workspace: a function from a request to a response."""
+        from mlctl.emulator import Emulator, EmulatorSettings
+
+        return Emulator(self.backend.handle.store, EmulatorSettings(bug=_fail))
+
+    @property
+    def ml_client(self) -> Any:
+        """The MLClient of azure-ai-ml on this workspace; skips the test where it is absent."""
+        client = self._client
+        os.environ[sdk.CLOUD] = self._cloud  # of two clients, the one that was asked for last
+        return client
+
+    def plan(
+        self,
+        paths: Paths = ".",
+        *,
+        env: str | None = None,
+        destroy: bool = False,
+        **settings: Data,
+    ) -> Planned:
+        """What apply would change; `env` is one of `mlctl.yml`, `settings` are those of `load`.
+
+        Raises:
+            InvalidFiles: the files have errors; their places are in its notes.
+            ProjectError: `mlctl.yml` cannot be used.
+            UnknownEnvironment: it has no such environment.
+        """
+        with _places():
+            project = mlctl.read_project(self.folder, env)
+            return mlctl.plan(
+                self._found(paths), self.backend, project=project, destroy=destroy, **settings
+            )
+
+    def apply(
+        self,
+        paths: Paths = ".",
+        *,
+        env: str | None = None,
+        destroy: bool = False,
+        **settings: Data,
+    ) -> Outcome:
+        """Plan and apply.
+
+        Raises:
+            InvalidFiles: the files have errors.
+            Refused: the plan has errors.
+            NotApplied: a step failed.
+        """
+        planned = self.plan(paths, env=env, destroy=destroy, **settings)
+        with _places():
+            outcome = mlctl.apply(planned, self.backend)
+        if not outcome.complete:
+            raise NotApplied(outcome)
+        return outcome
+
+    def show(self, address: str) -> Mapping[str, Data]:
+        """The ARM body of a resource (`compute/cpu`).
+
+        Raises:
+            ValueError: it is no address.
+            LookupError: there is none.
+        """
+        asked = Address.parse(address)
+        found = self.backend.read([asked]).get(asked)
+        if found is None:
+            raise LookupError(f"the workspace has no {address}")
+        return found.body
+
+    def invoke(
+        self, endpoint: str, deployment: str | None = None, *, files: int, **workload: float
+    ) -> Job:
+        """Call a batch endpoint with as many files; `workload` has figures of `Workload`.
+
+        Raises:
+            ServiceError: there is no such endpoint or deployment; or refused.
+        """
+        figures: dict[str, Any] = dict(workload)
+        asked = Workload(files=files, **figures)
+        return self.backend.jobs.invoke(endpoint, deployment, {}, asked, DEFAULT_NAME)
+
+    def wait(self, job: Any, patience: Duration = _PATIENCE) -> Job:
+        """Let time pass until a job has ended: one of `invoke`, one of the SDK, or its name.
+
+        Raises:
+            TimeoutError: it has not ended in this time; it says where it stands.
+            ServiceError: there is no such job.
+        """
+        name = job if isinstance(job, str) else str(job.name)
+        for _ in self.backend.jobs.follow(name, _seconds(patience), detail=False):
+            pass
+        found = self.backend.jobs.show(name)
+        if not found.ended:
+            raise TimeoutError(f"job `{name}` is {found.status} after {patience}")
+        return found
+
+    def advance(self, duration: Duration) -> None:
+        """Let time pass: `10m`, `1h30m`, `PT90S`, or a number of seconds.
+
+        Raises:
+            ValueError: it is no duration.
+        """
+        self.backend.wait(_seconds(duration))
+
+    def close(self) -> None:
+        """End the workspace."""
+        if self._transport is not None:
+            sdk.LEADING.end(self._transport)
+        self.backend.close()
+
+    @cached_property
+    def _client(self) -> Any:
+        import pytest
+
+        pytest.importorskip(
+            "azure.ai.ml", reason="azure-ai-ml is not installed: pip install 'mlctl[azure]'"
+        )
+        sdk.LEADING.begin()
+        scope = self.scope
+        named = (scope.subscription, scope.resource_group, scope.workspace)
+        made, self._transport = sdk.client(self.emulator, *named)
+        self._cloud = os.environ[sdk.CLOUD]
+        return made
+
+    def _found(self, paths: Paths) -> list[str]:
+        listed = [paths] if isinstance(paths, str | Path) else paths
+        return [os.path.relpath(self.folder / one) for one in listed]
+
+
+def _seconds(duration: Duration) -> float:
+    return durations.parse(duration) if isinstance(duration, str) else float(duration)
+
+
+def _fail(error: Exception) -> None:
+    raise AssertionError("the emulator has a bug") from error
+
+
+@contextmanager
+def _places() -> Iterator[None]:
+    """Findings that an error is about become its notes, with their places."""
+    try:
+        yield
+    except (mlctl.InvalidFiles, mlctl.ProjectError, mlctl.Refused) as error:
+        for one in error.report:
+            at = ""
+            if one.primary is not None:
+                span = one.primary.span
+                at = f"{span.source.name}:{span.line + 1}:{span.column + 1}: "
+            error.add_note(f"{at}{one.rule.code}: {one.message}")
+        raise
