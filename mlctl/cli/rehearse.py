@@ -45,6 +45,10 @@ Tabular = Annotated[
     bool,
     typer.Option("--tabular", help="Give `run` rows, as parallel jobs do, and not files."),
 ]
+Model = Annotated[
+    Path | None,
+    typer.Option("--model", metavar="DIR|FILE", help="The model of a scoring script by itself."),
+]
 Arguments = Annotated[
     str | None,
     typer.Option("--arguments", metavar="WORDS", help="Arguments of the scoring script."),
@@ -127,6 +131,7 @@ def rehearse(
     deployment: Named = None,
     tabular: Tabular = False,
     arguments: Arguments = None,
+    model: Model = None,
     preempt: Preempt = None,
     weather: WeatherName = None,
     script: LossFile = None,
@@ -162,7 +167,12 @@ def rehearse(
     again += ["--tabular"] if tabular else []
     again += ["--kill-at-any-time"] if kill_at_any_time else []
     for flag, value in (
-        *(("--input", input), ("--deployment", deployment), ("--arguments", arguments)),
+        *(
+            ("--input", input),
+            ("--deployment", deployment),
+            ("--arguments", arguments),
+            ("--model", model),
+        ),
         ("--preempt", preempt),
         *(("--weather", weather), ("--script", script), ("--nodes", nodes), ("--python", python)),
         *(("--steps", steps), ("--seconds-per-step", seconds_per_step)),
@@ -182,7 +192,9 @@ def rehearse(
         length.refuse(anywhere=kill_at_any_time)
         if input is None:
             raise InvalidValue("a scoring script needs inputs", flag="--input")
-        asked = rehearse_scoring.told(asked, Path(input), arguments, tabular=tabular, stub=stub)
+        asked = rehearse_scoring.told(
+            asked, Path(input), arguments, model, tabular=tabular, stub=stub
+        )
         alone = Path(path).suffix == ".py"
         with stage(session, python, keep, network=network) as here:
             given = rehearse_scoring.inputs(asked, Path(input), here)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mlctl import files
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.rehearse_output import Output, RehearsalFormat
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
 
 
 def told(
-    found: Deployment, path: Path, arguments: str | None, *, tabular: bool, stub: bool
+    found: Deployment,
+    path: Path,
+    arguments: str | None,
+    model: Path | None,
+    *,
+    tabular: bool,
+    stub: bool,
 ) -> Deployment:
     """A deployment with what the flags say beside its YAML.
 
     Raises:
-        InvalidValue: the arguments cannot be told apart.
+        InvalidValue: the arguments cannot be told apart, or there is no such model.
         RehearsalError: it makes mini-batches by keys, which files do not have.
     """
     from mlctl.rehearsal import tables
@@ -40,6 +47,11 @@ def told(
             found = replace(found, arguments=(*found.arguments, *shlex.split(arguments)))
         except ValueError as error:
             raise InvalidValue(f"{error}: `{arguments}`", flag="--arguments") from None
+    if model is not None:
+        real = files.real(model)
+        if not (files.is_file(real) or files.is_folder(real)):
+            raise InvalidValue(f"there is no model `{model}`", flag="--model")
+        found = replace(found, model=real)
     tabular = found.tabular or tabular or tables.is_table(path)
     found = replace(found, tabular=tabular, stand_ins=stub)
     if found.partition_keys and not found.tabular:

@@ -72,6 +72,23 @@ def test_a_deployment_says_how_its_script_is_run(mlctl: Run, tmp_path: Path) -> 
     assert rows[0] == "7 hello text-0.txt"
 
 
+def test_a_script_by_itself_gets_its_model_and_its_arguments(mlctl: Run, tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "weights.txt").write_text("7")
+    (tmp_path / "score.py").write_text(
+        "import os, sys\ndef run(mini_batch):\n"
+        "    path = os.path.join(os.environ['AZUREML_MODEL_DIR'], 'm', 'weights.txt')\n"
+        "    words = open(path).read() + ' ' + sys.argv[2] + ' '\n"
+        "    return [words + os.path.basename(one) for one in mini_batch]\n"
+    )
+    given = ("rehearse", "score.py", "--input", INPUT, "--arguments", "--word hello")
+    done = mlctl(*given, "--model", "m", "--kills", "0", "--keep", "kept")
+    assert done.code == 0, done.err
+    rows = (tmp_path / "kept" / "runs" / "calm" / "output" / "predictions.csv").read_text()
+    assert "7 hello text-0.txt\n" in rows
+    assert "there is no model `gone`" in mlctl(*given, "--model", "gone").err
+
+
 def test_weather_takes_nodes_away_in_one_run(mlctl: Run) -> None:
     losses = Path("losses.txt")
     losses.write_text("# second, node\n40 1\n100 2\n")
@@ -88,6 +105,8 @@ def test_weather_takes_nodes_away_in_one_run(mlctl: Run) -> None:
         ((APPENDS,), "a scoring script needs inputs"),
         ((APPENDS, "--input", "nowhere"), "there is no input `nowhere`"),
         ((APPENDS, "--input", "empty"), "the input `empty` has no files"),
+        ((APPENDS, "--input", INPUT, "--tabular"), "has no rows, as an MLTable or .csv"),
+        ((APPENDS, "--input", INPUT, "--arguments", "'a"), "No closing quotation: `'a`"),
         ((APPENDS, "--input", INPUT, "--python", "nopython"), "there is no program `nopython`"),
         ((APPENDS, "--input", INPUT, "--python", "true"), "is no Python 3.8 or newer"),
         ((APPENDS, "--input", INPUT, "--timeout", "0"), "'0' is not a valid value"),
