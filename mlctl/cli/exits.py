@@ -27,6 +27,7 @@ class Exit(IntEnum):
 MEANINGS: tuple[tuple[Exit, str, str], ...] = (
     (Exit.OK, "all", "Done; of `validate`: valid. A reader that has had enough is no error."),
     (Exit.ERROR, "all", "An error. Of `validate` and the plan family, wrong usage is one too."),
+    (Exit.ERROR, "`fmt --check`", "A file is not in canonical layout, or cannot be read."),
     (Exit.USAGE, "az-style", "Wrong usage: an unknown flag, a value that is none."),
     (
         Exit.CHANGES,
@@ -60,8 +61,9 @@ _HEAD = """\
 <!-- Generated from mlctl/cli/exits.py; `make docs` writes it. -->
 
 Two dialects, never mixed within one verb. The az-style verbs (`compute`, `batch-endpoint`,
-`batch-deployment`, `model`, `environment` and the other groups) end as az does. `validate`, `plan`,
-`apply` and `destroy` end as Terraform does, so that 2 means one thing only: there are changes.
+`batch-deployment`, `model`, `environment` and the other groups) end as az does. `validate`, `fmt`,
+`plan`, `apply` and `destroy` end as Terraform does, so that 2 means one thing only: there are
+changes.
 
 | code | verbs | meaning |
 |---|---|---|

@@ -49,16 +49,17 @@ def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Doc
     return load(name, raw, report, explicit=explicit)
 
 
-def discover(paths: Sequence[str], report: Report) -> list[SourceFile]:
+def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list[SourceFile]:
     """The files that `paths` name, each once: files, folders (`*.yml`, `*.yaml` below), globs, `-`.
 
-    In folders, hidden files and mlctl's own (`mlctl.yml`) are passed over. Globs are those that the
+    In folders, hidden files are passed over, and unless `own` is wanted mlctl's own: `mlctl.yml`,
+    and folders with cases of `mlctl test`, for what lies there is theirs. Globs are those that the
     shell left alone; `**` goes through folders. A folder or a glob without a file is a finding;
     a named file that cannot be read is one of `read`.
     """
     found: dict[str, SourceFile] = {}
     for path in paths:
-        matches = list(_matches(path, report))
+        matches = list(_matches(path, report, own=own))
         for match in matches:
             identity = match.path if match.path == STDIN else os.path.realpath(match.path)
             earlier = found.setdefault(identity, match)
@@ -70,13 +71,14 @@ def discover(paths: Sequence[str], report: Report) -> list[SourceFile]:
     return list(found.values())
 
 
-def _matches(path: str, report: Report) -> Iterator[SourceFile]:
+def _matches(path: str, report: Report, *, own: bool) -> Iterator[SourceFile]:
     if path == STDIN or not (os.path.isdir(path) or _is_glob(path)):
         yield SourceFile(path, explicit=True)
         return
     for match in sorted(glob.glob(path, recursive=True)) if _is_glob(path) else [path]:
         if os.path.isdir(match):
-            yield from (SourceFile(file, explicit=False) for file in sorted(_below(match, report)))
+            below = sorted(_below(match, report, own=own))
+            yield from (SourceFile(file, explicit=False) for file in below)
         else:
             yield SourceFile(match, explicit=True)
 
@@ -85,10 +87,8 @@ def _is_glob(path: str) -> bool:
     return glob.has_magic(path) and not os.path.lexists(path)
 
 
-def _below(folder: str, report: Report) -> Iterator[str]:
+def _below(folder: str, report: Report, *, own: bool) -> Iterator[str]:
     """The YAML files below `folder`, through links but never twice through the same folder.
-
-    A folder with cases of `mlctl test` is passed over with all below it: what lies there is theirs.
 
     Links to what the folder is in (`/`), and to the kernel's folders, are not followed.
     """
@@ -109,7 +109,7 @@ def _below(folder: str, report: Report) -> Iterator[str]:
         except OSError as error:
             report.add(_unreadable(here, error))
             continue
-        if here != folder and any(name.endswith(CASES) for name in names):
+        if not own and here != folder and any(name.endswith(CASES) for name in names):
             continue
         seen += len(names)
         if seen > MAX_ENTRIES:
@@ -118,7 +118,7 @@ def _below(folder: str, report: Report) -> Iterator[str]:
             return
         for name in names:
             path = name if here == os.curdir else os.path.join(here, name)
-            if name.startswith(".") or name == PROJECT_FILE:
+            if name.startswith(".") or (name == PROJECT_FILE and not own):
                 continue
             if os.path.isdir(path):
                 waiting.append(path)

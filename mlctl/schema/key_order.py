@@ -1,0 +1,25 @@
+"""The order in which the keys of a document are written: that of its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlctl.pointer import Data, Pointer
+from mlctl.schema.places import places
+from mlctl.schema.structure import Schema, resolved
+
+_FIRST = ("$schema", "name", "endpoint_name", "version", "type")  # of a document, as az's own files
+
+
+def key_orders(schema: Schema, data: Data) -> dict[Pointer, Sequence[str]]:
+    """Of each mapping of a document, the keys that its schema has for it, in the schema's order.
+
+    A document begins with what it is. Mappings whose keys their author chooses are left out.
+    """
+    found: dict[Pointer, dict[str, None]] = {}
+    for at, level in places(resolved(schema), data):
+        names = level.get("properties", {})
+        if names:
+            lead = () if at else [name for name in _FIRST if name in names]
+            found.setdefault(at, {}).update(dict.fromkeys((*lead, *names)))
+    return {at: list(names) for at, names in found.items()}

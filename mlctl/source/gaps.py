@@ -1,0 +1,144 @@
+"""What stands between the values of a YAML text: white space, comments, and indicators."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_GAP = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
+_INLINE = re.compile(r"[ \t]*(#[^\n]*)?(?=\n|\Z)")
+_BLANKS = re.compile(r"[ \t]*")
+_PROPERTIES = re.compile(r"[&!]\S*(?:[ \t]+[&!]\S*)*")
+_MARKER = re.compile(r"(?:---|\.\.\.)(?=\s|\Z)")
+
+
+class OddLayout(Exception):
+    """A text has what cannot be laid out safely: what it is, and in which line (from 0)."""
+
+    def __init__(self, why: str, line: int) -> None:
+        super().__init__(why)
+        self.why = why
+        self.line = line
+
+
+@dataclass(slots=True)
+class Gaps:
+    """Goes through `text` from the beginning to the end; `at` is where it is."""
+
+    text: str
+    at: int = 0
+
+    @property
+    def column(self) -> int:
+        """The column of where it is."""
+        return self._column(self.at)
+
+    @property
+    def at_line_end(self) -> bool:
+        """Whether a line, or the text, ends here."""
+        return self.at >= len(self.text) or self.text[self.at] == "\n"
+
+    def odd(self, why: str) -> OddLayout:
+        """The error that the text cannot be laid out, and why."""
+        return OddLayout(why, self.text.count("\n", 0, self.at))
+
+    def take_until(self, end: int) -> str:
+        """The text up to `end`."""
+        taken, self.at = self.text[self.at : end], end
+        return taken
+
+    def take(self, indicator: str) -> None:
+        """Go over an indicator (`:`, `-`, `---`), which may have blanks before it.
+
+        Raises:
+            OddLayout: something else stands here.
+        """
+        begun = _BLANKS.match(self.text, self.at)
+        at = begun.end() if begun else self.at
+        if not self.text.startswith(indicator, at):
+            raise self.odd(f"a `{indicator}` is not where it usually is")
+        self.at = at + len(indicator)
+
+    def inline(self) -> str:
+        """The comment on the rest of the line; "" where there is none, or a value is."""
+        found = _INLINE.match(self.text, self.at)
+        if found is None:
+            return ""
+        self.at = found.end()
+        return (found[1] or "").rstrip()
+
+    def above(self, end: int | None) -> list[str]:
+        """The comments and the empty lines ("") up to `end`, or up to the next token.
+
+        Raises:
+            OddLayout: something else stands there.
+        """
+        stop = self._next()
+        if end is not None and stop < end:
+            raise self.odd("a value is written in an unusual way")
+        end = stop if end is None else end
+        begun = self.at > 0  # on a line that is not to be looked at
+        lines = self.take_until(end).split("\n")
+        return [line.strip(" \t") for line in lines[begun:-1]]
+
+    def tail(self, column: int) -> list[str]:
+        """The comments below a block that ends, as far as they are indented by `column` or more.
+
+        They also have to be indented more than what stands below them.
+        """
+        stop = self._next()
+        following = -1 if self._ends(stop) else self._column(stop)
+        taken: list[str] = []
+        begin = end = (self.text.find("\n", self.at, stop) + 1 or stop) if self.at else 0
+        kept = 0
+        while begin < stop:
+            line_end = self.text.find("\n", begin, stop)
+            if line_end < 0:
+                line_end = stop
+            line = self.text[begin:line_end].expandtabs()
+            text = line.strip()
+            indent = len(line) - len(line.lstrip())
+            if text and (indent < column or indent <= following):
+                break
+            taken.append(text)
+            if text:
+                kept, end = len(taken), line_end
+            begin = line_end + 1
+        if kept:
+            self.at = end
+        return taken[:kept]
+
+    def properties(self, start: int) -> str:
+        """The anchor and the tag of a block, which stand at `start`.
+
+        Raises:
+            OddLayout: they stand on lines of their own.
+        """
+        blanks = _BLANKS.match(self.text, self.at)
+        found = _PROPERTIES.match(self.text, start)
+        if found is None or blanks is None or blanks.end() != start:
+            raise self.odd("an anchor or a tag stands on a line of its own")
+        self.at = found.end()
+        return " ".join(found[0].split())
+
+    def finish(self) -> None:
+        """Go over the rest.
+
+        Raises:
+            OddLayout: it is more than white space.
+        """
+        if self._next() < len(self.text) or self.text[self.at :].strip():
+            raise self.odd("something stands after the last document")
+
+    def _next(self) -> int:
+        found = _GAP.match(self.text, self.at)
+        return found.end() if found else self.at
+
+    def _ends(self, at: int) -> bool:
+        """Whether a document ends here."""
+        return at >= len(self.text) or (
+            self._column(at) == 0 and _MARKER.match(self.text, at) is not None
+        )
+
+    def _column(self, at: int) -> int:
+        return at - (self.text.rfind("\n", 0, at) + 1)
