@@ -123,9 +123,9 @@ def judge(
         if not calm.same(calm.first, done, name):
             rule = rules.HALF_CHECKPOINT if halves else rules.OTHER_MODEL
             why = f"`{name}` is not as in the calm run {after_kill}"
-            place = before.held if halves else _place(checkpoints(before))
-            saved = _place([*before.saved, *calm.first.lives[0].writes])
-            yield Evidence(rule, why, place or saved, number)
+            whole = calm.first.lives[0]
+            place = before.held if halves else _place(checkpoints(whole))
+            yield Evidence(rule, why, place or _place([*before.saved, *whole.writes]), number)
             return
 
 

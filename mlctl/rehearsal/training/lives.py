@@ -194,6 +194,7 @@ class _Life:
         life = self.life
         if "held" in message:
             life.lost, life.held = True, Place.of(message["held"])
+            life.events = max(life.events, self.cut.line or 0)
         elif "cut" in message:
             life.cut, life.held = message["cut"], Place.of(message["place"])
             self._cut_ends()  # that of a former process of the command
@@ -206,6 +207,8 @@ class _Life:
             self._note_end(message)
         elif "wrote" in message:
             life.writes.append(self._saved(message))
+            if message["rank"] == 0:
+                life.events = max(life.events, message["events"])
 
     def _note_end(self, message: Mapping[str, Any]) -> None:
         self.ended.add(message["ended"])
