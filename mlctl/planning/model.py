@@ -68,7 +68,8 @@ class Change:
 
     `values` are the desired values with defaults, references resolved: what apply sends. `live` is
     what it was compared with. `reason` says why it is deleted or replaced; `because` is the parent
-    whose change forces this one.
+    whose change forces this one. `dependents` are the live resources that refer to what is deleted
+    or replaced, or are beneath it.
     """
 
     address: Address
@@ -79,6 +80,7 @@ class Change:
     live: Live | None = None
     reason: ActionReason | None = None
     because: Address | None = None
+    dependents: tuple[Address, ...] = ()
 
     @property
     def in_motion(self) -> bool:

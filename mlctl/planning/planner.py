@@ -52,6 +52,7 @@ def plan(
         changes = planner.changes(chosen)
         changes += pruned(graph, live_state, prune) if prune else ()
         found = [*planner.rejections, *checks.findings(changes, live_state)]
+    changes = [_with_dependents(change, live_state) for change in changes]
     changes.sort(key=lambda change: change.address)
     return Plan(
         backend,
@@ -66,6 +67,11 @@ def plan(
             *protection.too_many(changes, prune.limit if prune else None),
         ),
     )
+
+
+def _with_dependents(change: Change, live_state: LiveState) -> Change:
+    users = live_state.used_by.get(change.address, ()) if change.action.deletes else ()
+    return replace(change, dependents=tuple(sorted(users))) if users else change
 
 
 def _chosen(graph: Graph, targets: Collection[Address], *, destroying: bool) -> list[Resource]:

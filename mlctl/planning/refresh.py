@@ -17,7 +17,7 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.catalog import limits
 from mlctl.config.graph import Graph
-from mlctl.kinds import KINDS, Kind, children, codec, kind_of
+from mlctl.kinds import KINDS, Kind, codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.field import Mutability
@@ -185,9 +185,9 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
 
 
 def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
-    """Whether a parent (an endpoint) will be replaced, and its children deleted with it."""
+    """Whether something will be replaced: its children go with it, and others depend on it."""
     for address, resource in graph.resources.items():
-        if children(address.kind) and address in live:
+        if not resource.kind.versioned and address in live:
             fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]
             had = decode(live[address].body, resource.form, scope, own=False)
             if differences(fixed, complete(resource.values, resource.form), had, scope):

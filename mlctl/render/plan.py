@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import kind_of
@@ -161,6 +161,9 @@ class _View:
         action, resource = change.action, change.resource
         if action is Action.REPLACE:
             yield f"because {_cause(change)}"
+        if change.dependents:
+            verb = "depends" if len(change.dependents) == 1 else "depend"
+            yield f"{_listed(_some(change.dependents))} {verb} on it"
         if action is Action.CREATE and resource is not None and plan_text.outdates(change):
             yield "a new version: the newest one has other content, and that never changes"
         if change.repairs:
@@ -251,8 +254,21 @@ class _View:
 def _cause(change: Change) -> str:
     if change.because is not None:
         return f"{change.because} is replaced"
-    names = [f"`{dotted(one.at)}`" for one in change.fields if one.forces_replacement]
+    forcing = [one for one in change.fields if one.forces_replacement]
+    names = [f"`{dotted(one.at)}`{_line(change, one)}" for one in forcing]
     return f"{_listed(names)} cannot be changed in place"
+
+
+def _line(change: Change, one: FieldChange) -> str:
+    """` (cluster.yml:4)`, where a file says the field, and the change is not told by that line."""
+    label = change.label_of(one)
+    place = f"{label.span.source.name}:{label.span.line + 1}" if label else ""
+    return f" ({place})" if place and place != plan_text.place(change) else ""
+
+
+def _some(addresses: Sequence[Address], shown: int = 3) -> list[str]:
+    named = [str(one) for one in addresses[:shown]]
+    return named + ([f"{len(addresses) - shown} more"] if len(addresses) > shown else [])
 
 
 def _listed(names: list[str]) -> str:

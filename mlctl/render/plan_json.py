@@ -53,6 +53,7 @@ def _resource_change(change: Change, scope: Scope) -> dict[str, Data]:
         "name": change.address.name,
         "change": _change(change, scope),
         "action_reason": change.reason.value if change.reason else None,
+        "dependents": [str(one) for one in change.dependents],
         "source": {"filename": place[0], "line": place[1]} if place else None,
     }
 

@@ -45,7 +45,7 @@ def test_who_uses_what_is_asked_only_where_something_may_be_deleted() -> None:
     inner = cloud()
     applied(inner, *HEART)
     backend = Asked(inner)
-    refreshed(backend, compute(tier="low_priority"))
+    refreshed(backend, compute(max_instances=3))
     assert not [told for told in backend.told if told.startswith("list")]
     found = refreshed(backend, endpoint(location="westus2"))
     assert found.used_by[compute().address] == [HEART[3].address]
