@@ -24,7 +24,7 @@ from mlctl.cli.forecast_output import ForecastFormat, Output, ended, refusals, w
 from mlctl.cli.forecast_subject import read_subject
 from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.local.workload_flags import BatchFlags
-from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.rule_choice import Ignore
 from mlctl.cli.session import Session
@@ -117,6 +117,8 @@ def advise(
     from mlctl.forecast.reading import check_deadline
     from mlctl.render import forecast_advice as render
 
+    if patch and subject.override:
+        raise UsageError("--override reads the files otherwise, --patch writes them: give one.")
     with refusals():
         read = read_subject(
             session, paths or (), subject, work, settings_of(delays, cloud), ignore, grows=True

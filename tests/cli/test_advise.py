@@ -203,6 +203,12 @@ def test_no_more_than_eight_configurations_are_shown(mlctl: Run, sample: Path) -
     assert (len(data["rows"]), len(data["points"])) == (8, 15)
 
 
+def test_a_patch_of_files_that_are_read_otherwise_is_refused(mlctl: Run, sample: Path) -> None:
+    done = mlctl("advise", sample, *WORK, "--override", "compute.max_instances=4", "--patch")
+    assert done.code == 1
+    assert "--override reads the files otherwise, --patch writes them" in done.err
+
+
 def test_a_patch_is_followed_by_its_plan(mlctl: Run, sample: Path) -> None:
     mlctl("apply", sample, "--yes")
     flags = ("--vary", "max_instances=8", "--weather", storm(1.0), "--runs", "50", "--patch")
