@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
 from mlctl.kinds.address import Scope
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import Permanent, ServiceError
 
 LOCAL_DB = Path(".mlctl", "local.db")
 
@@ -20,8 +20,7 @@ def open_backend(
 ) -> tuple[Backend, str]:
     """The backend of that name, open on a workspace, and where it keeps its state (in parentheses).
 
-    Others than `local` and `azure` come from the entry-point group `mlctl.backends`: a callable
-    `(scope, environment)`.
+    Others than `local` and `azure` are plug-ins: callables `(scope, environment)`.
 
     Raises:
         ServiceError: there is none of that name, or it cannot be opened.
@@ -34,14 +33,26 @@ def open_backend(
         return LocalBackend(path, scope, caller=caller), f" ({path})"
     if name == "azure":
         return _azure(scope, environment, options or ConnectionOptions()), ""
-    from importlib.metadata import entry_points
+    return _of_plugin(name, scope, environment), ""
 
-    found = entry_points(group="mlctl.backends")
-    if name not in found.names:
-        known = ", ".join(["local", "azure", *sorted(found.names)])
-        raise Permanent("UnknownBackend", f"there is no backend `{name}`; there is: {known}")
-    backend: Backend = found[name].load()(scope, environment)
-    return backend, ""
+
+def _of_plugin(name: str, scope: Scope, environment: Mapping[str, str]) -> Backend:
+    from mlctl import plugins
+
+    try:
+        found = plugins.load(plugins.BACKENDS, name)
+        if found is None:
+            known = ", ".join(["local", "azure", *plugins.names(plugins.BACKENDS)])
+            raise Permanent("UnknownBackend", f"there is no backend `{name}`; there is: {known}")
+        try:
+            backend: Backend = found.value(scope, environment)
+        except ServiceError:
+            raise
+        except Exception as error:
+            raise found.failed(error) from error
+    except plugins.BrokenPlugin as error:
+        raise Permanent("BrokenPlugin", f"{error}: upgrade the package or remove it") from None
+    return backend
 
 
 def _azure(scope: Scope, environment: Mapping[str, str], options: ConnectionOptions) -> Backend:

@@ -28,8 +28,9 @@ def explain(
     from mlctl.project.rule_registry import ALL_RULES
     from mlctl.render import explain as render
 
+    own = session.policies.rules if session.settings.project.plugins else ()
     try:
-        session.out(render.explain(what, ALL_RULES))
+        session.out(render.explain(what, (*ALL_RULES, *own)))
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     return Exit.OK

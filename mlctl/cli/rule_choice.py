@@ -58,7 +58,9 @@ def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
 
 def _codes(session: Session, flag: str, given: Sequence[str] | None) -> frozenset[str]:
     codes = frozenset(code for one in given or [] for code in one.split(",") if code)
-    own = {one.name for one in session.policies.known} if codes else set()
+    policies = session.policies if codes else None
+    own = {one.name for one in policies.known} if policies else set()
+    own |= {word for one in policies.rules for word in (one.code, one.name)} if policies else set()
     for code in sorted(codes - own):
         hint = unknown_rule(code)
         if hint is not None:

@@ -122,6 +122,12 @@ class Project:
         return [folder / one for one in self.values.get("policies", ())]
 
     @property
+    def plugins(self) -> list[tuple[str, Label | None]]:
+        """The names of plug-ins whose rules and policies count, and where they stand."""
+        named = enumerate(self.values.get("plugins", ()))
+        return [(name, self._label("plugins", number)) for number, name in named]
+
+    @property
     def variables(self) -> Mapping[str, Data]:
         """The variables, with their values; None for one that has none."""
         return self.values.get("variables") or {}

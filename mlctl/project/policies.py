@@ -1,42 +1,50 @@
-"""The project's own policies in the commands that check files and plans."""
+"""The project's own policies, and plug-ins, in the commands that check files and plans."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from mlctl.config.graph import Graph
-from mlctl.diagnostics import Diagnostic, Report
+from mlctl.diagnostics import Diagnostic, Report, Rule
 from mlctl.planning.model import Plan
 from mlctl.policies import check
 from mlctl.policies.policy import Policy, expired, read
 from mlctl.project.file import Project, ProjectError
+from mlctl.project.plugins import Plugins
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The policies of a project, today, in its environment."""
+    """The policies of a project and of its plug-ins, today, in its environment."""
 
     known: tuple[Policy, ...]
     today: date
     environment: str | None = None
+    plugins: Plugins = field(default_factory=Plugins)
 
     @classmethod
     def of(cls, project: Project, today: date) -> Policies:
-        """What the files say that `mlctl.yml` names.
+        """What the files and the plug-ins say that `mlctl.yml` names.
 
         Raises:
-            ProjectError: one of them cannot be read, or holds what is no policy.
+            ProjectError: one of them cannot be read or used, or holds what is no policy.
         """
-        report = Report()
-        known = read(project.policies, report)
+        report, plugins = Report(), Plugins.of(project)
+        known = read([*project.policies, *plugins.policies], report)
         if report.failed:
             raise ProjectError(report)
-        return cls(tuple(known), today, project.environment)
+        return cls(tuple(known), today, project.environment, plugins)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that plug-ins bring."""
+        return self.plugins.rules
 
     def of_files(self, graph: Graph) -> Iterable[Diagnostic]:
         """What of the declared resources breaks them, and which waivers have ended."""
+        yield from self.plugins.check(graph, self.today)
         yield from expired(self.known, self.today)
         yield from check.of_files(self.known, graph, self.today, self.environment)
 

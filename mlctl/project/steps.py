@@ -60,7 +60,7 @@ def loader(
         ProjectError: an overlay or a policy of `mlctl.yml` cannot be used.
     """
     settings["overlays"] = project.overlays()
-    if project.policies:  # else their modules are not even imported
+    if project.policies or project.plugins:  # else their modules are not even imported
         settings["policies"] = policies_of(project, today).of_files
     return Loader(report, today, kind, variables=variables, **settings)
 

@@ -1,0 +1,69 @@
+"""What other packages bring: their entry points, found and loaded in one place.
+
+Nothing is looked for until a name is asked for: to search all installed packages takes time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+BACKENDS, RULES, POLICIES = "mlctl.backends", "mlctl.rules", "mlctl.policies"
+
+
+class BrokenPlugin(Exception):
+    """A plug-in cannot be used. The message is a sentence that names it and its package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An entry point that was loaded; `package` is the name and version of who brings it."""
+
+    name: str
+    package: str
+    value: Any
+
+    def broken(self, why: str) -> BrokenPlugin:
+        """The error that it cannot be used."""
+        return BrokenPlugin(_sentence(self.name, self.package, why))
+
+    def failed(self, error: Exception) -> BrokenPlugin:
+        """The error that it raised what it should not have."""
+        return self.broken(f"has a bug: {described(error)}")
+
+
+def names(group: str) -> list[str]:
+    """The names of what is installed in a group."""
+    return sorted(entry_points(group=group).names)
+
+
+def load(group: str, name: str) -> Plugin | None:
+    """The plug-in of this name in a group; None where none is installed.
+
+    Raises:
+        BrokenPlugin: it cannot be imported.
+    """
+    found = next(iter(entry_points(group=group, name=name)), None)
+    if found is None:
+        return None
+    package = _package(found)
+    try:
+        return Plugin(name, package, found.load())
+    except Exception as error:
+        why = f"cannot be imported: {described(error)}"
+        raise BrokenPlugin(_sentence(name, package, why)) from error
+
+
+def described(error: Exception) -> str:
+    """An error of somebody else's code in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _package(found: EntryPoint) -> str:
+    return f"{found.dist.name} {found.dist.version}" if found.dist else found.value
+
+
+def _sentence(name: str, package: str, why: str) -> str:
+    return f"the plug-in `{name}` of the package {package} {why}"

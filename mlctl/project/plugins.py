@@ -1,0 +1,141 @@
+"""The plug-ins that `mlctl.yml` names: rules and policies that other packages bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from mlctl import plugins
+from mlctl.config.graph import Graph
+from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
+from mlctl.plugins import BrokenPlugin, Plugin
+from mlctl.project.file import Project, ProjectError
+from mlctl.schema.text import nearest
+
+BROKEN_PLUGIN = Rule(
+    "MLC703",
+    "broken-plugin",
+    Severity.ERROR,
+    "a plug-in that is not installed, or cannot be used",
+    "`plugins:` in `mlctl.yml` names what has to be checked: without the package, or with one that"
+    " fails, files and plans would pass that should not.",
+    "Install the package, upgrade it, or take its name out of `plugins:`; the message says which.",
+    "mlctl",
+)
+PLUGIN_RULES = (BROKEN_PLUGIN,)
+_HINT = "upgrade the package, or take the name out of `plugins:`"
+_OWN = "MLC"  # codes that begin so are mlctl's
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules of a plug-in: an object with `RULES` and `check(graph, today)`."""
+
+    plugin: Plugin
+    rules: tuple[Rule, ...]
+    at: Label | None
+
+    def check(self, graph: Graph, today: date) -> Iterator[Diagnostic]:
+        """What its rules find; MLC703 where it fails."""
+        try:
+            for one in self.plugin.value.check(graph, today):
+                yield self._of_its_own(one)
+        except BrokenPlugin as error:
+            yield Diagnostic(BROKEN_PLUGIN, str(error), self.at, _HINT)
+        except Exception as error:  # noqa: BLE001 - somebody else's code
+            said = str(self.plugin.failed(error))
+            yield Diagnostic(BROKEN_PLUGIN, said, self.at, _HINT)
+
+    def _of_its_own(self, found: object) -> Diagnostic:
+        if not isinstance(found, Diagnostic):
+            raise self.plugin.broken(f"finds {found!r}, which is no Diagnostic")
+        if found.rule not in self.rules:
+            raise self.plugin.broken(f"finds {found.rule.code}, which is not among its `RULES`")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The rules and the files of policies of all plug-ins of a project."""
+
+    rule_sets: tuple[RuleSet, ...] = ()
+    policies: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, project: Project) -> Plugins:
+        """Those that the project names.
+
+        Raises:
+            ProjectError: one is not installed, or cannot be used.
+        """
+        report, rule_sets, policies = Report(), list[RuleSet](), list[Path]()
+        for name, at in project.plugins:
+            try:
+                rules = plugins.load(plugins.RULES, name)
+                files = plugins.load(plugins.POLICIES, name)
+                if rules is not None:
+                    rule_sets.append(RuleSet(rules, _rules(rules), at))
+                if files is not None:
+                    policies += _files(files)
+            except BrokenPlugin as error:
+                report.add(Diagnostic(BROKEN_PLUGIN, str(error), at, _HINT))
+                continue
+            if rules is None and files is None:
+                report.add(_absent(name, at))
+        if report.failed:
+            raise ProjectError(report)
+        return cls(tuple(rule_sets), tuple(policies))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of all of them."""
+        return tuple(rule for one in self.rule_sets for rule in one.rules)
+
+    def check(self, graph: Graph, today: date) -> Iterable[Diagnostic]:
+        """What their rules find in the declared resources."""
+        for one in self.rule_sets:
+            yield from one.check(graph, today)
+
+
+def _rules(plugin: Plugin) -> tuple[Rule, ...]:
+    """The rules that a plug-in says it has.
+
+    Raises:
+        BrokenPlugin: it has none, or one with a code of mlctl.
+    """
+    found = getattr(plugin.value, "RULES", None)
+    if not isinstance(found, tuple | list) or not callable(getattr(plugin.value, "check", None)):
+        raise plugin.broken("has no `RULES` with a `check(graph, today)`")
+    for one in found:
+        if not isinstance(one, Rule):
+            raise plugin.broken(f"has {one!r} among its `RULES`, which is no Rule")
+        if one.code.startswith(_OWN):
+            raise plugin.broken(f"has a rule {one.code}: codes that begin with {_OWN} are mlctl's")
+    return tuple(found)
+
+
+def _files(plugin: Plugin) -> list[Path]:
+    """The files of policies that a plug-in brings.
+
+    Raises:
+        BrokenPlugin: it names none, or one that is not there.
+    """
+    value = plugin.value
+    listed = list(value) if isinstance(value, tuple | list) else [value]
+    if not listed or not all(isinstance(one, str | Path) for one in listed):
+        raise plugin.broken("names no file of policies: a path, or a list of them")
+    paths = [Path(one) for one in listed]
+    for path in paths:
+        if not path.is_file():
+            raise plugin.broken(f"names the file {path}, which is not there")
+    return paths
+
+
+def _absent(name: str, at: Label | None) -> Diagnostic:
+    known = sorted({*plugins.names(plugins.RULES), *plugins.names(plugins.POLICIES)})
+    near = nearest(name, known)
+    there = f"there is {', '.join(known)}" if known else "install the package that brings it"
+    hint = f"did you mean `{near}`?" if near else there
+    return Diagnostic(BROKEN_PLUGIN, f"no installed package brings a plug-in `{name}`", at, hint)
