@@ -1,0 +1,194 @@
+"""The action and its workflow: run step by step, beside an API that answers as GitHub's does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.builders import ci_api, entry_points, shell
+from tests.builders.paths import LOW_PRIORITY, ROOT
+from tests.builders.workflow import Runner, value
+
+WORKFLOW = ROOT / "samples" / "ci" / "github-actions.yml"
+PULL_REQUEST = {"pull_request": {"number": 7, "head": {"sha": "head"}}}
+MARKER = "<!-- mlctl plan infra -->"
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Iterator[Runner]:
+    """A repository with the low-priority sample, on the local backend."""
+    shutil.copytree(LOW_PRIORITY, tmp_path / "infra")
+    api = ci_api.GitHub()
+    with ci_api.serving(api):
+        yield Runner(tmp_path, api, {"MLCTL_BACKEND": "local"})
+
+
+def opened(runner: Runner) -> dict[str, str]:
+    """Somebody opens or changes the pull request."""
+    return runner.go(WORKFLOW, "pull_request", PULL_REQUEST, "merge-of-head")
+
+
+def merged(runner: Runner) -> dict[str, str]:
+    """Somebody merges it."""
+    return runner.go(WORKFLOW, "push", {}, "merge")
+
+
+def ours(runner: Runner, marker: str = MARKER) -> list[str]:
+    """The comments of the pull request that are ours."""
+    said = [one["body"] for one in runner.api.comments if one["user"]["type"] == "Bot"]
+    return [body for body in said if body.startswith(marker)]
+
+
+def mlctl(runner: Runner, *arguments: str) -> shell.Done:
+    """A command of somebody else."""
+    return shell.finish(shell.start(runner.folder, *arguments))
+
+
+def test_a_pull_request_is_planned_in_one_comment_and_its_merge_applies_that_plan(
+    runner: Runner,
+) -> None:
+    runner.api.comments += [runner.api.said(f"remark {number}") for number in range(150)]
+    runner.api.comments.append(runner.api.said(f"{MARKER} of a stranger"))
+    assert opened(runner) == {"plan": "success", "apply": "skipped", "drift": "skipped"}
+    assert "::warning file=infra/low-pri-cluster.yml,line=4" in runner.log
+    (first,) = ours(runner)
+    assert "### mlctl plan: 4 to add" in first
+    assert "Merging applies exactly this plan." in first
+    assert "### mlctl plan: 4 to add" in (runner.folder / "summary.md").read_text()
+
+    shell.edit(
+        runner.folder / "infra" / "low-pri-cluster.yml", "max_instances: 2", "max_instances: 3"
+    )
+    opened(runner)
+    (second,) = ours(runner)
+    assert "max_instances:               3" in second
+
+    assert merged(runner) == {"plan": "skipped", "apply": "success", "drift": "skipped"}
+    assert "Apply complete! Resources: 4 added" in runner.log
+    (told,) = ours(runner, "<!-- mlctl apply infra -->")
+    assert "### mlctl apply: done" in told
+    assert ours(runner) == [second]
+    assert len(runner.api.comments) == 153
+
+
+def test_a_plan_is_refused_where_the_workspace_has_moved_and_the_next_step_is_told(
+    runner: Runner,
+) -> None:
+    opened(runner)
+    mlctl(runner, "compute", "create", "-n", "low-pri-cluster", "-t", "amlcompute")
+    assert merged(runner)["apply"] == "failure"
+    (told,) = ours(runner, "<!-- mlctl apply infra -->")
+    assert "the workspace has changed since the plan was made" in told
+    assert 'Run the workflow by hand ("Run workflow")' in told
+    again = runner.go(WORKFLOW, "workflow_dispatch", {}, "merge")
+    assert again == {"plan": "success", "apply": "success", "drift": "skipped"}
+    assert len(ours(runner)) == 1
+
+
+def test_drift_opens_one_issue_that_is_updated_and_closed(runner: Runner) -> None:
+    assert mlctl(runner, "apply", "infra", "--yes").code == 0
+    states, titles = [], []
+    for most in ("3", "4", "2"):
+        mlctl(runner, "compute", "update", "-n", "low-pri-cluster", "--max-instances", most)
+        assert runner.go(WORKFLOW, "schedule", {}, "merge")["drift"] == "success"
+        (issue,) = runner.api.issues
+        states.append(issue["state"])
+        titles.append((issue["title"], f"| 2 | {most} |" in issue["body"]))
+    assert states == ["open", "open", "closed"]
+    assert titles[:2] == [("Drift: infra", True)] * 2
+
+
+def test_a_plan_that_fails_says_so_in_the_comment_and_keeps_nothing(runner: Runner) -> None:
+    file = runner.folder / "infra" / "low-pri-cluster.yml"
+    file.write_text(file.read_text() + "tire: low\n")
+    action = {"command": "plan", "path": "infra"}
+    github = {"github": {"token": runner.api.token}, "runner": {"temp": str(runner.folder)}}
+    (runner.folder / "event.json").write_text(json.dumps(PULL_REQUEST))
+    agent = {"GITHUB_SHA": "merge-of-head", "head": "head", "temp": str(runner.folder)}
+    fine, _ = runner.action(action, github, agent)
+    (told,) = ours(runner)
+    assert (fine, runner.api.artifacts) == (False, [])
+    assert "### mlctl plan: failed" in told
+    assert "unknown field `tire`" in told
+
+
+def test_a_plan_of_a_fork_or_of_another_commit_is_not_applied(runner: Runner) -> None:
+    name, content = "mlctl-plan-infra", b""
+    runner.api.upload(name, content, "90", "head", repository=2)
+    runner.api.upload(name, content, "91", "another")
+    assert merged(runner)["apply"] == "failure"
+    assert "ERROR: no plan `mlctl-plan-infra` of pull request #7 was kept." in runner.log
+    assert mlctl(runner, "compute", "list").json == []
+
+
+def test_where_comments_may_not_be_written_the_right_that_lacks_is_named(runner: Runner) -> None:
+    runner.api.writable = False
+    assert opened(runner)["plan"] == "failure"
+    assert "403 (permissions: pull-requests: write;" in runner.log
+    assert runner.api.artifacts == []
+
+
+def test_the_runner_understands_conditions() -> None:
+    context = {"a": {"b-c": "x"}}
+    words = ("a.b-c == 'x' && !cancelled()", "a.b-c != 'x' || a.d", "a.d == ''")
+    assert [bool(value(one, context)) for one in words] == [True, False, True]
+
+
+def test_a_run_that_is_cancelled_ends_its_apply_and_says_what_is_left(runner: Runner) -> None:
+    shell.clusters(runner.folder / "five", 5)
+    entry_points.install(runner.folder)
+    state = {
+        "MLCTL_LOCAL_DB": "state.db",
+        "MLCTL_BACKEND": "held",
+        "MLCTL_SUBSCRIPTION": "s",
+        "MLCTL_RESOURCE_GROUP": "g",
+        "MLCTL_WORKSPACE": "w",
+    }
+    saved = runner.folder / "saved" / "plan.json"
+    saved.parent.mkdir()
+    planned = shell.start(runner.folder, "plan", "five", "--out", saved, env=state)
+    assert shell.finish(planned).code == 0
+    runner.api.upload("mlctl-plan-five", ci_api.packed(saved.parent), "1", "head")
+    runner.runs = 2
+    agent = {"GITHUB_SHA": "merge", "temp": str(runner.folder)}
+    (step,) = (
+        one
+        for one in yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+        if one.get("id") == "run"
+    )
+    own = {
+        "COMMAND": "apply",
+        "SOURCE": str(ROOT),
+        "MLCTL_CI_PATH": "five",
+        "MLCTL_CI_ARGS": "--parallelism 1",
+        "GITHUB_TOKEN": runner.api.token,
+        "MLCTL_CI_FOLDER": str(runner.folder),
+    }
+    process = subprocess.Popen(
+        ["bash", "-eo", "pipefail", "-c", step["run"]],
+        cwd=runner.folder,
+        env=runner.environment(agent) | own | state,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert (runner.folder / "reached").read_text() == "compute/c00"
+    process.send_signal(signal.SIGTERM)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("Stop"):
+            break
+    (runner.folder / "go").write_text("")
+    process.communicate(timeout=60)
+    assert process.returncode == 8
+    (told,) = ours(runner, "<!-- mlctl apply five -->")
+    assert "### mlctl apply: stopped" in told
+    assert "Not started:\n" in told
+    assert "compute/c04" in told
