@@ -12,6 +12,7 @@ from mlctl.kinds import KINDS
 
 # The modules whose `register(app, verb)` adds a verb, in the order of help; a run imports one.
 VERBS: Mapping[str, str] = {
+    "init": "mlctl.cli.init",
     "validate": "mlctl.cli.validate",
     "fmt": "mlctl.cli.fmt",
     "graph": "mlctl.cli.graph",

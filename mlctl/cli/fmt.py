@@ -115,18 +115,30 @@ def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
 
 def _laid_out(session: Session, file: _File) -> _File:
     """The file in canonical layout; as it is, with a note, where it cannot be laid out."""
-    schemas = {one.index: _schema(file.path, one) for one in file.documents}
-    if not any(schema is not None for schema in schemas.values()):
-        session.note(clean(f"note: {file.path}: left as it is, no document of mlctl's"))
-        return file
-    orders = {one.index: key_orders(schemas[one.index] or {}, one.data) for one in file.documents}
     try:
-        text = lay_out(file.text, lambda number, at: orders.get(number, {}).get(at, ()))
+        text = canonical(file.path, file.documents)
     except OddLayout as odd:
         place = f"{file.path}:{odd.line + 1}"
         session.note(clean(f"note: {place}: left as it is, {odd.why}"))
         return file
+    if text is None:
+        session.note(clean(f"note: {file.path}: left as it is, no document of mlctl's"))
+        return file
     return replace(file, laid_out=text)
+
+
+def canonical(path: str, documents: Sequence[Document]) -> str | None:
+    """The text of a file in canonical layout; None where no document of it is mlctl's.
+
+    Raises:
+        OddLayout: it holds what cannot be laid out safely.
+    """
+    schemas = {one.index: _schema(path, one) for one in documents}
+    if all(one is None for one in schemas.values()):
+        return None
+    orders = {one.index: key_orders(schemas[one.index] or {}, one.data) for one in documents}
+    text = documents[0].source.text
+    return lay_out(text, lambda number, at: orders.get(number, {}).get(at, ()))
 
 
 def _schema(path: str, document: Document) -> Schema | None:

@@ -30,7 +30,7 @@ from mlctl.service_errors import NotFound, ServiceError
 from mlctl.source.files import PROJECT_FILE
 
 _PLAN_FAMILY = (
-    *("validate", "fmt", "render", "test", "plan", "apply", "destroy", "drift"),
+    *("init", "validate", "fmt", "render", "test", "plan", "apply", "destroy", "drift"),
     *("export", "import", "pull"),
     *("simulate", "advise", "rehearse"),
 )

@@ -92,3 +92,12 @@ def test_pytest_finds_the_fixtures_of_the_wheel(run: Run) -> None:
     tests = "samples/testing/tests"
     done = run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "idle", tests)
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+def test_a_project_begins_from_the_wheel_alone(run: Run, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "samples")
+    assert run("mlctl", "init", "training", "--to", "lines").returncode == 0
+    written = {str(one.relative_to(tmp_path)) for one in (tmp_path / "lines").rglob("*.*")}
+    assert written >= {"lines/mlctl.yml", "lines/env/prod.yml", "lines/src/train.py"}
+    assert not any("__pycache__" in one for one in written)
+    assert run("mlctl", "plan", "lines").returncode == 0
