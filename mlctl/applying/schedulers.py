@@ -40,7 +40,7 @@ class ThreadScheduler(Generic[T]):
 
     def __init__(self, parallelism: int) -> None:
         self._executor = ThreadPoolExecutor(parallelism, thread_name_prefix="apply")
-        self._events: SimpleQueue[T | Exception] = SimpleQueue()
+        self._events: SimpleQueue[T | BaseException] = SimpleQueue()
 
     def start(self, task: Iterator[T | WaitUntil]) -> None:
         """Queue a task; it runs as soon as fewer than `parallelism` others do."""
@@ -49,7 +49,7 @@ class ThreadScheduler(Generic[T]):
     def next_event(self) -> T:
         """The next event of any running task. What a task raises is raised here."""
         event = self._events.get()
-        if isinstance(event, Exception):
+        if isinstance(event, BaseException):
             raise event
         return event
 
@@ -62,7 +62,7 @@ class ThreadScheduler(Generic[T]):
             for event in task:
                 if not isinstance(event, WaitUntil):
                     self._events.put(event)
-        except Exception as error:  # noqa: BLE001  `next_event` raises it
+        except BaseException as error:  # noqa: BLE001  # `next_event` raises it, and waits for none
             self._events.put(error)
 
 

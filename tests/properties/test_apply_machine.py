@@ -1,0 +1,236 @@
+"""Edits, foreign writes, plans, saved plans, applies, kills and faults, in any order.
+
+Whatever happened: an apply writes what its plan says and nothing else, what others wrote since is
+never overwritten, and an apply that nothing disturbs ends at the declaration.
+`MLCTL_TEST_HISTORIES=500 pytest tests/properties/test_apply_machine.py` tries many.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import assume, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from mlctl.applying.events import RetryOptions, StepState
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.kinds.address import Address
+from mlctl.kinds.resource import Resource
+from mlctl.simulator.control_plane import control
+from mlctl.simulator.control_plane.faults import CallFault, FaultKind
+from tests.builders import resources
+from tests.builders.plans import Planned, carried_out, planned
+from tests.builders.simulated import finish_operations
+from tests.builders.workspace import Watched, cloud
+
+MANY = int(os.environ.get("MLCTL_TEST_HISTORIES", "12"))
+ENDPOINT = Address("batch-endpoint", "heart-batch")
+CLUSTER = Address("compute", "cpu-cluster")
+SIZES = ("Standard_D4s_v3", "Standard_DS3_v2")
+TROUBLES = (FaultKind.FAIL, FaultKind.THROTTLE, FaultKind.DROP)
+RETRY = RetryOptions(attempts=3, base=0)
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@dataclass(eq=False)
+class Mortal(Watched):
+    """A backend whose process ends at its nth write: before it is sent, or once it was taken."""
+
+    nth: int = 0
+    late: bool = False
+    written: list[tuple[str, Address]] = field(default_factory=list)
+
+    def before(self, verb: str, address: Address) -> None:
+        super().before(verb, address)
+        if len(self.told) == self.nth and not self.late:
+            raise Killed
+        self.written.append((verb, address))
+
+    def after(self, verb: str, address: Address) -> None:
+        if len(self.told) == self.nth and self.late:
+            raise Killed
+
+
+class ApplyMachine(RuleBasedStateMachine):
+    """One workspace, the files of one project, and others who write there too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.backend: LocalBackend = cloud()
+        self.size, self.most = SIZES[0], 2
+        self.deployments: dict[str, int] = {"blue": 3}
+        self.default: str | None = "blue"
+        self.saved: Planned | None = None
+        self.foreign: dict[Address, int] = {}  # what others wrote since the plan was saved
+        self.described: str | None = None  # of the endpoint, which no file describes
+        self.count = 0
+
+    def declared(self) -> list[Resource]:
+        """What the files declare now."""
+        return [
+            resources.compute(size=self.size, max_instances=self.most),
+            resources.model(),
+            resources.environment(),
+            resources.endpoint(default=self.default),
+            *(
+                resources.deployment(
+                    name,
+                    code_configuration={"code": "azureml:0c0de:1", "scoring_script": "score.py"},
+                    environment="azureml:torch:1",
+                    retry_settings={"max_retries": tries, "timeout": 30},
+                )
+                for name, tries in self.deployments.items()
+            ),
+        ]
+
+    @initialize()
+    def made(self) -> None:
+        body = {"properties": {"codeUri": "https://example.org/c", "properties": {}}}
+        self.backend.put(Address("code", "0c0de", None, "1"), body).wait()
+        self.apply_undisturbed()
+
+    # Edits of the files.
+
+    @rule(size=st.sampled_from(SIZES), most=st.integers(1, 4))
+    def edit_cluster(self, size: str, most: int) -> None:
+        self.size, self.most = size, most
+
+    @rule(name=st.sampled_from(["blue", "green"]), tries=st.integers(1, 5))
+    def edit_deployment(self, name: str, tries: int) -> None:
+        self.deployments[name] = tries
+
+    @rule(default=st.sampled_from([None, "blue", "green"]))
+    def edit_default(self, default: str | None) -> None:
+        assume(default is None or default in self.deployments)
+        self.default = default
+
+    # Others, who write to the same workspace.
+
+    @rule()
+    def describe_the_endpoint(self) -> None:
+        live = self.backend.read([ENDPOINT]).get(ENDPOINT)
+        assume(live is not None)
+        assert live is not None
+        self.count += 1
+        body = copy.deepcopy(dict(live.body))
+        body["properties"]["description"] = self.described = f"foreign {self.count}"
+        self.backend.put(ENDPOINT, body).wait()
+        self.foreign[ENDPOINT] = self.count
+
+    @rule(seconds=st.integers(60, 900))
+    def change_how_long_nodes_idle(self, seconds: int) -> None:
+        live = self.backend.read([CLUSTER]).get(CLUSTER)
+        assume(live is not None)
+        assert live is not None
+        body = copy.deepcopy(dict(live.body))
+        scale = body["properties"]["properties"]["scaleSettings"]
+        now = f"PT{seconds}S"
+        assume(scale.get("nodeIdleTimeBeforeScaleDown") != now)
+        scale["nodeIdleTimeBeforeScaleDown"] = now
+        self.backend.put(CLUSTER, body).wait()
+        self.count += 1
+        self.foreign[CLUSTER] = self.count
+
+    # Plans and applies.
+
+    @rule()
+    def save_a_plan(self) -> None:
+        finish_operations(self.backend)
+        self.saved = planned(self.backend, *self.declared())
+        self.foreign = {}
+
+    @precondition(lambda self: self.saved is not None)
+    @rule()
+    def apply_the_saved_plan(self) -> None:
+        assert self.saved is not None
+        before = self.bodies(self.foreign)
+        _, backend = self.carry_out(self.saved)
+        assert self.bodies(self.foreign) == before
+        assert not {address for _, address in backend.written} & set(self.foreign)
+        self.saved = None
+
+    @rule(nth=st.integers(1, 9), late=st.booleans())
+    def apply_and_be_killed(self, nth: int, late: bool) -> None:
+        finish_operations(self.backend)
+        made = planned(self.backend, *self.declared())
+        self.carry_out(made, nth=nth, late=late)
+
+    @rule(
+        kind=st.sampled_from(TROUBLES),
+        verb=st.sampled_from(["put", "delete"]),
+        at=st.sampled_from([CLUSTER, ENDPOINT]),
+        times=st.sampled_from([1, 2, None]),
+    )
+    def apply_in_trouble(self, kind: FaultKind, verb: str, at: Address, times: int | None) -> None:
+        finish_operations(self.backend)
+        made = planned(self.backend, *self.declared())
+        fault = CallFault(kind, verb, str(at), times=times, seconds=0.0, status=0)
+        control.add_fault(self.backend.handle, fault)
+        try:
+            self.carry_out(made)
+        finally:
+            control.clear_faults(self.backend.handle)
+
+    @rule()
+    def apply_undisturbed(self) -> None:
+        for _ in range(3):  # what a kill left unfinished may need another plan
+            finish_operations(self.backend)
+            made = planned(self.backend, *self.declared())
+            if made.plan.rejections or made.plan.empty:
+                break
+            events, _ = self.carry_out(made)
+            assert [str(one.error) for one in events if one.state is StepState.FAILED] == []
+        finish_operations(self.backend)
+        assert planned(self.backend, *self.declared()).plan.empty or made.plan.rejections
+
+    # What is always true.
+
+    @invariant()
+    def what_others_wrote_of_what_no_file_says_stays(self) -> None:
+        live = self.backend.read([ENDPOINT]).get(ENDPOINT)
+        if live is not None and self.described is not None:
+            assert live.body["properties"].get("description") == self.described
+
+    def carry_out(
+        self, made: Planned, nth: int = 0, *, late: bool = False
+    ) -> tuple[list[Any], Mortal]:
+        """Apply a plan that is not refused; what is written must be a step of it."""
+        backend = Mortal(self.backend, nth=nth, late=late)
+        events: list[Any] = []
+        if made.plan.rejections:
+            return events, backend
+        try:
+            events = carried_out(made.work, backend, parallelism=1, retry=RETRY)
+        except Killed:
+            assert nth
+        steps = {step.target for step in made.work.steps}
+        assert {address for _, address in backend.written} <= steps
+        assert self.saved is None or made is self.saved or self.forget(backend)
+        return events, backend
+
+    def forget(self, backend: Mortal) -> bool:
+        """Count what an apply wrote as foreign to a plan that was saved before it."""
+        self.foreign |= dict.fromkeys((address for _, address in backend.written), 0)
+        return True
+
+    def bodies(self, addresses: Any) -> dict[str, Any]:
+        """Those that are there, by address."""
+        found = self.backend.read([*addresses])
+        return {str(one): live.body for one, live in found.items()}
+
+
+ApplyMachine.TestCase.settings = settings(max_examples=MANY, stateful_step_count=12)
+TestApplyMachine = ApplyMachine.TestCase
