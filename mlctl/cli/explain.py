@@ -25,12 +25,15 @@ def explain(
     ],
 ) -> Exit:
     """Explain a rule, a kind or a field: meaning, bounds, default, why, how to fix."""
+    from mlctl.project.file import unknown_rule
     from mlctl.project.rule_registry import ALL_RULES
     from mlctl.render import explain as render
 
-    own = session.policies.rules if session.settings.project.plugins else ()
     try:
-        session.out(render.explain(what, (*ALL_RULES, *own)))
+        rules = ALL_RULES
+        if unknown_rule(what) and session.settings.project.plugins:  # they may be what is broken
+            rules = (*ALL_RULES, *session.policies.rules)
+        session.out(render.explain(what, rules))
     except ValueError as error:
         raise InvalidValue(str(error)) from None
     return Exit.OK

@@ -123,9 +123,9 @@ class Project:
 
     @property
     def plugins(self) -> list[tuple[str, Label | None]]:
-        """The names of plug-ins whose rules and policies count, and where they stand."""
-        named = enumerate(self.values.get("plugins", ()))
-        return [(name, self._label("plugins", number)) for number, name in named]
+        """The names of plug-ins whose rules and policies count, and where they first stand."""
+        named = self.values.get("plugins", ())
+        return [(one, self._label("plugins", named.index(one))) for one in dict.fromkeys(named)]
 
     @property
     def variables(self) -> Mapping[str, Data]:

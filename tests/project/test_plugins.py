@@ -76,6 +76,9 @@ def test_policies_of_a_package_count_like_the_projects_own(mlctl: Run, project: 
     done = mlctl("validate", "first.yml")
     assert (done.code, "error[house-keeps-no-nodes]" in done.out) == (1, True)
     assert mlctl("plan", "first.yml").code == 1
+    twice = "plugins: [house]\nenvironments: {prod: {plugins: [house]}}\n"
+    (project / "mlctl.yml").write_text(twice)
+    assert "Found 1 error" in mlctl("validate", "first.yml", "--env", "prod").out
     (project / "mlctl.yml").write_text("environments: {prod: {plugins: [house]}, dev: {}}\n")
     assert mlctl("validate", "first.yml", "--env", "prod").code == 1
     assert mlctl("validate", "first.yml", "--env", "dev").code == 0
@@ -83,6 +86,8 @@ def test_policies_of_a_package_count_like_the_projects_own(mlctl: Run, project: 
 
 def test_a_rule_of_a_package_is_explained(mlctl: Run, project: Path) -> None:
     assert "share one quota" in mlctl("explain", "HOUSE001").out
+    (project / "mlctl.yml").write_text("plugins: [absent]\n")
+    assert "plugins:" in mlctl("explain", "MLC703").out
     (project / "mlctl.yml").unlink()
     assert mlctl("explain", "HOUSE001").code == 2
     assert "HOUSE" not in mlctl("validate", "first.yml", "second.yml").out
