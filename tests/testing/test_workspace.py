@@ -47,6 +47,8 @@ def test_two_workspaces_have_two_clients_and_leave_no_trace(tmp_path: Path) -> N
     one, other = SimulatedWorkspace(SAMPLES / "testing"), SimulatedWorkspace(tmp_path)
     one.apply("infra/cluster.yml")
     assert [each.name for each in one.ml_client.compute.list()] == [CLUSTER]
+    clouds = [os.environ[sdk.CLOUD] for each in (one, other, one) if each.ml_client]
+    assert clouds[0] == clouds[2] != clouds[1]  # the SDK reads it again when it makes URLs
     assert list(other.ml_client.compute.list()) == []
     one.close()
     assert list(other.ml_client.compute.list()) == []
