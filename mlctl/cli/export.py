@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
-from mlctl import files, pointer
+from mlctl import files, pointer, source
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.exits import Exit
+from mlctl.cli.fmt import canonical
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
+from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.values import state
@@ -21,6 +23,7 @@ from mlctl.planning.refresh import everything
 from mlctl.render.export import Placeholders, document
 from mlctl.schema.text import nearest
 from mlctl.service_errors import NotFound
+from mlctl.source import OddLayout
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -56,7 +59,7 @@ def export(
         found = {one.address: one for each in wanted for one in _found(backend, each)}
         placeholders = Placeholders()
         texts = {
-            to / _path(one.address): document(one, backend.scope, backend.location, placeholders)
+            to / _path(one.address): _text(one, backend, placeholders)
             for one in sorted(found.values(), key=lambda live: live.address)
         }
     taken = [path for path in texts if path.exists()]
@@ -112,6 +115,15 @@ def _found(backend: Backend, wanted: str | Address) -> Iterator[Live]:
         and state(one.body) != "deleting"
     }
     yield from newest.values()
+
+
+def _text(live: Live, backend: Backend, placeholders: Placeholders) -> str:
+    """The file of a resource, laid out as `mlctl fmt` does."""
+    text = document(live, backend.scope, backend.location, placeholders)
+    try:
+        return canonical("", source.load("", text, Report())) or text
+    except OddLayout:  # a key of more than a line
+        return text
 
 
 def _path(address: Address) -> Path:

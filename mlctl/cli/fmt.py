@@ -15,13 +15,14 @@ from mlctl import files, schema, source
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
-from mlctl.diagnostics import Report
+from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.render.terminal import clean
 from mlctl.schema import Schema, key_orders
 from mlctl.source import MAX_BYTES, UNREADABLE_RULES, Document, OddLayout, lay_out
 from mlctl.source.files import CASES, PROJECT_FILE, STDIN
+from mlctl.source.rules import UNREADABLE
 
 _STDIN_NAME = "<stdin>"
 
@@ -49,8 +50,10 @@ class _File:
 
     @property
     def difference(self) -> Iterator[str]:
-        """What would change, as a unified diff."""
+        """What would change, as a unified diff; in words, where no line would."""
         now, then = self.text.splitlines(), (self.laid_out or "").splitlines()
+        if now == then:
+            yield f"{self.path}: only line ends, the final newline or the byte order mark"
         yield from unified_diff(now, then, self.path, self.path, lineterm="")
 
 
@@ -104,7 +107,10 @@ def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
             else:
                 raw = files.read(Path(name), MAX_BYTES)
         except (OSError, ValueError):
-            source.read(name, report)  # says why
+            source.read(name, own)  # says why, but for a pipe that is named
+            message = f"`{name}` is no regular file"
+            pipe = Diagnostic(UNREADABLE, message, None, "pipe it into `mlctl fmt -`")
+            report.extend([*own] or [pipe])
             continue
         documents = source.load(name, raw, own, explicit=False)
         unreadable = [one for one in own if one.rule in UNREADABLE_RULES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,8 @@ def test_files_of_mlctl_itself_are_laid_out_by_their_schemas(mlctl: Run, project
 def test_a_byte_order_mark_and_carriage_returns_go(mlctl: Run, project: Path) -> None:
     windows = NEAT.replace("\n", "\r\n").encode("utf-8-sig")
     (project / "neat.yml").write_bytes(windows)
+    told = mlctl("fmt", "neat.yml", "--diff").out
+    assert told == "neat.yml: only line ends, the final newline or the byte order mark\n"
     assert mlctl("fmt", "neat.yml").out == "neat.yml\n"
     assert (project / "neat.yml").read_bytes() == NEAT.encode()
 
@@ -108,3 +111,23 @@ def test_steps_of_a_pipeline_keep_their_order(mlctl: Run, project: Path) -> None
     (project / "pipeline.yml").write_text(pipeline.format(turned, turned))
     mlctl("fmt", "pipeline.yml")
     assert (project / "pipeline.yml").read_text() == pipeline.format(step, step)
+
+
+def test_a_pipe_that_is_named_is_an_error_for_it_cannot_be_written(
+    mlctl: Run, project: Path
+) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, MESSY.encode())
+    os.close(writer)
+    done = mlctl("fmt", f"/dev/fd/{reader}")
+    os.close(reader)
+    assert done.code == 1
+    assert "is no regular file" in done.err
+    assert "pipe it into `mlctl fmt -`" in done.err
+
+
+def test_what_export_writes_is_laid_out(mlctl: Run, project: Path) -> None:
+    mlctl("init", "low-priority-batch", "--to", "begun")
+    assert mlctl("apply", "begun", "--yes").code == 0
+    assert mlctl("export", "--to", "out").code == 0
+    assert mlctl("fmt", "--check", "out").out == ""
