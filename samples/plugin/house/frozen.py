@@ -15,11 +15,11 @@ class Frozen(LocalBackend):
 
     def put(self, address: Address, body: Mapping[str, Data]) -> LocalOperation:
         """Refuse."""
-        raise Permanent("Frozen", f"{address} cannot be changed: the house is closed", status=403)
+        raise Permanent("Frozen", f"{address} cannot be changed: the house is closed")
 
     def delete(self, address: Address) -> LocalOperation:
         """Refuse."""
-        raise Permanent("Frozen", f"{address} cannot be deleted: the house is closed", status=403)
+        raise Permanent("Frozen", f"{address} cannot be deleted: the house is closed")
 
 
 def open_frozen(scope: Scope, environment: Mapping[str, str]) -> Frozen:
