@@ -26,6 +26,11 @@ from mlctl.source.files import PROJECT_FILE
 ALL = "all"
 _FLAG, _PLACE = "--env", "{env}"
 _VARIABLE = "MLCTL_ENV"
+# Formats of which several make sense one after the other.
+_TOGETHER = (
+    *("", "human", "markdown", "json", "none", "table", "text", "yaml"),
+    *("github", "azure-pipelines"),
+)
 
 
 def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[str]:
@@ -56,7 +61,7 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
     for name in names:
         project.within(name)
     output = str(getattr(values.get("output"), "value", values.get("output") or ""))
-    if output not in ("", "human", "markdown", "json", "none", "table", "text", "yaml"):
+    if output not in _TOGETHER:
         raise UsageError(f"-o {output} is for one environment at a time.")
     if values.get("out") is not None and _PLACE not in str(values["out"]):
         raise UsageError(f"--out would be one file for all: write {_PLACE} in its name.")

@@ -40,6 +40,7 @@ class FindingsFormat(StrEnum):
     SARIF = "sarif"
     GITHUB = "github"
     AZURE = "azure-pipelines"
+    GITLAB = "gitlab"
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -90,5 +91,7 @@ def _for_programs(report: Report, output: FindingsFormat) -> str:
             return machine.github(report)
         case FindingsFormat.AZURE:
             return machine.azure_pipelines(report)
+        case FindingsFormat.GITLAB:
+            return machine.gitlab(report)
         case _:
             return machine.as_json(report)

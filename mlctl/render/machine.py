@@ -1,9 +1,11 @@
-"""A report as JSON, and as annotations of GitHub and Azure Pipelines."""
+"""A report as JSON, as annotations of GitHub and Azure Pipelines, as Code Quality of GitLab."""
 
 from __future__ import annotations
 
+import hashlib
+
 from mlctl import inert
-from mlctl.diagnostics import Diagnostic, Report, Span
+from mlctl.diagnostics import Diagnostic, Report, Severity, Span
 from mlctl.pointer import Data
 from mlctl.render import positions
 from mlctl.render.terminal import clean
@@ -45,6 +47,25 @@ def github(report: Report) -> str:
 def azure_pipelines(report: Report) -> str:
     """Azure Pipelines' logging commands: `##vso[task.logissue type=error;...]message`."""
     return "".join(_azure(found, report) for found in report)
+
+
+def gitlab(report: Report) -> str:
+    """GitLab's report of kind `codequality`: a list, each finding with a fingerprint of its own."""
+    found = [_gitlab(one, report, number) for number, one in enumerate(report)]
+    return inert.as_json(found, indent=2) + "\n"
+
+
+def _gitlab(found: Diagnostic, report: Report, number: int) -> dict[str, Data]:
+    span = found.primary.span if found.primary else None
+    path = positions.path(found.primary) if found.primary else ""
+    name = f"{found.rule.code} {path} {found.message} {number}"
+    return {
+        "description": _message(found),
+        "check_name": found.rule.code,
+        "fingerprint": hashlib.sha256(name.encode(errors="replace")).hexdigest(),
+        "severity": "major" if report.severity(found) is Severity.ERROR else "minor",
+        "location": {"path": path, "lines": {"begin": span.line + 1 if span else 1}},
+    }
 
 
 def _finding(found: Diagnostic, report: Report, offsets: positions.Offsets) -> dict[str, Data]:
