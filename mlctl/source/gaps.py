@@ -9,7 +9,6 @@ _GAP = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
 _INLINE = re.compile(r"[ \t]*(#[^\n]*)?(?=\n|\Z)")
 _BLANKS = re.compile(r"[ \t]*")
 _PROPERTIES = re.compile(r"[&!]\S*(?:[ \t]+[&!]\S*)*")
-_MARKER = re.compile(r"(?:---|\.\.\.)(?=\s|\Z)")
 
 
 class OddLayout(Exception):
@@ -82,12 +81,8 @@ class Gaps:
         return [line.strip(" \t") for line in lines[begun:-1]]
 
     def tail(self, column: int) -> list[str]:
-        """The comments below a block that ends, as far as they are indented by `column` or more.
-
-        They also have to be indented more than what stands below them.
-        """
+        """The comments below a block that ends, as far as they are indented by `column` or more."""
         stop = self._next()
-        following = -1 if self._ends(stop) else self._column(stop)
         taken: list[str] = []
         begin = end = (self.text.find("\n", self.at, stop) + 1 or stop) if self.at else 0
         kept = 0
@@ -98,7 +93,7 @@ class Gaps:
             line = self.text[begin:line_end].expandtabs()
             text = line.strip()
             indent = len(line) - len(line.lstrip())
-            if text and (indent < column or indent <= following):
+            if text and indent < column:
                 break
             taken.append(text)
             if text:
@@ -133,12 +128,6 @@ class Gaps:
     def _next(self) -> int:
         found = _GAP.match(self.text, self.at)
         return found.end() if found else self.at
-
-    def _ends(self, at: int) -> bool:
-        """Whether a document ends here."""
-        return at >= len(self.text) or (
-            self._column(at) == 0 and _MARKER.match(self.text, at) is not None
-        )
 
     def _column(self, at: int) -> int:
         return at - (self.text.rfind("\n", 0, at) + 1)

@@ -87,12 +87,23 @@ def test_files_of_mlctl_itself_are_laid_out_by_their_schemas(mlctl: Run, project
     cases.write_text("tests:\n- files: [a.yml]\n  name: x\n")
     overlay = project / "prod.yml"
     overlay.write_text("compute/cpu:\n    size:  b\n")
-    assert mlctl("fmt").out == "messy.yml\nmlctl.yml\nprod.yml\ntests/a.test.yml\n"
+    (project / "rules.yml").write_text("policies:\n- name:  x\n  rule: a.b == 1\n")
+    assert mlctl("fmt").out == "messy.yml\nmlctl.yml\nprod.yml\nrules.yml\ntests/a.test.yml\n"
     assert (project / "mlctl.yml").read_text() == (
         "project: ours\nenvironments:\n  dev: {workspace: a}\n"
     )
     assert cases.read_text() == "tests:\n  - name: x\n    files: [a.yml]\n"
     assert overlay.read_text() == "compute/cpu:\n  size: b\n"
+
+
+def test_a_document_begins_with_what_it_is(mlctl: Run, project: Path) -> None:
+    head = "name: blue\nendpoint_name: scores\ntype: model\n"
+    written = "description: x\ntype: model\nendpoint_name: scores\nname: blue\nmodel: azureml:m:1\n"
+    (project / "deployment.yml").write_text(written)
+    mlctl("fmt", "deployment.yml")
+    assert (project / "deployment.yml").read_text() == (
+        f"{head}description: x\nmodel: azureml:m:1\n"
+    )
 
 
 def test_a_byte_order_mark_and_carriage_returns_go(mlctl: Run, project: Path) -> None:

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mlctl.pointer import Pointer
-from mlctl.source import OddLayout, lay_out
+from mlctl.source import OddLayout, lay_out, layout
+from mlctl.source.same import is_same
 from tests.builders.generated import worlds
 from tests.builders.paths import SHARED
 
@@ -73,6 +74,18 @@ LAID_OUT = {
         "tags:\n    a: 1\n    # b: 2\n# how big\nsize: b\n",
         "# how big\nsize: b\ntags:\n  a: 1\n  # b: 2\n",
     ),
+    "a comment that is indented less belongs to what stands below it": (
+        "tags:\n    a: 1\n  # about z\nz: 1\n",
+        "tags:\n  a: 1\n# about z\nz: 1\n",
+    ),
+    "a comment in the column of a key does not belong to the list above it": (
+        "list:\n- a\n# about z\nz:\n- b\n# the end\n",
+        "list:\n  - a\n# about z\nz:\n  - b\n# the end\n",
+    ),
+    "an escaped blank at the end of a line stays": (
+        'a: "x\\ \n      y"\n',
+        'a: "x\\ \n  y"\n',
+    ),
     "comments of an empty value stay below it": (
         "outputs:\n    # none yet\nz: 1\n",
         "outputs:\n  # none yet\nz: 1\n",
@@ -118,6 +131,34 @@ def test_a_text_is_laid_out(text: str, expected: str) -> None:
 def test_what_cannot_be_moved_safely_is_told(text: str, why: str) -> None:
     with pytest.raises(OddLayout, match=why):
         laid_out(text)
+
+
+def test_a_text_that_would_not_stay_the_same_is_not_laid_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(layout, "is_same", lambda _one, _other: False)
+    with pytest.raises(OddLayout, match="would not stay the same"):
+        laid_out("a: 1\n")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("a: 1\nb: 2\n", "b: 2\na: 1\n", True),
+        ("a: 1 # x\n", "# x\na: 1\n", True),
+        ("a: 1 # x\n", "a: 1\n", False),
+        ("a: 1 # x\n", "a: 1 # y\n", False),
+        ("a: '1'\n", "a: 1\n", False),
+        ("a: [1, 2]\n", "a: [2, 1]\n", False),
+        ("a: &x 1\nb: *x\n", "a: &x 1\nb: 1\n", False),
+        ("a: |\n  # x\n", "a: |\n  # y\n", False),
+        ("a: 1\n", "a: 1\n---\n", False),
+    ],
+)
+def test_two_texts_are_the_same_if_their_data_and_comments_are(
+    one: str, other: str, same: bool
+) -> None:
+    assert is_same(one, other) is same
 
 
 REMARKS = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 6), st.booleans()), max_size=6)
