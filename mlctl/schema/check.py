@@ -104,7 +104,8 @@ def _diagnostics(
         case "required":
             yield from fields.missing(violation)
         case "not" if "required" in violation.wants:
-            yield fields.excluding(violation)
+            if isinstance(error.instance, dict):  # else its type is wrong, which is told
+                yield fields.excluding(violation)
         case "anyOf":
             yield from _any_of(error, violation)
         case "type":

@@ -175,6 +175,8 @@ def _unquoted_hint(violation: Violation, types: list[str]) -> str | None:
 
 def breach(name: str, schema: Schema) -> str:
     """The rule that a name breaks: its length, a character, its first, its last."""
+    if not name:
+        return "it is empty"
     least, most = schema.get("minLength", 0), schema.get("maxLength", len(name))
     if not least <= len(name) <= most:
         bound = f"at most {most}" if len(name) > most else f"at least {least}"

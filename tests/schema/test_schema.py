@@ -402,6 +402,21 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("pipelineJob", {"jobs": {"": {"type": "command"}}}, "`` is no valid name: it is empty"),
+        ("sparkJob", {"type": "spark", "entry": []}, "`entry` takes a mapping, not a list"),
+    ],
+)
+def test_an_empty_name_and_a_list_for_a_choice_are_told_once(
+    name: str, data: dict[str, Any], said: str
+) -> None:
+    document = Document(SourceText("doc.yml", ""), data)
+    found = [one.message for one in schema.check(document, schema.load(name))]
+    assert found.count(said) == 1
+
+
 @given(st.sampled_from(schema.names()), st.data())
 def test_any_value_anywhere_is_answered_and_never_with_a_crash(
     name: str, data: st.DataObject
