@@ -119,6 +119,26 @@ def test_a_plan_that_fails_says_so_in_the_comment_and_keeps_nothing(runner: Runn
     assert "unknown field `tire`" in told
 
 
+def test_several_environments_have_one_comment_and_are_applied_together(runner: Runner) -> None:
+    (runner.folder / "mlctl.yml").write_text(
+        "environments:\n"
+        "  dev: {workspace: d, variables: {stage: dev}}\n"
+        "  prod: {workspace: p, variables: {stage: prod}}\n"
+    )
+    shell.cluster(runner.folder / "two" / "cpu.yml", name="cpu-${{ var.stage }}")
+    (runner.folder / "event.json").write_text(json.dumps(PULL_REQUEST))
+    github = {"github": {"token": runner.api.token}, "runner": {"temp": str(runner.folder)}}
+    agent = {"GITHUB_SHA": "merge", "head": "head", "temp": str(runner.folder)}
+    given = {"path": "two", "env": "all"}
+    for command in ("validate", "plan", "apply"):
+        fine, _ = runner.action({"command": command, **given}, github, agent)
+        assert fine, runner.log
+    (planned,) = ours(runner, "<!-- mlctl plan two all -->")
+    (done,) = ours(runner, "<!-- mlctl apply two all -->")
+    assert [one in planned for one in ("## dev", "## prod", "`compute/cpu-prod`")] == [True] * 3
+    assert done.count("Resources: 1 added") == 2
+
+
 def test_a_plan_of_a_fork_or_of_another_commit_is_not_applied(runner: Runner) -> None:
     name, content = "mlctl-plan-infra", b""
     runner.api.upload(name, content, "90", "head", repository=2)

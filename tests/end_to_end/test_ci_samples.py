@@ -110,6 +110,19 @@ def test_a_plan_is_refused_where_the_workspace_has_moved(tmp_path: Path) -> None
     assert [one.returncode for one in play(steps, tmp_path)] == [0, 0, 4]
 
 
+def test_shellcheck_finds_nothing_in_the_steps() -> None:
+    program = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    if program is None:
+        pytest.skip("shellcheck is not installed")
+    steps = [
+        *scripts("azure-pipelines-template.yml"),
+        *_scripts(yaml.safe_load(ACTION.read_text())),
+    ]
+    for step in steps:
+        done = subprocess.run([program, "-s", "bash", "-"], input=step, text=True, check=False)
+        assert done.returncode == 0, step
+
+
 def test_no_value_of_a_pull_request_becomes_part_of_a_script() -> None:
     azure = scripts("azure-pipelines-template.yml")
     steps = [*azure, *scripts("github-actions.yml"), *_scripts(yaml.safe_load(ACTION.read_text()))]
