@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.builders import ci_api, entry_points, shell
+from tests.builders import ci_api, entry_points, served, shell
+from tests.builders.azure import led
 from tests.builders.paths import LOW_PRIORITY, ROOT
 from tests.builders.workflow import Runner, value
 
@@ -137,6 +138,27 @@ def test_several_environments_have_one_comment_and_are_applied_together(runner: 
     (done,) = ours(runner, "<!-- mlctl apply two all -->")
     assert [one in planned for one in ("## dev", "## prod", "`compute/cpu-prod`")] == [True] * 3
     assert done.count("Resources: 1 added") == 2
+
+
+def test_on_azure_the_merge_applies_the_plan_and_drift_is_seen(
+    runner: Runner, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("azure.identity", reason="the azure extra is not installed")
+    home = tmp_path_factory.mktemp("served")
+    with served.serving(home) as emulator:
+        runner.variables = {
+            **led(emulator, monkeypatch),
+            "MLCTL_BACKEND": "azure",
+            "MLCTL_SUBSCRIPTION": str(emulator.told["subscription"]),
+            "MLCTL_RESOURCE_GROUP": "rg",
+            "MLCTL_WORKSPACE": "ws",
+        }
+        shell.cluster(runner.folder / "infra" / "cpu.yml")
+        assert opened(runner)["plan"] == "success", runner.log
+        assert merged(runner)["apply"] == "success", runner.log
+        assert runner.go(WORKFLOW, "schedule", {}, "merge")["drift"] == "success", runner.log
+    assert "Apply complete! Resources: 5 added" in ours(runner, "<!-- mlctl apply infra -->")[0]
+    assert runner.api.issues == []
 
 
 def test_a_plan_of_a_fork_or_of_another_commit_is_not_applied(runner: Runner) -> None:
