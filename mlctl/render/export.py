@@ -95,7 +95,8 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         pointer.put(data, at, text.replace(secret, expression) if secret else expression)
         told = "" if secret else ", which the workspace does not tell"
         remarks.append(f"A secret{told}: set the environment variable {name}.")
-    whole = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json", **data}
+    named = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
+    whole = named | data | named  # the first key, whatever the resource itself calls its schema
     comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
     return comments + dump(whole)
 
