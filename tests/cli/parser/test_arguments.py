@@ -268,7 +268,10 @@ def test_a_path_is_a_path() -> None:
         ("apply x --parallelism 0", "It takes at least 1 and at most 64."),
         ("apply x --parallelism 65", "It takes at least 1 and at most 64."),
         ("local quota set --computes -1", "It takes at least 0."),
-        ("validate x -o xml", "Allowed values: human, json, sarif, github, azure-pipelines, gitlab."),
+        (
+            "validate x -o xml",
+            "Allowed values: human, json, sarif, github, azure-pipelines, gitlab",
+        ),
     ],
 )
 def test_a_value_of_another_type_is_refused(line: str, said: str) -> None:
