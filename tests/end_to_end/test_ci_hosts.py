@@ -173,3 +173,13 @@ def test_gitlab_edits_one_note_applies_the_reviewed_plan_and_keeps_one_issue(
             run_on_gitlab(tmp_path, api, "mlctl drift", "14")
         (issue,) = api.issues
         assert ("| 2 | 4 |" in issue["description"], issue["state"]) == (True, "closed")
+
+
+def test_what_is_wrong_with_the_variables_is_told_in_a_line(tmp_path: Path) -> None:
+    repository(tmp_path)
+    github = {"GITHUB_ACTIONS": "true"}
+    quoted = step(tmp_path, "python3 ci/mlctl_ci plan", github | {"MLCTL_CI_ARGS": "--var 'a"})
+    absent = step(tmp_path, "python3 ci/mlctl_ci plan", github)
+    assert (quoted.returncode, absent.returncode) == (1, 1)
+    assert quoted.stderr == "ERROR: MLCTL_CI_ARGS cannot be read: No closing quotation\n"
+    assert absent.stderr.startswith("ERROR: the variable 'GITHUB_REPOSITORY' is not set")

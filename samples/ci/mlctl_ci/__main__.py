@@ -170,9 +170,16 @@ def main() -> int:
     if not hosts:
         print(f"No pipeline: none of {', '.join(HOSTS)} is true.", file=sys.stderr)
         return 1
-    host = hosts[0](os.environ)
     try:
-        return COMMANDS[words[0]](Job.of(os.environ), host)
+        job, host = Job.of(os.environ), hosts[0](os.environ)
+    except ValueError as error:
+        print(f"ERROR: MLCTL_CI_ARGS cannot be read: {error}", file=sys.stderr)
+        return 1
+    except KeyError as error:
+        print(f"ERROR: the variable {error} is not set, as the host would", file=sys.stderr)
+        return 1
+    try:
+        return COMMANDS[words[0]](job, host)
     except (ApiError, NoPlan) as error:
         print(f"ERROR: {error}", file=sys.stderr)
         return 1
