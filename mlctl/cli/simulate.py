@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from mlctl.forecast.gather import Gathered
     from mlctl.forecast.policy import History, Policy
+    from mlctl.forecast.reading import Subject
     from mlctl.forecast.report import Row
     from mlctl.forecast.summary import Summary
 
@@ -127,6 +128,7 @@ def simulate(
         read = read_subject(session, paths or (), subject, work, settings, ignore)
         if read is None:
             return Exit.ERROR
+        _note_shortage(session, read)
         deadline = duration(study.deadline) if study.deadline is not None else None
         there, main = weathers(study.weather, study)
         tiers = tiers_of(study.tier)
@@ -150,6 +152,16 @@ def simulate(
             why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
             session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
     return ended(session, complete=gathered.complete)
+
+
+def _note_shortage(session: Session, read: Subject) -> None:
+    """Say where the documented quotas are too small for the cluster: the forecast knows none."""
+    from mlctl.forecast import quotas
+
+    known = quotas.documented(read)
+    short = known.shortage(read.scenario.cluster)
+    if short is not None:
+        session.note(clean(f"note: {short}; by {known.source}. The forecast knows no quota."))
 
 
 _PATHS = {"skip": "shortcut", "engine": "event engine"}

@@ -19,10 +19,17 @@ from jsonschema import Draft202012Validator
 
 from mlctl.forecast.study import Study
 from tests.builders.forecasts import forecast, weather, work
-from tests.builders.paths import ROOT
+from tests.builders.paths import LOW_PRIORITY, ROOT
 from tests.builders.shell import Run, edit
 
 SCHEMA = ROOT / "schemas" / "output" / "forecast.schema.json"
+
+
+def test_a_cluster_beyond_the_documented_quotas_is_told(mlctl: Run) -> None:
+    line = (str(LOW_PRIORITY), "--files", "300", "--runs", "2", "--override")
+    done = mlctl("simulate", *line, "compute.max_instances=900")
+    assert "not 900; by the documents" in done.err
+    assert "quota" not in mlctl("simulate", *line, "compute.max_instances=90").err
 
 
 def test_a_forecast_has_the_shape_of_its_schema(mlctl: Run, sample: Path) -> None:
