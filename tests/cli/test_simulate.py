@@ -26,7 +26,8 @@ SCHEMA = ROOT / "schemas" / "output" / "forecast.schema.json"
 
 
 def test_a_cluster_beyond_the_documented_quotas_is_told(mlctl: Run) -> None:
-    line = (str(LOW_PRIORITY), "--files", "300", "--runs", "2", "--override")
+    work = ("--files", "300", "--seconds-per-file", "8", "--runs", "2")
+    line = (str(LOW_PRIORITY), *work, "--override")
     done = mlctl("simulate", *line, "compute.max_instances=900")
     assert "not 900; by the documents" in done.err
     assert "quota" not in mlctl("simulate", *line, "compute.max_instances=90").err
