@@ -23,7 +23,7 @@ from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import UploadTarget
-from mlctl.kinds.values import claims, complete, decode, effective, form_of_body, state
+from mlctl.kinds.values import claims, complete, decode, effective, form_of_body, moving, state
 from mlctl.planning.diff import differences
 from mlctl.planning.ownership import owner
 from mlctl.service_errors import Permanent
@@ -187,11 +187,12 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
 def _replaces(graph: Graph, live: Mapping[Address, Live], scope: Scope) -> bool:
     """Whether something will be replaced: its children go with it, and others depend on it."""
     for address, resource in graph.resources.items():
-        if not resource.kind.versioned and address in live:
-            fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]
-            had = decode(live[address].body, resource.form, scope, own=False)
-            if differences(fixed, complete(resource.values, resource.form), had, scope):
-                return True
+        if resource.kind.versioned or address not in live or moving(live[address].body):
+            continue  # what is in motion is not compared
+        fixed = [one for one in resource.form.fields if one.mutability is Mutability.REPLACE]
+        had = decode(live[address].body, resource.form, scope, own=False)
+        if differences(fixed, complete(resource.values, resource.form), had, scope):
+            return True
     return False
 
 

@@ -33,7 +33,8 @@ def worker(folder: Path, text: str) -> Process:
     process = Process.start(
         rehearsed.interpreter(), script, folder / "node", dict(os.environ), "worker"
     )
-    process.order(init=True)
+    node = str(folder / "node")
+    process.order(init=True, output=node, logs=node, stand_ins=False)
     assert "up" in process.hear()
     assert process.hear()["done"] == "init"
     return process
