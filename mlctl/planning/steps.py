@@ -219,6 +219,8 @@ class _Builder:
         """
         wanted, was = _defaults(change)
         pending = self._pending(change, wanted)
+        if change.action is Action.REPLACE and not (pending or self._stays(change, wanted)):
+            wanted = ""  # the deployment goes with the old endpoint, and is not made anew
         early = (was if self._stays(change, was) else "") if pending else wanted
         changed = {one.at for one in change.fields} - {kind_of(change.address).default_child}
         role = None

@@ -89,6 +89,19 @@ def test_what_a_deployment_leaves_is_deleted_after_that() -> None:
     assert actions(pruned(backend, *moved).plan) == {}
 
 
+def test_an_endpoint_made_anew_loses_the_default_that_is_pruned_with_the_old_one() -> None:
+    named = endpoint(default="blue", location="westus2")
+    backend = owned(compute(), model(), named, deployment())
+    moved = (compute(), model(), endpoint(location="eastus"))
+    made = pruned(backend, *moved)
+    assert actions(made.plan) == {
+        "batch-endpoint/heart-batch": "replace",
+        "batch-deployment/heart-batch/blue": "delete",
+    }
+    succeeded(made.work, backend)
+    assert actions(pruned(backend, *moved).plan) == {}
+
+
 def test_quota_that_a_pruned_cluster_gives_back_too_late_is_not_counted_on() -> None:
     backend = owned(compute(max_instances=2), *HEART[1:])
     backend.set_quota(computes=1)
