@@ -12,7 +12,7 @@ from mlctl.config.overlays import Overlays, check_overlay
 from mlctl.diagnostics import Diagnostic, Label, Report
 from mlctl.kinds import KINDS
 from mlctl.planning.ownership import Ownership, Protected
-from mlctl.pointer import Data
+from mlctl.pointer import Data, Pointer
 from mlctl.schema.rules import VALUE_NOT_ALLOWED
 from mlctl.schema.text import nearest
 from mlctl.source import Document
@@ -177,16 +177,36 @@ def unknown_rule(code: str) -> str | None:
 
 
 def _unknown_rules(document: Document) -> Iterator[Diagnostic]:
-    for number, code in enumerate(document.data.get("ignore", ())):
+    for at, number, code in _items(document, "ignore"):
         hint = unknown_rule(code)
-        if hint is not None:
-            label = document.label(("ignore", number))
+        if hint is not None and not _is_own(document, code):
+            label = document.label((*at, number))
             yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is no rule", label, hint)
+
+
+def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
+    """The items of a list, of the project itself and of its environments."""
+    said: dict[Pointer, Data] = {(key,): document.data.get(key, ())}
+    for name, one in document.data.get(_ENVIRONMENTS, {}).items():
+        said[_ENVIRONMENTS, name, key] = one.get(key, ())
+    for at, items in said.items():
+        for number, item in enumerate(items):
+            yield at, number, item
+
+
+def _is_own(document: Document, code: str) -> bool:
+    """Whether it is the name of a policy of the project, or may be a code of its plug-ins."""
+    from mlctl.policies.policy import read
+
+    if not code.startswith("MLC") and any(_items(document, "plugins")):
+        return True
+    files = [document.folder / item for _, _, item in _items(document, "policies")]
+    return any(one.name == code for one in read(files, Report()))
 
 
 def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
     """Patterns of addresses that cover no kind: they would protect nothing."""
-    for number, pattern in enumerate(document.data.get("protect", ())):
+    for at, number, pattern in _items(document, "protect"):
         kind = pattern.partition("/")[0].casefold()
         if "/" not in pattern or not any(fnmatchcase(name, kind) for name in KINDS):
             near = nearest(kind, KINDS)
@@ -196,4 +216,4 @@ def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
                 else f"write KIND/NAME; kinds: {', '.join(KINDS)}"
             )
             message = f"`{pattern}` is no address, and no pattern of one"
-            yield Diagnostic(VALUE_NOT_ALLOWED, message, document.label(("protect", number)), hint)
+            yield Diagnostic(VALUE_NOT_ALLOWED, message, document.label((*at, number)), hint)

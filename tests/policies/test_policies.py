@@ -173,6 +173,19 @@ def test_a_broken_policy_is_an_error_at_its_column(
     assert done.err.endswith("ERROR: own.yml cannot be used as it is\n")
 
 
+def test_a_project_ignores_its_own_policies_by_name_in_one_environment(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    more = "environments: {dev: {ignore: [two-nodes]}, prod: {ignore: [two-nods]}}\n"
+    project(tmp_path, TWO, more=more)
+    low_priority(tmp_path, 1)
+    done = mlctl("validate", "cpu.yml")
+    assert "`two-nods` is no rule\n --> mlctl.yml:2:60\n" in done.err
+    edit(tmp_path / "mlctl.yml", "two-nods", "MLC308")
+    assert mlctl("validate", "cpu.yml", "--env", "dev").code == 0
+    assert "two-nodes" in mlctl("validate", "cpu.yml", "--env", "prod").out
+
+
 def test_two_policies_of_one_name_are_an_error(mlctl: Run, tmp_path: Path) -> None:
     project(tmp_path, TWO, TWO)
     cluster(tmp_path / "cpu.yml")
