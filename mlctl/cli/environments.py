@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from mlctl.cli.exits import Exit
+from mlctl.cli.global_args import GlobalArgs
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
-from mlctl.cli.session import GlobalArgs, Session
+from mlctl.cli.session import Session
 from mlctl.inert import as_json
 from mlctl.project.file import Project
 from mlctl.source.files import PROJECT_FILE

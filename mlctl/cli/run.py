@@ -17,12 +17,13 @@ from mlctl.cli.app import VERBS, build
 from mlctl.cli.az import stand_in
 from mlctl.cli.az.compatibility import ABSENT
 from mlctl.cli.exits import Exit
+from mlctl.cli.global_args import GlobalArgs
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
 from mlctl.cli.query import compiled
 from mlctl.cli.reading import reading_shown
 from mlctl.cli.scope import ScopeError
-from mlctl.cli.session import GlobalArgs, Session
+from mlctl.cli.session import Session
 from mlctl.cli.streams import OutputError
 from mlctl.kinds import KINDS
 from mlctl.project.file import ProjectError, UnknownEnvironment

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mlctl import inert
 from mlctl.cli import console
-from mlctl.cli.session import GlobalArgs, Session
+from mlctl.cli.global_args import GlobalArgs
+from mlctl.cli.session import Session
 from mlctl.pointer import Data
 from mlctl.render import resources
 from mlctl.render.style import Style, Styler

@@ -10,9 +10,10 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from mlctl.cli.exits import Exit
+from mlctl.cli.global_args import GlobalArgs
 from mlctl.cli.parser.arguments import TypedFlag
 from mlctl.cli.parser.tree import ARGUMENTS, SEVERAL
-from mlctl.cli.session import GlobalArgs, Session
+from mlctl.cli.session import Session
 
 Body = Callable[..., Exit | None]
 _T = TypeVar("_T")
