@@ -30,36 +30,47 @@ _LEFT = ("README.md",)  # of samples: it speaks of where they stand
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A sample: what it is, and its cluster, which is bigger in production."""
+    """A sample: what it is, its cluster, which is bigger in production, and its endpoint."""
 
     title: str
     cluster: str
+    endpoint: str = ""
+
+    @property
+    def unique(self) -> tuple[str, ...]:
+        """The names that only one workspace of a region can have."""
+        return tuple(filter(None, (self.cluster, self.endpoint)))
 
 
 _TEMPLATES: Mapping[str, _Template] = {
     "low-priority-batch": _Template(
-        "a model behind a batch endpoint, on low-priority nodes", "compute/low-pri-cluster"
+        "a model behind a batch endpoint, on low-priority nodes",
+        "low-pri-cluster",
+        "heart-classifier-batch",
     ),
-    "pipeline-batch": _Template("a pipeline behind a batch endpoint", "compute/pipeline-cluster"),
-    "training": _Template(
-        "a training job that goes on from its checkpoints", "compute/spare-nodes"
+    "pipeline-batch": _Template(
+        "a pipeline behind a batch endpoint", "pipeline-cluster", "word-count-batch"
     ),
+    "training": _Template("a training job that goes on from its checkpoints", "spare-nodes"),
 }
 _PROJECT = """\
 # What every command that runs in this folder reads.
 project: {project}
 backend: local # a simulated workspace; azure needs subscription and resource_group, too
+variables:
+  stage: dev # clusters and endpoints are called by it: a region knows each name once
 environments: # --env dev, --env prod
   dev:
     workspace: ml-dev
   prod:
     workspace: ml-prod
+    variables: {{stage: prod}}
     overlays: [{overlay}]
-    protect: [{cluster}]
+    protect: [compute/{cluster}-prod]
 """
 _PROD = """\
 # What is said otherwise in production.
-{cluster}:
+compute/{cluster}-prod:
   max_instances: 8
 """
 
@@ -171,12 +182,23 @@ def _contents(template: str, project: str) -> dict[Path, bytes]:
         for one in sorted(folder.rglob("*"))
         if one.is_file() and one.name not in _LEFT and one.parent.name != "__pycache__"
     }
-    cluster = _TEMPLATES[template].cluster
+    cluster, unique = _TEMPLATES[template].cluster, _TEMPLATES[template].unique
+    contents |= {
+        path: _by_stage(content, unique)
+        for path, content in contents.items()
+        if path.suffix == ".yml"
+    }
     contents[Path(PROJECT_FILE)] = _PROJECT.format(
         project=project, overlay=_OVERLAY, cluster=cluster
     ).encode()
     contents[Path(_OVERLAY)] = _PROD.format(cluster=cluster).encode()
     return {path: _laid_out(path, content) for path, content in contents.items()}
+
+
+def _by_stage(content: bytes, names: tuple[str, ...]) -> bytes:
+    """A document that calls these names by the stage, too."""
+    pattern = rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w-])"
+    return re.sub(pattern, r"\1-${{ var.stage }}", content.decode()).encode()
 
 
 def _laid_out(path: Path, content: bytes) -> bytes:

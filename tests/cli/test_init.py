@@ -30,6 +30,9 @@ def test_a_new_project_is_valid_laid_out_and_can_be_planned_in_each_environment(
         assert f"ml-{environment}" in planned.err
         assert nodes in planned.err
     assert "protected" not in planned.out
+    applied = mlctl("apply", ".", "--env", "all", "--yes")
+    assert applied.code == 0, applied.out
+    assert mlctl("plan", ".", "--env", "all").out.count("No changes.") == 2
 
 
 def test_what_is_not_yaml_is_copied_byte_by_byte(mlctl: Run, tmp_path: Path) -> None:
