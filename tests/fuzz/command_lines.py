@@ -14,7 +14,7 @@ from tests.fuzz.batches import Trial
 from tests.fuzz.values import encoded, word
 
 NEVER = ("emulator start",)  # serves until it is stopped
-LEFT_OUT = ("--install-completion", "--backend", "--auth", "--cloud", "--help")
+LEFT_OUT = ("--install-completion", "--backend", "--auth", "--cloud", "--help", "--watch")
 GOOD = (
     "cpu.yml",
     "cpu",

@@ -64,8 +64,14 @@ def dump_command(command: Command) -> dict[str, Any]:
 
 
 def load_command(data: dict[str, Any]) -> Command:
-    """The command that `dump_command` wrote."""
-    command: Command = _reader(Command)(data)
+    """The command that `dump_command` wrote.
+
+    Raises:
+        ValueError: the data is of no command.
+    """
+    command: Command | None = _reader(Command)(data)
+    if command is None:
+        raise ValueError("no command")
     return command
 
 

@@ -45,6 +45,8 @@ UPDATES = {
     "a lock of no level": "INSERT INTO locks VALUES ('k', '/', 'n', 'x', '')",
     "a command that is none": "INSERT INTO commands VALUES (99, 0, '{}');"
     "UPDATE engine SET active = 1",
+    "a command that is nothing": "INSERT INTO commands VALUES (99, 0, 'null');"
+    "UPDATE engine SET active = 1",
     "an engine of another shape": "UPDATE engine SET state = '[1]', active = 1",
     "a table that is gone": "DROP TABLE faults",
 }
