@@ -139,6 +139,6 @@ def test_a_pipe_that_is_named_is_an_error_for_it_cannot_be_written(
 
 def test_what_export_writes_is_laid_out(mlctl: Run, project: Path) -> None:
     mlctl("init", "low-priority-batch", "--to", "begun")
-    assert mlctl("apply", "begun", "--yes").code == 0
+    assert mlctl("apply", "begun", "--yes", "--var", "stage=dev").code == 0
     assert mlctl("export", "--to", "out").code == 0
     assert mlctl("fmt", "--check", "out").out == ""
