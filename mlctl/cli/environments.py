@@ -21,6 +21,7 @@ from mlctl.cli.global_args import GlobalArgs
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.session import Session
 from mlctl.inert import as_json
+from mlctl.pointer import Data
 from mlctl.project.file import Project
 from mlctl.source.files import PROJECT_FILE
 
@@ -72,7 +73,7 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
     for name, (code, out, err) in zip(names, _run(args, names, together=together), strict=True):
         codes.append(code)
         if output == "json":
-            documents[name] = json.loads(out) if out.strip() else None
+            documents[name] = _documents(out)
         else:
             session.out(f"## {name}\n" if output == "markdown" else f"== {name} ==")
             session.out_data(out)
@@ -82,6 +83,14 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
     if output == "json":
         session.out_data(as_json(documents, indent=2))
     return max(codes, key=_badness)
+
+
+def _documents(out: str) -> Data:
+    """What a command wrote as JSON: its document, a list of its lines, null for nothing."""
+    try:
+        return json.loads(out) if out.strip() else None
+    except ValueError:
+        return [json.loads(line) for line in out.splitlines()]  # of apply
 
 
 def _badness(code: int) -> tuple[bool, bool, int]:

@@ -199,6 +199,14 @@ def test_a_command_runs_in_each_environment_and_ends_with_the_worst_code(
     assert run("validate", ".", "--env=all")[0] == 1
 
 
+def test_an_apply_in_several_environments_tells_the_lines_of_each_as_one_document(
+    project: Path,
+) -> None:
+    done = finish(start(project, "apply", ".", "--env", "all", "--yes", "-o", "json"))
+    assert (done.code, list(done.json)) == (0, ["dev", "prod"])
+    assert [done.json[name][-1]["type"] for name in ("dev", "prod")] == ["change_summary"] * 2
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
