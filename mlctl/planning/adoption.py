@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
@@ -20,7 +19,7 @@ def adoption(plan: Plan, ownership: Ownership) -> Plan:
     """
     changes = tuple(_adopted(plan, ownership))
     read = {one.address: plan.read[one.address] for one in changes}
-    return replace(plan, changes=changes, read=read, rejections=(), waits={}, warnings=())
+    return Plan(plan.backend, plan.scope, changes, read)
 
 
 def owned_by_others(plan: Plan, ownership: Ownership, given: Collection[str]) -> dict[Address, str]:

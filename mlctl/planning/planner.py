@@ -54,6 +54,8 @@ def plan(
         found = [*planner.rejections, *checks.findings(changes, live_state)]
     changes = [_with_dependents(change, live_state) for change in changes]
     changes.sort(key=lambda change: change.address)
+    limit = prune.limit if prune else None
+    forbidden = list(protection.findings(changes, live_state, ownership, limit))
     return Plan(
         backend,
         live_state.scope,
@@ -61,11 +63,8 @@ def plan(
         _read(changes, live_state, graph),
         tuple(one for one in found if one.is_error),
         quota.waits(checks.before_pruning(changes, live_state), live_state),
-        tuple(one for one in found if not one.is_error),
-        (
-            *protection.protected(changes, live_state, ownership),
-            *protection.too_many(changes, prune.limit if prune else None),
-        ),
+        tuple(one for one in (*found, *forbidden) if not one.is_error),
+        tuple(one for one in forbidden if one.is_error),
     )
 
 

@@ -31,7 +31,7 @@ def removal(
     changes += _children(changes, users)
     live_state = LiveState(scope, "", known, used_by=users)
     rejections = checks.deletion_findings(changes, live_state)
-    refusals = protection.protected(changes, live_state, ownership)
+    refusals = protection.findings(changes, live_state, ownership)
     kind = kind_of(live.address)
     read: dict[Address, str | None] = {live.address: fingerprint(live.body, kind, scope)}
     return Plan(backend, scope, tuple(changes), read, tuple(rejections), refusals=tuple(refusals))

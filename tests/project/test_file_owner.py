@@ -216,3 +216,66 @@ def test_a_protected_deployment_keeps_its_endpoint(
     done = mlctl("batch-endpoint", "delete", "-n", "heart-classifier-batch", "--yes")
     assert done.code == 5
     assert "classifier-xgboost would be deleted, and is protected" in done.err
+
+
+@pytest.fixture
+def theirs(mlctl: Run, project: Path) -> Path:
+    """The cluster, made by another project; `mlctl.yml` names ours."""
+    (project / "mlctl.yml").write_text("project: others\n")
+    assert mlctl("apply", "infra", "--yes").code == 0
+    (project / "mlctl.yml").write_text("project: scoring\n")
+    return project / "infra" / "cpu.yml"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("apply", "infra", "--yes"),
+        ("plan", "infra"),
+        ("plan", "infra", "--destroy"),
+        ("destroy", "infra", "--yes"),
+        ("compute", "create", "-f", "infra/cpu.yml", "--replace"),
+        ("compute", "delete", "-n", "cpu", "--yes"),
+    ],
+)
+def test_what_another_project_owns_is_neither_deleted_nor_replaced(
+    mlctl: Run, theirs: Path, command: tuple[str, ...]
+) -> None:
+    edit(theirs, "size: ", "size: Standard_D8ds_v5  # not ")
+    done = mlctl(*command)
+    assert done.code == 5
+    assert "belongs to the project `others`" in done.out + done.err
+    assert "mlctl import PATH --from others" in done.out + done.err
+    assert clusters(mlctl) == {"cpu"}
+
+
+def test_a_saved_plan_that_replaces_what_another_project_owns_is_refused(
+    mlctl: Run, theirs: Path
+) -> None:
+    edit(theirs, "size: ", "size: Standard_D8ds_v5  # not ")
+    assert mlctl("plan", "infra", "--out", "plan.json").code == 5
+    assert mlctl("apply", "plan.json").code == 5
+
+
+def test_a_change_of_what_another_project_owns_is_warned_about(mlctl: Run, theirs: Path) -> None:
+    assert "MLC416" not in mlctl("plan", "infra").out
+    edit(theirs, "team: ds", "team: ml")
+    warned = mlctl("plan", "infra")
+    assert (warned.code, "warning[MLC416]" in warned.out) == (0, True)
+    assert "compute/cpu would be changed, and belongs to the project `others`" in warned.out
+    assert "MLC416" in mlctl("plan", "infra", "-o", "markdown").out
+    assert "MLC416" in mlctl("compute", "update", "-n", "cpu", "--set", "tags.a=b").err
+    assert mlctl("apply", "infra", "--yes").code == 0
+    assert tags(mlctl)["mlctl.project"] == "others"
+
+
+def test_what_was_taken_from_another_project_can_be_replaced(mlctl: Run, theirs: Path) -> None:
+    edit(theirs, "size: ", "size: Standard_D8ds_v5  # not ")
+    assert mlctl("import", "infra", "--yes", "--from", "others").code == 0
+    assert mlctl("apply", "infra", "--yes").code == 0
+    assert tags(mlctl)["mlctl.project"] == "scoring"
+
+
+def test_without_a_project_tags_of_others_forbid_nothing(mlctl: Run, theirs: Path) -> None:
+    (theirs.parent.parent / "mlctl.yml").write_text("ignore: []\n")
+    assert mlctl("destroy", "infra", "--yes").code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.apply import Execution, perform, planned_actions, planned_resources
@@ -16,7 +17,6 @@ from mlctl.config.loader import LoadedConfig
 from mlctl.kinds import kind_of
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Plan
-from mlctl.planning.ownership import Ownership
 from mlctl.planning.planner import plan
 from mlctl.planning.refresh import refresh
 from mlctl.planning.steps import work
@@ -48,7 +48,7 @@ def plan_and_apply(
         if args.dry_run
         else refresh_settled(session, backend, loaded.graph)
     )
-    ownership = Ownership(all_tags=edited, protected=session.settings.project.ownership().protected)
+    ownership = replace(session.settings.project.ownership(tagged=False), all_tags=edited)
     made = plan(loaded.graph, live_state, backend=backend.name, ownership=ownership)
     made = session.policies.over(made, loaded.graph, report)
     if args.dry_run:

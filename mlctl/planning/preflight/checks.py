@@ -30,6 +30,8 @@ PLAN_RULES = (
     JOB_DEFINITION,
     protection.PROTECTED,
     protection.PRUNE_LIMIT,
+    protection.FOREIGN_DELETE,
+    protection.FOREIGN_UPDATE,
     regions.OTHER_REGION,
 )
 

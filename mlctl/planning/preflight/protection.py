@@ -1,4 +1,5 @@
-"""What a project forbids: to delete or replace what is protected, to prune more than was said."""
+"""What a project forbids: to delete or replace what is protected or another project's, to prune
+more than was said."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from mlctl.backends.ports.backend import Live
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
 from mlctl.planning.model import Action, ActionReason, Change
-from mlctl.planning.ownership import PROTECT, TAGS, Ownership, tags, truth
+from mlctl.planning.ownership import PROTECT, TAGS, Ownership, owner, tags, truth
 from mlctl.planning.refresh import LiveState
 
 PROTECTED = Rule(
@@ -30,9 +31,41 @@ PRUNE_LIMIT = Rule(
     " half a checkout, looks like many files that were removed. The exit code is 5.",
     "Look at what the plan deletes, and pass a higher limit if it is meant.",
 )
+FOREIGN_DELETE = Rule(
+    "MLC415",
+    "owned-by-another-project",
+    Severity.ERROR,
+    "something that another project owns would be deleted or replaced",
+    "The tag `mlctl.project` names the project of a resource. Where `mlctl.yml` names another"
+    " one, neither a plan nor a `delete` command removes it, not even to make it anew: two projects"
+    " that declare the same thing would undo each other's work. The exit code is 5.",
+    "Declare yours under another name, or take it over first: `mlctl import PATH --from PROJECT`.",
+)
+FOREIGN_UPDATE = Rule(
+    "MLC416",
+    "changed-for-another-project",
+    Severity.WARNING,
+    "something that another project owns would be changed",
+    "The next apply of the project that owns it changes it back, unless its files say the same.",
+    "Take it out of the files, or take it over: `mlctl import PATH --from PROJECT`.",
+)
+
+_DONE = {Action.UPDATE: "changed", Action.REPLACE: "replaced", Action.DELETE: "deleted"}
 
 
-def protected(
+def findings(
+    changes: Sequence[Change],
+    live_state: LiveState,
+    ownership: Ownership,
+    limit: int | None = None,
+) -> Iterator[Diagnostic]:
+    """What the project forbids of a plan, as errors, and what it would rather not have."""
+    yield from _protected(changes, live_state, ownership)
+    yield from _foreign(changes, live_state, ownership)
+    yield from _too_many(changes, limit)
+
+
+def _protected(
     changes: Sequence[Change], live_state: LiveState, ownership: Ownership
 ) -> Iterator[Diagnostic]:
     """What would be deleted or replaced although it is protected, with the place that says so."""
@@ -40,11 +73,10 @@ def protected(
         if not change.action.deletes:
             continue
         for why, place in _protections(change, live_state, ownership):
-            verb = "replaced" if change.action is Action.REPLACE else "deleted"
             asked = change.label
             yield Diagnostic(
                 PROTECTED,
-                f"{change.address} would be {verb}, and is protected by {why}",
+                f"{change.address} would be {_DONE[change.action]}, and is protected by {why}",
                 place or asked,
                 "keep it, or end the protection in a change of its own first",
                 (asked,) if asked is not None and place is not None else (),
@@ -53,7 +85,27 @@ def protected(
             break
 
 
-def too_many(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
+def _foreign(
+    changes: Sequence[Change], live_state: LiveState, ownership: Ownership
+) -> Iterator[Diagnostic]:
+    """What another project owns: an error where it would be deleted, a warning where changed."""
+    for change in changes:
+        live = change.live or live_state.live.get(change.address)
+        theirs = owner(live) if live is not None and change.action is not Action.NO_OP else None
+        if ownership.project is None or theirs in (None, ownership.project):
+            continue
+        rule = FOREIGN_DELETE if change.action.deletes else FOREIGN_UPDATE
+        yield Diagnostic(
+            rule,
+            f"{change.address} would be {_DONE[change.action]}, and belongs to the project"
+            f" `{theirs}`",
+            change.label,
+            f"leave it to that project, or take it over first: mlctl import PATH --from {theirs}",
+            address=str(change.address),
+        )
+
+
+def _too_many(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
     """More to prune than the limit."""
     count = sum(change.reason is ActionReason.PRUNED for change in changes)
     if limit is not None and count > limit:
