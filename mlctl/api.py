@@ -190,7 +190,7 @@ def plan(
     return plan_loaded(
         found.graph,
         refresh(found.graph, workspace, destroying=destroy),
-        workspace.name,
+        workspace,
         found.report,
         policies_of(project, settings["today"]),
         destroying=destroy,

@@ -95,7 +95,7 @@ def load_and_plan(
     return plan_loaded(
         loaded.graph,
         live_state,
-        backend.name,
+        backend,
         report,
         session.policies,
         destroying=destroying,

@@ -85,6 +85,8 @@ class Kind:
     - `anonymous_name`: what one is called that nobody has named; "" where content alone names it.
     - `curated`: what the names of those begin with that the service brings along; "" where none do.
     - `default_version`: the version that means the newest; None where there is none.
+    - `named_in_jobs`: the keys of a job's body that name one by its id or name; empty where no jobs
+      run on it. `ends_jobs`: whether jobs fail when it is deleted.
     - `lost`: what goes with a resource that is destroyed or replaced, as a sentence.
 
     The command line:
@@ -144,6 +146,8 @@ class Kind:
     anonymous_name: str = ""
     curated: str = ""
     default_version: str | None = None
+    named_in_jobs: tuple[str, ...] = ()
+    ends_jobs: bool = False
     lost: str = ""
 
     columns: Columns = field(default_factory=dict)

@@ -62,6 +62,14 @@ class FieldChange:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A job that has not ended: its name, and its status in Azure's word."""
+
+    name: str
+    status: str
+
+
 @dataclass(frozen=True, eq=False)
 class Change:
     """What would be done to one resource, and why.
@@ -69,7 +77,8 @@ class Change:
     `values` are the desired values with defaults, references resolved: what apply sends. `live` is
     what it was compared with. `reason` says why it is deleted or replaced; `because` is the parent
     whose change forces this one. `dependents` are the live resources that refer to what is deleted
-    or replaced, or are beneath it.
+    or replaced, or are beneath it; `jobs` those that have not ended on it, None where they could
+    not be read.
     """
 
     address: Address
@@ -81,6 +90,7 @@ class Change:
     reason: ActionReason | None = None
     because: Address | None = None
     dependents: tuple[Address, ...] = ()
+    jobs: tuple[RunningJob, ...] | None = ()
 
     @property
     def in_motion(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from mlctl.backends.ports.backend import Backend
 from mlctl.config.graph import Graph
 from mlctl.config.loader import Loader
 from mlctl.config.variables import Variables
@@ -18,6 +19,7 @@ from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.planner import plan
 from mlctl.planning.pruning import Prune
 from mlctl.planning.refresh import LiveState
+from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.planning.steps import Work, work
 from mlctl.project.file import Project
 
@@ -79,7 +81,7 @@ def policies_of(project: Project, today: date) -> Policies:
 def plan_loaded(
     graph: Graph,
     live_state: LiveState,
-    backend: str,
+    backend: Backend,
     report: Report,
     policies: Policies,
     *,
@@ -88,19 +90,22 @@ def plan_loaded(
     ownership: Ownership = NOBODY,
     prune: Prune | None = None,
 ) -> Planned:
-    """The plan for what was loaded, with what policies say of it.
+    """The plan for what was loaded, with the jobs that it hits, and what policies say of it.
+
+    The backend is asked for jobs only where something that runs them is deleted or replaced.
 
     Warnings that the report leaves out are left out.
     """
     made = plan(
         graph,
         live_state,
-        backend=backend,
+        backend=backend.name,
         destroying=destroying,
         targets=list(targets),
         ownership=ownership,
         prune=prune,
     )
+    made = with_running_jobs(made, live_state.used_by, backend)
     made = policies.over(made, graph, report)
     told = Report(report.ignore, report.select)
     told.extend(made.warnings)

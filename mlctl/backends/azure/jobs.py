@@ -19,6 +19,7 @@ from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.job_bodies import job_of, run_of
+from mlctl.backends.azure.job_lists import created, newest, recent
 from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
@@ -124,7 +125,7 @@ class AzureJobs:
         """
         if endpoint is None:
             at = workspace_path(self.scope) + "/jobs"
-            return _newest(self.arm.pages(at, listViewType=view.value))[:most]
+            return newest(self.arm.pages(at, listViewType=view.value))[:most]
         parent = Address("batch-endpoint", endpoint)
         if deployment is not None:
             parent = Address("batch-deployment", deployment, endpoint)
@@ -132,7 +133,18 @@ class AzureJobs:
         self.arm.get(at)  # of what is not there, the list would be empty
         base = self._base()
         url = f"{base.rstrip('/')}{FRONT}{at}/jobs"
-        return _newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS))[:most]
+        return newest(data_plane(self.arm, self.cloud, base).pages(url, _LISTS))[:most]
+
+    @answers_decoded()
+    def unfinished(self) -> builtins.list[Job]:
+        """The jobs that have not ended; a list with the newest first is not read to its end.
+
+        Raises:
+            ServiceError: they cannot be read.
+        """
+        at = workspace_path(self.scope) + "/jobs"
+        listed = self.arm.pages(at, listViewType=JobView.ALL.value)
+        return [job for job in recent(listed) if not job.ended]
 
     @answers_decoded()
     def children(self, name: str) -> builtins.list[Job]:
@@ -146,7 +158,7 @@ class AzureJobs:
         found = [
             run_of(one, self.scope) for one in data_plane(self.arm, self.cloud, base).pages(url, "")
         ]
-        return sorted(found, key=_created)
+        return sorted(found, key=created)
 
     @answers_decoded()
     def set_archived(self, name: str, *, archived: bool) -> None:
@@ -270,15 +282,6 @@ def _sent(body: Mapping[str, Data]) -> Data:
     properties = {key: held for key, held in body.items() if key != "name"}
     named = {"jobName": body["name"]} if "name" in body else {}
     return {"properties": properties | named}
-
-
-def _newest(found: Iterator[dict[str, Data]]) -> list[Job]:
-    jobs = [job_of(one) for one in found]
-    return sorted(jobs, key=_created, reverse=True)
-
-
-def _created(job: Job) -> str:
-    return str(get(job.body, ("systemData", "createdAt")) or "")
 
 
 def _refuse_local(body: Mapping[str, Data]) -> None:

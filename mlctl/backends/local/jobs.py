@@ -127,6 +127,10 @@ class LocalJobs:
         """
         return self._job(records.get_job(self.handle, name))
 
+    def unfinished(self) -> builtins.list[Job]:
+        """The jobs that have not ended."""
+        return [one for one in self.list(view=JobView.ALL) if not one.ended]
+
     def children(self, name: str) -> builtins.list[Job]:
         """The steps of a pipeline or the trials of a sweep.
 

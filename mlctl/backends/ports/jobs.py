@@ -145,6 +145,13 @@ class Jobs(Protocol):
             NotFound: there is no such endpoint or deployment.
         """
 
+    def unfinished(self) -> builtins.list[Job]:
+        """The jobs of the workspace that have not ended, archived ones too.
+
+        Raises:
+            ServiceError: they cannot be read.
+        """
+
     def children(self, name: str) -> builtins.list[Job]:
         """The steps of a pipeline or the trials of a sweep, each after those that it needs.
 

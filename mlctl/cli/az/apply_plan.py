@@ -19,6 +19,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.planner import plan
 from mlctl.planning.refresh import refresh
+from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.planning.steps import work
 from mlctl.pointer import dotted
 from mlctl.render import outcome, resources
@@ -50,6 +51,7 @@ def plan_and_apply(
     )
     ownership = replace(session.settings.project.ownership(tagged=False), all_tags=edited)
     made = plan(loaded.graph, live_state, backend=backend.name, ownership=ownership)
+    made = with_running_jobs(made, live_state.used_by, backend)
     made = session.policies.over(made, loaded.graph, report)
     if args.dry_run:
         print_plan(session, made, args.output)

@@ -27,6 +27,7 @@ from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import build
 from mlctl.planning.refresh import find_children, users_of
 from mlctl.planning.removal import removal
+from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.pointer import put
 from mlctl.schema.text import nearest
 from mlctl.service_errors import NotFound
@@ -101,19 +102,21 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
             session.note(_nothing_to_delete(backend, address))
             return Exit.OK
         children = find_children(backend)
+        users = users_of(children.values(), backend.scope)
         made = removal(
             live[address],
             {**children, **live},
             backend.name,
             backend.scope,
-            users_of(children.values(), backend.scope),
+            users,
             session.settings.project.ownership(),
         )
+        made = with_running_jobs(made, users, backend)
         if args.dry_run:
             print_plan(session, made, args.output)
             return why_not(made)
+        session.show_findings((*made.errors, *made.warnings), ignored(session, args.ignore))
         if made.errors:
-            session.show_findings(made.errors)
             return why_not(made)
         agreed = args.yes or session.settings.truth("disable_confirm_prompt")
         if not agreed and not session.confirmed(f"Delete {live[address].address}?"):

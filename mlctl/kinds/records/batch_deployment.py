@@ -38,6 +38,7 @@ BATCH_DEPLOYMENT = Kind(
     printed_forms={"model": "flat"},
     needs_file=True,
     printed_empty=("environment_variables",),
+    named_in_jobs=("deploymentName",),
     columns={
         "Name": ("name",),
         "Endpoint": ("endpoint_name",),

@@ -43,7 +43,8 @@ BATCH_ENDPOINT = Kind(
     default_child=("defaults", "deployment_name"),
     claims=_claims,
     delay="endpoint",
-    lost="its deployments go with it; the jobs that it runs are lost",
+    named_in_jobs=("endpointName",),
+    lost="its deployments go with it",
     printed_empty=("defaults",),
     columns={
         "Name": ("name",),

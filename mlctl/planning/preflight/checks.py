@@ -17,6 +17,7 @@ from mlctl.planning.preflight import (
     regions,
 )
 from mlctl.planning.refresh import LiveState
+from mlctl.planning.running_jobs import RUNNING_JOBS
 
 PLAN_RULES = (
     references.MISSING,
@@ -33,6 +34,7 @@ PLAN_RULES = (
     protection.FOREIGN_DELETE,
     protection.FOREIGN_UPDATE,
     regions.OTHER_REGION,
+    RUNNING_JOBS,
 )
 
 

@@ -1,0 +1,136 @@
+"""What a plan does to jobs: those that have not ended on what would be deleted or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.jobs import Job, SupportsJobs
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address
+from mlctl.planning.model import Action, Change, Plan, RunningJob
+from mlctl.pointer import Data
+from mlctl.service_errors import ServiceError
+
+RUNNING_JOBS = Rule(
+    "MLC417",
+    "running-jobs",
+    Severity.WARNING,
+    "something would be deleted or replaced while jobs run or wait on it",
+    "Jobs fail when their cluster is deleted, those that wait in its queue too, and a cluster of"
+    " the same name does not take them over. Jobs of a deployment or an endpoint go on when it is"
+    " deleted, and can no longer be listed by it. Where the list of jobs may not be read, that is"
+    " said instead. An apply is not refused because of jobs; with `--strict` it is.",
+    "Wait until they have ended, or cancel them.",
+)
+_SHOWN = 3  # jobs that a finding names
+
+
+def with_running_jobs(
+    plan: Plan, used_by: Mapping[Address, Sequence[Address]], backend: Backend
+) -> Plan:
+    """The plan with the jobs that have not ended on what it deletes or replaces, and warnings.
+
+    Jobs are read only if there is such a change. `used_by` are the deployments that use a cluster:
+    the service does not say of their jobs where they run.
+    """
+    hit = [one for one in plan.changes if one.action.deletes and kind_of(one.address).named_in_jobs]
+    if not (hit and isinstance(backend, SupportsJobs)):
+        return plan
+    try:
+        unfinished = backend.jobs.unfinished()
+    except ServiceError as error:
+        told = (_unknown(one, str(error)) for one in hit if not _goes_with(one, hit))
+        changes = [replace(one, jobs=None) if one in hit else one for one in plan.changes]
+        return replace(plan, changes=tuple(changes), warnings=(*plan.warnings, *told))
+    changes = [
+        replace(one, jobs=tuple(_jobs_of(one.address, unfinished, used_by))) if one in hit else one
+        for one in plan.changes
+    ]
+    return replace(plan, changes=tuple(changes), warnings=(*plan.warnings, *_warnings(changes)))
+
+
+def _jobs_of(
+    address: Address, jobs: Sequence[Job], used_by: Mapping[Address, Sequence[Address]]
+) -> Iterator[RunningJob]:
+    for job in jobs:
+        if _is_on(job, address, used_by.get(address, ())):
+            yield RunningJob(job.name, job.status)
+
+
+def _is_on(job: Job, address: Address, users: Sequence[Address] = ()) -> bool:
+    """Whether a body names a resource; where it names none of its kind, one of its users."""
+    names = set(_named(job.body["properties"], kind_of(address).named_in_jobs))
+    if not names:
+        return any(_is_on(job, one) for one in users)
+    here = address.name.casefold() in names
+    return here and (address.up is None or _is_on(job, address.up))
+
+
+def _named(value: Data, keys: Collection[str]) -> Iterator[str]:
+    """The names (of ids the last part) at any of the keys, wherever in a body: of its steps too."""
+    if isinstance(value, dict):
+        for key, held in value.items():
+            if key in keys and isinstance(held, str):
+                yield held.rpartition("/")[2].casefold()
+            else:
+                yield from _named(held, keys)
+    elif isinstance(value, list):
+        for held in value:
+            yield from _named(held, keys)
+
+
+def _warnings(changes: Sequence[Change]) -> Iterator[Diagnostic]:
+    """A warning for each change, of jobs that none before it has: first those that fail."""
+    told: set[str] = set()
+    for change in sorted(changes, key=_rank):
+        jobs = [one for one in change.jobs or () if one.name not in told]
+        if jobs:
+            told |= {one.name for one in jobs}
+            yield _finding(change, jobs)
+
+
+def _rank(change: Change) -> tuple[bool, bool]:
+    kind = kind_of(change.address)
+    return not kind.ends_jobs, kind.parent is not None
+
+
+def _goes_with(change: Change, changes: Sequence[Change]) -> bool:
+    """Whether its parent is deleted, too, of which all jobs are told."""
+    return any(one.address == change.address.up and one.action.deletes for one in changes)
+
+
+def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
+    one, address = len(jobs) == 1, change.address
+    named = ", ".join(f"{each.name} ({each.status})" for each in jobs[:_SHOWN])
+    more = f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else ""
+    count = "1 job" if one else f"{len(jobs)} jobs"
+    if kind_of(address).ends_jobs:
+        verb = "runs or waits" if one else "run or wait"
+        fails = "fails" if one else "fail"
+        text = f"{count} {verb} on {address}, and {fails} when it is {_done(change)}: {named}{more}"
+        hint = "wait until they have ended, or cancel them"
+    else:
+        goes = "it goes on, and is" if one else "they go on, and are"
+        text = f"{count} of {address} {'has' if one else 'have'} not ended: {named}{more}"
+        text += f"; {goes} no longer listed by it"
+        hint = "note the names: `mlctl job show -n NAME` still finds them"
+    if one:
+        hint = hint.replace("they have", "it has").replace("them", "it").replace("names", "name")
+    return Diagnostic(RUNNING_JOBS, text, change.label, hint, address=str(address))
+
+
+def _unknown(change: Change, why: str) -> Diagnostic:
+    return Diagnostic(
+        RUNNING_JOBS,
+        f"{change.address} would be {_done(change)}, and whether jobs run on it is unknown: {why}",
+        change.label,
+        "look in the studio, or ask somebody who may list the jobs of the workspace",
+        address=str(change.address),
+    )
+
+
+def _done(change: Change) -> str:
+    return "replaced" if change.action is Action.REPLACE else "deleted"
