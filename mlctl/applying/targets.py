@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from mlctl.backends.ports.backend import Backend, Live
-from mlctl.kinds import kind_of
+from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import decode, fingerprint, form_of_body, said, state
 from mlctl.planning.diff import differences, failed_operation
@@ -60,7 +60,7 @@ def mismatches_of(
     kind, body = kind_of(step.target), step.body_over(live.body) if written is None else written
     form = form_of_body(kind, body, scope)
     # A body without a default deployment unsets it; other fields left out are the service's.
-    unset = {kind.default_child: ""} if kind.default_child else {}
+    unset = {one.at: routes.nothing(one) for one in kind.route_fields}
     planned = {**unset, **said(body, form, scope, own=False)}
     found = decode(live.body, form, scope, own=False)
     return [*differences(form.writable, planned, found, scope), *failed_operation(live)]

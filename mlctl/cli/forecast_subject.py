@@ -24,7 +24,7 @@ from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.kinds.records.batch_endpoint import BATCH_ENDPOINT
 from mlctl.kinds.resource import build
-from mlctl.kinds.values import default_child
+from mlctl.kinds.routes import main_child
 from mlctl.source import Document
 from mlctl.source.overlay import COMMAND_LINE, FlagValue, overlay
 
@@ -77,7 +77,7 @@ def read_subject(
     if graph is None:
         return None
     wanted = wanted_of(args, work, settings)
-    if wanted.deployment is not None and kind_of(wanted.deployment).default_field is not None:
+    if wanted.deployment is not None and kind_of(wanted.deployment).routes:
         wanted = replace(wanted, deployment=_default(session, graph, wanted.deployment))
     whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
     return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
@@ -128,13 +128,13 @@ def _default(session: Session, graph: Graph, endpoint: Address) -> Address:
         InvalidValue: there is no such endpoint, or it has none.
     """
     kind, declared = kind_of(endpoint), graph.resources.get(endpoint)
-    name = declared.text(*map(str, kind.default_child)) if declared is not None else None
+    name = declared.text(*map(str, kind.routes[0])) if declared is not None else None
     if name is None:
         with session.backend() as backend:
             live = backend.read([endpoint]).get(endpoint)
         if live is None and declared is None:
             raise InvalidValue(f"there is no endpoint `{endpoint.name}`", flag="--deployment")
-        name = default_child(kind, live.body) if live is not None else ""
+        name = main_child(kind, live.body) if live is not None else ""
     if not name:
         raise InvalidValue(
             f"endpoint `{endpoint.name}` has no default deployment: write ENDPOINT/NAME",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from mlctl.kinds import routes
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Pointer
@@ -17,7 +18,7 @@ class Edge:
     """`source` needs `target` because of its value at `at`.
 
     `target` has no version if the reference leaves it open (`@latest`). The edge from an endpoint
-    to its default deployment is `deferred`: the endpoint is made before the deployment.
+    to a deployment that gets its requests is `deferred`: the endpoint is made before.
     """
 
     source: Address
@@ -89,8 +90,9 @@ def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
         here = named.within(scope) if scope else named
         if here.address is not None and here.scope is None:
             yield Edge(address, here.address, field.at, here)
-    child = resource.kind.default_field
-    default = resource.text(*map(str, child.at)) if child else None
-    if child and child.refers_to and default:
-        target = Address(child.refers_to, default, address.name)
-        yield Edge(address, target, child.at, None, deferred=True)
+    for routing in resource.kind.route_fields:
+        value = resource.get(*map(str, routing.at))
+        for name in routes.shares(value) if routing.refers_to else ():
+            target = Address(str(routing.refers_to), name, address.name)
+            at = (*routing.at, name) if isinstance(value, dict) else routing.at
+            yield Edge(address, target, at, None, deferred=True)

@@ -63,7 +63,8 @@ class Kind:
       compared nor written.
     - `limit_per_parent`: how many a parent may have.
     - `container_keys`: properties that all versions of a name share, and their container says.
-    - `default_child`: the field that names the child to use by default.
+    - `routes`: the fields that say which children get its requests, the first one first of all;
+      `routing` is what people call that.
 
     Quotas and nodes:
 
@@ -96,6 +97,7 @@ class Kind:
       that az prints also where they are empty.
     - `create_flags`, `update_flags`: fields that have flags; `required_flags`: those without which
       a file is needed.
+    - `routed_by`: the flag of `create` that gives it all requests of its parent.
     - `needs_file`: whether `create` takes no resource that is said by flags alone.
     - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
     - `resize_flag`: the field that the command `resize` changes.
@@ -129,7 +131,8 @@ class Kind:
     own: tuple[Pointer, ...] = ()
     limit_per_parent: int | None = None
     container_keys: tuple[str, ...] = ()
-    default_child: Pointer = ()
+    routes: tuple[Pointer, ...] = ()
+    routing: str = ""
 
     claims: Callable[[Effective, str], Claims] = _claims_nothing
     capped: Mapping[str, Pointer] = field(default_factory=dict)
@@ -156,6 +159,7 @@ class Kind:
     create_flags: tuple[Flag, ...] = ()
     update_flags: tuple[Flag, ...] = ()
     required_flags: tuple[str, ...] = ("name",)
+    routed_by: Flag | None = None
     needs_file: bool = False
     list_flags: tuple[Flag, ...] = ()
     limits_lists: bool = False
@@ -202,10 +206,10 @@ class Kind:
         return bool(self.delay)
 
     @cached_property
-    def default_field(self) -> Field | None:
-        """The field of `default_child`; it refers to the kind of the children."""
-        found = (form.field(self.default_child) for form in self.forms)
-        return next((one for one in found if one is not None), None)
+    def route_fields(self) -> tuple[Field, ...]:
+        """The fields of `routes`; each refers to the kind of the children."""
+        found = (self.forms[-1].field(at) for at in self.routes)
+        return tuple(one for one in found if one is not None)
 
     @cached_property
     def references(self) -> tuple[tuple[Pointer, str], ...]:

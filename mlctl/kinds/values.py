@@ -256,9 +256,3 @@ def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     values = decode(kept, form, scope, own=False)
     said = canonical_values(values, form.writable, scope)
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def default_child(kind: Kind, body: Mapping[str, Data]) -> str:
-    """The name of the child that a body uses by default; "" for none."""
-    field = kind.default_field
-    return str(pointer.get(body, field.wire) or "") if field else ""

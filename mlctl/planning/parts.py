@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlctl import pointer
-from mlctl.kinds import kind_of
+from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.routes import Routes
 from mlctl.kinds.values import encode, encode_fields, form_of_body, not_kept, not_renewed, said
 from mlctl.planning.model import Action, Change
 from mlctl.pointer import Data, Pointer
@@ -42,21 +43,21 @@ def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
     return Part(body, without + not_renewed({**had, **values}, form))
 
 
-def endpoint_part(change: Change, default: str, scope: Scope) -> Part:
-    """As `said_part`, for an endpoint with that default deployment, or with none."""
+def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
+    """As `said_part`, for a resource whose requests go to these children."""
     kind = kind_of(change.address)
     if change.resource is not None and change.action is not Action.NO_OP:
         part = said_part(change, change.resource, scope)
     else:
         live = change.live.body if change.live else {}
         part = Part({}, not_kept({}, form_of_body(kind, live, scope)) + kind.own)
-    if kind.default_field is None:
-        return part
-    wire = kind.default_field.wire
-    pointer.drop(part.body, wire)
-    if default:
-        pointer.put(part.body, wire, default)
-    return Part(part.body, (*part.without, wire))
+    for field in kind.route_fields:
+        pointer.drop(part.body, field.wire)
+        told = routes.value(field, routed[field.at])
+        if told is not None:
+            pointer.put(part.body, field.wire, told)
+    wires = tuple(field.wire for field in kind.route_fields)
+    return Part(part.body, (*part.without, *wires))
 
 
 def renewed_base(change: Change) -> Mapping[str, Data] | None:

@@ -11,19 +11,16 @@ from typing import TypeAlias
 
 from mlctl import masking, pointer
 from mlctl.config.graph import Graph
-from mlctl.kinds import children, kind_of
+from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope, version_key
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
-from mlctl.kinds.values import (
-    default_child,
-    moving,
-    overlay,
-)
+from mlctl.kinds.values import moving, overlay
 from mlctl.planning.model import Action, Change, Plan
-from mlctl.planning.parts import Part, endpoint_part, renewed_base, said_part
+from mlctl.planning.parts import Part, renewed_base, routed_part, said_part
 from mlctl.planning.preflight import references
 from mlctl.planning.refresh import named_by
+from mlctl.planning.routing import Routing, is_said_by, routing
 from mlctl.pointer import Data, Pointer
 
 
@@ -34,7 +31,7 @@ class StepRole(Enum):
     UPDATE = "update"
     DELETE = "delete"
     WAIT = "wait"  # for an operation that somebody else began; nothing else changes
-    SET_DEFAULT = "set-default"  # the default deployment of an endpoint
+    SET_DEFAULT = "set-default"  # the deployments that get the requests of an endpoint
     UNSET_DEFAULT = "unset-default"
 
 
@@ -104,8 +101,8 @@ class Work:
 def work(plan: Plan, graph: Graph) -> Work:
     """The steps of a plan, in an order in which they could be done one by one."""
     builder = _Builder(plan, graph)
-    for change in () if plan.empty else plan.changes:
-        builder.add(change)
+    if not plan.empty:
+        builder.build()
     return Work(plan.backend, plan.scope, tuple(builder.numbered()), plan.read)
 
 
@@ -130,6 +127,7 @@ class _Builder:
         self._plan = plan
         self._graph = graph
         self._steps: dict[_Key, tuple[Step, set[_Key]]] = {}
+        self._order = {change.address: at for at, change in enumerate(plan.changes)}
         self._by_name = {_known_as(change): change for change in plan.changes}
         self._deleted = {change.address: change for change in plan.changes if change.action.deletes}
         self._users = _users(self._deleted.values(), plan.scope)
@@ -140,20 +138,26 @@ class _Builder:
                 continue  # their order says nothing
             self._versions[change.address.at(None)].append(change.address)
 
-    def add(self, change: Change) -> None:
-        """The steps of one change."""
+    def build(self) -> None:
+        """The steps of all changes; where requests go depends on all other steps."""
+        routed = [one for one in self._plan.changes if kind_of(one.address).routes]
+        for change in self._plan.changes:
+            self._add(change)
+        for change in routed:
+            self._put_endpoint(change)
+
+    def _add(self, change: Change) -> None:
         puts = change.action not in (Action.NO_OP, Action.DELETE) or _unfinished(change)
         if change.action.deletes:
             self._delete(change)
-        if kind_of(change.address).default_field is not None:
-            self._put_endpoint(change)
-        elif change.resource is not None and puts:
+        if not kind_of(change.address).routes and change.resource is not None and puts:
             part = said_part(change, change.resource, self._plan.scope)
             self._put(change, part, _role(change), self._needs(change, change.resource))
 
     def numbered(self) -> Iterable[Step]:
         """The steps with their numbers, each after those that it needs."""
-        needs = {key: needs & self._steps.keys() for key, (_, needs) in self._steps.items()}
+        planned = sorted(self._steps, key=lambda key: (self._order[key[1]], key[0].value))
+        needs = {key: self._steps[key][1] & self._steps.keys() for key in planned}
         order = list(TopologicalSorter(needs).static_order())
         ids = {key: number for number, key in enumerate(order)}
         for key in order:
@@ -213,44 +217,39 @@ class _Builder:
         return versions[: versions.index(change.address)] if known else []
 
     def _put_endpoint(self, change: Change) -> None:
-        """Write an endpoint with a default that exists then, and again with the wanted one.
-
-        The service accepts no default that does not exist, and does not delete the default.
-        """
-        wanted, was = _defaults(change)
-        pending = self._pending(change, wanted)
-        if change.action is Action.REPLACE and not (pending or self._stays(change, wanted)):
-            wanted = ""  # the deployment goes with the old endpoint, and is not made anew
-        early = (was if self._stays(change, was) else "") if pending else wanted
-        changed = {one.at for one in change.fields} - {kind_of(change.address).default_child}
+        """Write an endpoint whose requests go where they can now, and again as they should."""
+        routed = routing(change, self._by_name, self._deleted, self._may_wait)
         role = None
+        changed = any(not is_said_by(change, one) for one in change.fields)
         if change.action in (Action.CREATE, Action.REPLACE) or changed:
             role = _role(change)
-        elif not _same(early, was):
-            role = StepRole.UPDATE if early else StepRole.UNSET_DEFAULT
+        elif routed.moves_early:
+            role = StepRole.UPDATE if any(routed.early.values()) else StepRole.UNSET_DEFAULT
         elif _unfinished(change):
             role = StepRole.WAIT
         if role is not None:
             needs = {(_Stage.DELETE, change.address)}
-            self._put(change, endpoint_part(change, early, self._plan.scope), role, needs)
-        if pending:
-            self._set_default(change, wanted)
+            self._put(change, routed_part(change, routed.early, self._plan.scope), role, needs)
+        if routed.pending:
+            self._set_routes(change, routed)
 
-    def _set_default(self, change: Change, wanted: str) -> None:
-        step = self._writing(
-            change, endpoint_part(change, wanted, self._plan.scope), StepRole.SET_DEFAULT
-        )
-        needs = {(_Stage.PUT, change.address), (_Stage.PUT, _child(change, wanted))}
-        self._steps[_Stage.SET_DEFAULT, change.address] = step, needs
+    def _set_routes(self, change: Change, routed: Routing) -> None:
+        part = routed_part(change, routed.wanted, self._plan.scope)
+        needs = {(_Stage.PUT, change.address), *((_Stage.PUT, one) for one in routed.pending)}
+        key = (_Stage.SET_DEFAULT, change.address)
+        self._steps[key] = self._writing(change, part, StepRole.SET_DEFAULT), needs
+        for one in routed.last:
+            self._steps[_Stage.DELETE, one][1].add(key)
 
-    def _pending(self, change: Change, name: str) -> bool:
-        """Whether this plan creates the deployment of that name."""
-        made = self._by_name.get(_child(change, name))
-        return bool(name) and made is not None and made.action.creates
-
-    def _stays(self, change: Change, name: str) -> bool:
-        """Whether the deployment of that name is not deleted, not even to be replaced."""
-        return bool(name) and _child(change, name) not in self._deleted
+    def _may_wait(self, deleted: Address, written: frozenset[Address]) -> bool:
+        """Whether none of the writes must itself wait for the delete."""
+        met, left = set[_Key](), [(_Stage.PUT, one) for one in written]
+        while left:
+            key = left.pop()
+            if key not in met and key in self._steps:
+                met.add(key)
+                left.extend(self._steps[key][1])
+        return (_Stage.DELETE, deleted) not in met
 
 
 def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Address]]:
@@ -265,25 +264,6 @@ def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Addres
 def _known_as(change: Change) -> Address:
     """Its address in the graph, where an asset may have no version."""
     return change.resource.address if change.resource is not None else change.address
-
-
-def _defaults(change: Change) -> tuple[str, str]:
-    """The wanted and the live default deployment of an endpoint; "" for none."""
-    kind = kind_of(change.address)
-    live = default_child(kind, change.live.body) if change.live else ""
-    if change.in_motion:
-        return live, live
-    return str(change.values.get(kind.default_child, live) or ""), live
-
-
-def _child(change: Change, name: str) -> Address:
-    """The address of a deployment of an endpoint."""
-    (kind,) = children(change.address.kind)
-    return Address(kind.name, name, change.address.name)
-
-
-def _same(one: str, other: str) -> bool:
-    return one.casefold() == other.casefold()
 
 
 def _unfinished(change: Change) -> bool:

@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.kinds import kind_of
+from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.field import Field, Mutability
-from mlctl.kinds.values import decode, default_child, form_of_body, state
+from mlctl.kinds.values import decode, form_of_body, state
 from mlctl.masking import masked
 from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
@@ -176,15 +176,19 @@ class _View:
             yield f"because {change.address} is not in the files"
         if action in (Action.REPLACE, Action.DELETE) and kind_of(change.address).lost:
             yield kind_of(change.address).lost
-        if action is Action.REPLACE and self._is_default(change):
-            yield f"{change.address.up} has no default deployment until it is back"
+        if action is Action.REPLACE:
+            yield from self._unrouted(change)
 
-    def _is_default(self, change: Change) -> bool:
+    def _unrouted(self, change: Change) -> Iterator[str]:
+        """What the endpoint of a deployment lacks while that is made anew."""
         above = self._changes.get(change.address.up) if change.address.up else None
         if above is None or above.live is None or above.action is Action.REPLACE:
-            return False
-        default = default_child(kind_of(above.address), above.live.body)
-        return default.casefold() == change.address.name.casefold()
+            return
+        kind = kind_of(above.address)
+        part = routes.share(routes.routes(kind, above.live.body), change.address.name)
+        if part:
+            share = "" if part == routes.ALL else f" of {part:g} %"
+            yield f"{change.address.up} has no {kind.routing}{share} until it is back"
 
     def _tree(self, change: Change) -> DiffBranch:
         tree = DiffBranch()
@@ -223,12 +227,12 @@ class _View:
             yield f"from {one.note}"
         if one.after is not None and plan_text.is_default(change, one):
             yield "default"
-        child = kind_of(change.address).default_field
-        if child is not None and child.refers_to and one.at == child.at:
-            named = Address(child.refers_to, str(one.after), change.address.name)
-            target = self._changes.get(named)
-            if target is not None and target.action in (Action.CREATE, Action.REPLACE):
-                yield "set once that deployment is there"
+        for field in kind_of(change.address).route_fields:
+            if one.at[: len(field.at)] == field.at and one.after:
+                name = str(one.at[-1] if one.at != field.at else one.after)
+                target = self._changes.get(Address(str(field.refers_to), name, change.address.name))
+                if target is not None and target.action in (Action.CREATE, Action.REPLACE):
+                    yield "set once that deployment is there"
         label = change.label_of(one) if self._verbose else None
         if label is not None:
             yield f"{label.span.source.name}:{label.span.line + 1}"

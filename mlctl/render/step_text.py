@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlctl.applying.events import StepEvent, StepState
+from mlctl.kinds import kind_of
 from mlctl.planning.steps import Step, StepRole
 from mlctl.render.terminal import clean
 
@@ -18,20 +19,20 @@ class StepText:
     failed: str
 
 
-STEP_TEXTS = {
+_TEXTS = {
     StepRole.CREATE: StepText("Creating", "Creation complete", "Creation failed"),
     StepRole.UPDATE: StepText("Modifying", "Modifications complete", "Modification failed"),
     StepRole.DELETE: StepText("Destroying", "Destruction complete", "Destruction failed"),
     StepRole.WAIT: StepText("Waiting", "Waiting done", "Waiting failed"),
     StepRole.SET_DEFAULT: StepText(
-        "Setting the default deployment",
-        "Default deployment set",
-        "Setting the default deployment failed",
+        "Setting the {routing}",
+        "{routing} set",
+        "Setting the {routing} failed",
     ),
     StepRole.UNSET_DEFAULT: StepText(
-        "Unsetting the default deployment",
-        "Default deployment unset",
-        "Unsetting the default deployment failed",
+        "Unsetting the {routing}",
+        "{routing} unset",
+        "Unsetting the {routing} failed",
     ),
 }
 
@@ -39,14 +40,25 @@ STEP_TEXTS = {
 NOT_VERIFIED = " (not verified)"
 
 
+def text_of(step: Step) -> StepText:
+    """The words for a step; of where requests go, in those of its kind."""
+    words, routing = _TEXTS[step.role], kind_of(step.target).routing
+
+    def said(text: str) -> str:
+        told = text.format(routing=routing)
+        return told[:1].upper() + told[1:]
+
+    return StepText(said(words.running), said(words.done), said(words.failed))
+
+
 def failed(step: Step) -> str:
     """`compute/c: Creation failed`."""
-    return clean(f"{step.target}: {STEP_TEXTS[step.role].failed}")
+    return clean(f"{step.target}: {text_of(step).failed}")
 
 
 def running(step: Step) -> str:
     """`compute/c: Creating...`."""
-    return clean(f"{step.target}: {STEP_TEXTS[step.role].running}...")
+    return clean(f"{step.target}: {text_of(step).running}...")
 
 
 def still_running(step: Step, seconds: float) -> str:
@@ -94,10 +106,10 @@ def _done(event: StepEvent, after: str) -> str:
     if event.wrote and not event.waited:
         return "Accepted; not waited for"
     if event.wrote or event.step.subsumed:
-        return STEP_TEXTS[event.step.role].done + after + ("" if event.verified else NOT_VERIFIED)
+        return text_of(event.step).done + after + ("" if event.verified else NOT_VERIFIED)
     return "Already there" if event.step.creates else "Already as planned"
 
 
 def _in_sentence(step: Step) -> str:
-    text = STEP_TEXTS[step.role].running
+    text = text_of(step).running
     return text[:1].lower() + text[1:]

@@ -78,7 +78,8 @@ def test_a_record_names_a_field_for_its_size(kind: Kind) -> None:
 def test_the_facts_of_a_record_fit_each_other(kind: Kind) -> None:
     assert kind.parent is None or kind in children(kind.parent)
     assert not (kind.versioned and (kind.parent or kind.delay or kind.has_nodes))
-    assert (kind.default_field is None) == (not kind.default_child)
+    assert len(kind.route_fields) == len(kind.routes)
+    assert bool(kind.routes) == bool(kind.routing)
     assert not kind.delay or hasattr(Delays(), f"{kind.delay}_create")
     assert not kind.sample[0] or (SAMPLES.parent / kind.sample[0]).is_file()
 

@@ -112,7 +112,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
         *field_flags.parameters(kind.create_flags, kind, defaults=True),
         *(flags.INSTANCE_ONLY if kind.live_type else ()),
         flags.SET,
-        *(kind_flags.SET_DEFAULT if kind.parent else ()),
+        *kind_flags.deploying(kind),
         flags.IF_NOT_EXISTS,
         IGNORE,
         *kind_flags.writing(),

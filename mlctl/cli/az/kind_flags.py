@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mlctl.cli.az import common_flags as flags
 from mlctl.cli.parser.command import option, switch
-from mlctl.kinds import Kind
+from mlctl.kinds import ALL, Kind
 
 
 def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
@@ -18,7 +18,7 @@ def identity(kind: Kind, *, label: bool = True) -> Iterator[inspect.Parameter]:
             "endpoint_name",
             "--endpoint-name",
             "-e",
-            help="Name of the batch endpoint.",
+            help=f"Name of the {ALL[kind.parent].title}.",
             default=...,
         )
     if kind.versioned:
@@ -42,7 +42,7 @@ def new_identity(kind: Kind) -> Iterator[inspect.Parameter]:
             "endpoint_name",
             "--endpoint-name",
             "-e",
-            help="Name of the batch endpoint; over what the file says.",
+            help=f"Name of the {ALL[kind.parent].title}; over what the file says.",
         )
     if kind.versioned:
         yield option("version", "--version", "-v", help="Version; the next one unless given.")
@@ -55,7 +55,7 @@ def listing(kind: Kind) -> Iterator[inspect.Parameter]:
             "endpoint_name",
             "--endpoint-name",
             "-e",
-            help="Name of the batch endpoint.",
+            help=f"Name of the {ALL[kind.parent].title}.",
             default=...,
         )
     if kind.versioned:
@@ -88,18 +88,15 @@ def file(*, required: bool) -> inspect.Parameter:
     )
 
 
-SET_DEFAULT = (
-    switch(
-        "set_default",
-        "--set-default",
-        help="Make it the endpoint's default deployment; read back and proved.",
-    ),
-    switch(
-        "skip_script_validation",
-        "--skip-script-validation",
-        help="Do not look into the scoring script.",
-    ),
-)
+def deploying(kind: Kind) -> Iterator[inspect.Parameter]:
+    """The flags of `create` of what runs code under a parent."""
+    if kind.routed_by is not None:
+        yield switch("set_default", *kind.routed_by.names, help=kind.routed_by.help)
+        yield switch(
+            "skip_script_validation",
+            "--skip-script-validation",
+            help="Do not look into the scoring script.",
+        )
 
 
 def writing() -> Iterator[inspect.Parameter]:

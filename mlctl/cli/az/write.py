@@ -22,7 +22,7 @@ from mlctl.config import graph
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader
 from mlctl.diagnostics import Report
-from mlctl.kinds import KINDS, Address, Kind, kind_of
+from mlctl.kinds import KINDS, Address, Kind, kind_of, routes
 from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import build
 from mlctl.planning.refresh import find_children, users_of
@@ -165,8 +165,9 @@ def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -
 
 def _check_flags(kind: Kind, args: WriteArgs) -> None:
     """Refuse flags that exclude each other, are not for the kind, or are missing without a file."""
-    if args.no_wait and args.set_default:
-        raise UsageError("--set-default does not work with --no-wait: it is read back and proved.")
+    if args.no_wait and args.set_default and kind.routed_by is not None:
+        flag = kind.routed_by.names[0]
+        raise UsageError(f"{flag} does not work with --no-wait: it is read back and proved.")
     instances_only = {
         "--user-object-id": args.user_object_id,
         "--user-tenant-id": args.user_tenant_id,
@@ -231,18 +232,21 @@ def _versions(backend: Backend, kind: Kind, args: WriteArgs) -> Sequence[Live]:
 
 
 def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
-    """The graph with the parents of the resources, changed to use these by default."""
+    """The graph with the parents of the resources, which send all their requests to these."""
     named = [one.address for one in loaded.resources]
     live = backend.read([one.up for one in named if one.up is not None])
     parents = []
     for one in named:
         parent = live.get(one.up) if one.up else None
-        if parent is not None:
+        flag = kind_of(one).routed_by
+        if parent is not None and flag is not None:
             kind = kind_of(parent.address)
             document = documents.as_document(parent, backend.scope)
             data = copy.deepcopy(dict(document.data))
-            put(data, kind.default_child, one.name)
-            value = FlagValue(kind.default_child, one.name, "--set-default", one.name)
+            first = kind.route_fields[0]
+            alone = routes.value(first, routes.shares(one.name))
+            put(data, first.at, alone)
+            value = FlagValue(first.at, alone, flag.names[0], one.name)
             parents.append(build(with_flag_values(data, [value], document), kind))
     every = (*loaded.graph.resources.values(), *(one for one in parents if one is not None))
     return graph.build(every, backend.scope)

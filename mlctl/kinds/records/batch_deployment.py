@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.flags import flag
 from mlctl.kinds.kind import Effective, Kind
 from mlctl.pointer import Data
 
@@ -36,6 +37,11 @@ BATCH_DEPLOYMENT = Kind(
     claims=_claims,
     delay="deployment",
     printed_forms={"model": "flat"},
+    routed_by=flag(
+        "--set-default",
+        "",
+        text="Make it the endpoint's default deployment; read back and proved.",
+    ),
     needs_file=True,
     printed_empty=("environment_variables",),
     named_in_jobs=("deploymentName",),

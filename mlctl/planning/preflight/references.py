@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from mlctl.config.graph import Edge
 from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Kind, routes
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import default_child
+from mlctl.kinds.routes import Routes
 from mlctl.planning.model import Action, ActionReason, Change
 from mlctl.planning.refresh import LiveState, named_by
 
@@ -38,8 +39,9 @@ DEFAULT_DELETED = Rule(
     "default-deployment-deleted",
     Severity.ERROR,
     "the default deployment of an endpoint would be deleted",
-    "The service refuses to delete the deployment that an endpoint sends its jobs to.",
-    "Set another default first (`defaults.deployment_name`), or delete the endpoint with it.",
+    "The service refuses to delete a deployment that an endpoint sends requests to.",
+    "Set another default first (`defaults.deployment_name`; `traffic` of online endpoints), or"
+    " delete the endpoint with it.",
 )
 
 
@@ -63,7 +65,7 @@ def missing(resource: Resource, edge: Edge) -> Diagnostic:
 
 
 def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:
-    """Default deployments that would be deleted although their endpoint is not."""
+    """Deployments that would be deleted although their endpoint stays and sends them requests."""
     planned = {change.address: change for change in changes}
     for change in changes:
         above = change.address.up
@@ -73,12 +75,21 @@ def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterato
         parent = planned.get(endpoint.address)
         if parent is None or not parent.action.deletes:
             kind = kind_of(endpoint.address)
-            default = default_child(kind, endpoint.body)
+            routed = dict(routes.routes(kind, endpoint.body))
             if parent is not None and parent.resource is not None:
-                default = str(parent.values.get(kind.default_child) or default)
-            if default.casefold() == change.address.name.casefold():
-                what = f"{change.address} is the default deployment of its endpoint"
+                told = {
+                    at: parent.values[at] for at in kind.routes if parent.values.get(at) is not None
+                }
+                routed |= {at: routes.shares(value) for at, value in told.items()}
+            if routes.share(routed, change.address.name):
+                what = f"{change.address} is {_what_it_is(kind, routed, change.address.name)}"
                 yield _deleted(DEFAULT_DELETED, change, what)
+
+
+def _what_it_is(kind: Kind, routed: Routes, name: str) -> str:
+    if any(field.codec == "shares" for field in kind.route_fields):
+        return f"to get {routes.share(routed, name):g} % of the requests to its endpoint"
+    return f"the {kind.routing} of its endpoint"
 
 
 def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from sqlite3 import Connection
 
+from mlctl.kinds import routes
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.claim import NOTHING, Claims
-from mlctl.kinds.values import claims, default_child, effective_in_body
+from mlctl.kinds.values import claims, effective_in_body
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import operations, quota
@@ -103,10 +104,11 @@ def refuse_used(db: Connection, state: WorkspaceState, old: StoredResource) -> N
     """
     address = old.address
     above = rows.find(db, state.id, address.up) if address.up else None
-    used = default_child(kind_of(above.address), above.body) if above else ""
-    if used.casefold() == address.name.casefold():
-        text = f"The deployment `{address.name}` is the default of endpoint `{address.parent}`."
-        raise conflict(text, "DefaultDeploymentInUse")
+    routed = routes.routes(kind_of(above.address), above.body) if above else {}
+    if above and routes.share(routed, address.name):
+        what = kind_of(above.address).routing
+        text = f"The deployment `{address.name}` is in the {what} of endpoint `{address.parent}`."
+        raise conflict(text, "DeploymentInUse")
     users = rows.referrers(db, state.id, address)
     if users and state.settings.in_use is InUsePolicy.REFUSE:
         more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""

@@ -1,0 +1,89 @@
+"""Which children of a resource get its requests, and how much of them.
+
+A field says it by a name, which gets all of them, or by a map of names and percentages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from mlctl import pointer
+from mlctl.kinds.field import Field
+from mlctl.kinds.kind import Kind
+from mlctl.pointer import Data, Pointer
+
+Shares: TypeAlias = Mapping[str, float]
+"""The percentage that each child gets, by its name; those that get nothing are left out."""
+Routes: TypeAlias = Mapping[Pointer, Shares]
+"""The shares that each field says."""
+
+ALL = 100  # percent
+
+
+def shares(value: Data) -> Shares:
+    """The shares that the value of a field says: `blue`, or `{blue: 90, green: 10}`."""
+    if isinstance(value, dict):
+        return {str(name): part for name, part in value.items() if _counts(part)}
+    return {str(value): ALL} if value else {}
+
+
+def value(field: Field, wanted: Shares) -> Data:
+    """The value of a field that says these shares; None where it is not written for none."""
+    if field.codec == "shares":
+        return dict(wanted)
+    return next(iter(wanted), None)
+
+
+def nothing(field: Field) -> Data:
+    """The value of a field by which no child gets anything."""
+    return {} if field.codec == "shares" else ""
+
+
+def routes(kind: Kind, body: Mapping[str, Data]) -> Routes:
+    """What a body says of each field."""
+    return {one.at: shares(pointer.get(body, one.wire)) for one in kind.route_fields}
+
+
+def main_child(kind: Kind, body: Mapping[str, Data]) -> str:
+    """The name of the child that a body gives most of the requests; "" for none."""
+    first = routes(kind, body).get(kind.routes[0], {}) if kind.routes else {}
+    return max(first, key=lambda name: first[name], default="")
+
+
+def share(of: Routes, name: str) -> float:
+    """The percentage that a child gets by all fields together; letter case means nothing."""
+    folded = name.casefold()
+    return sum(
+        part for said in of.values() for one, part in said.items() if one.casefold() == folded
+    )
+
+
+def without(of: Shares, gone: frozenset[str]) -> Shares:
+    """The shares without those of some children, by folded names.
+
+    Where all requests are given away, the others take over what the lost ones had, in proportion.
+    """
+    kept = {name: part for name, part in of.items() if name.casefold() not in gone}
+    if not kept or len(kept) == len(of) or sum(of.values()) != ALL:
+        return kept
+    whole = sum(kept.values())
+    exact = {name: part * ALL / whole for name, part in kept.items()}
+    found = {name: int(part) for name, part in exact.items()}
+    left = int(ALL - sum(found.values()))
+    for name in sorted(exact, key=lambda name: found[name] - exact[name])[:left]:
+        found[name] += 1
+    return found
+
+
+def same(one: Shares, other: Shares) -> bool:
+    """Whether two fields say the same; letter case means nothing."""
+    return _folded(one) == _folded(other)
+
+
+def _folded(of: Shares) -> dict[str, float]:
+    return {name.casefold(): part for name, part in of.items()}
+
+
+def _counts(part: Data) -> bool:
+    return isinstance(part, int | float) and not isinstance(part, bool) and part > 0
