@@ -21,6 +21,9 @@ if TYPE_CHECKING:
         InvalidFiles as InvalidFiles,
     )
     from mlctl.api import (
+        LeaseHeld as LeaseHeld,
+    )
+    from mlctl.api import (
         LoadedConfig as LoadedConfig,
     )
     from mlctl.api import (
@@ -74,9 +77,18 @@ if TYPE_CHECKING:
 
 # Before a folder of mlctl is imported, Python asks here for it: only these names are the library's.
 _PUBLIC = (
-    *("Address", "Backend", "Diagnostic", "InvalidFiles", "LoadedConfig", "Outcome", "Planned"),
-    *("Project", "ProjectError", "Refused", "Report", "ServiceError", "UnknownEnvironment"),
-    *("VariableError", "apply", "load", "open_workspace", "plan", "read_project", "simulate"),
+    *("Address", "Backend", "Diagnostic", "InvalidFiles", "LeaseHeld", "LoadedConfig", "Outcome"),
+    *("Planned", "Project", "ProjectError", "Refused", "Report", "ServiceError"),
+    *(
+        "UnknownEnvironment",
+        "VariableError",
+        "apply",
+        "load",
+        "open_workspace",
+        "plan",
+        "read_project",
+        "simulate",
+    ),
     "validate",
 )
 

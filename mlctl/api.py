@@ -25,9 +25,11 @@ from typing import TypeAlias
 
 from mlctl.applying.events import StepEvent
 from mlctl.applying.executor import apply as carry_out
+from mlctl.applying.lease import Wanted, holder, under_lease
 from mlctl.backends import open_backend
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
+from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.config.loader import LoadedConfig
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.forecast import DEFAULT_WEATHER
@@ -47,6 +49,7 @@ __all__ = [
     "Backend",
     "Diagnostic",
     "InvalidFiles",
+    "LeaseHeld",
     "LoadedConfig",
     "Outcome",
     "Planned",
@@ -206,14 +209,19 @@ def apply(
     on_event: Callable[[StepEvent], None] = lambda _event: None,
     parallelism: int = _PARALLEL,
     stop: threading.Event | None = None,
+    lock_timeout: float | None = 0.0,
 ) -> Outcome:
     """Carry out a plan; `on_event` is called as steps start and end.
 
     Once `stop` is set nothing new starts. The outcome says what was done, what failed and what was
-    left: a failure of a step is no exception.
+    left: a failure of a step is no exception. The plan of a project that has a name is carried out
+    under its lease, for which `lock_timeout` seconds are waited while another has it; None is
+    without one.
 
     Raises:
         Refused: the plan has errors; nothing was begun.
+        LeaseHeld: another apply of the project runs; nothing was begun.
+        ServiceError: the workspace's store, which keeps the lease, cannot be reached.
     """
     refused = planned.refused
     if refused:
@@ -221,8 +229,12 @@ def apply(
     actions = {change.address: change.action for change in planned.plan.changes}
     work = planned.work
     signal = stop or threading.Event()
-    events = carry_out(work, workspace, parallelism=parallelism, stop=signal)
-    return collect(events, work, actions, on_event)
+    lease = None
+    if planned.project and work.steps and lock_timeout is not None:
+        lease = Wanted(planned.project, holder("mlctl.apply", {}), lock_timeout)
+    with under_lease(workspace, lease, signal) as leased:
+        events = carry_out(work, leased, parallelism=parallelism, stop=signal)
+        return collect(events, work, actions, on_event)
 
 
 def simulate(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mlctl
+from mlctl.backends.ports.lease import Holder, SupportsLeases
 from tests.builders.paths import LOW_PRIORITY
 from tests.builders.shell import cluster, edit
 
@@ -89,3 +90,21 @@ def test_importing_mlctl_imports_nothing_else_until_it_is_asked_for() -> None:
     assert done.stdout.strip() == "1"
     with pytest.raises(AttributeError, match="no attribute 'plam'"):
         mlctl.plam  # noqa: B018
+
+
+def test_the_plan_of_a_named_project_is_carried_out_under_its_lease(tmp_path: Path) -> None:
+    (tmp_path / "mlctl.yml").write_text("project: scoring\n")
+    project, file = mlctl.read_project(tmp_path), cluster(tmp_path / "cpu.yml")
+    with mlctl.open_workspace() as workspace:
+        assert isinstance(workspace, SupportsLeases)
+        planned = mlctl.plan(file, workspace, project=project)
+        lease = workspace.leases.acquire("scoring", Holder("ana@laptop", 1, "mlctl apply"))
+        with pytest.raises(mlctl.LeaseHeld) as held:
+            mlctl.apply(planned, workspace)
+        assert held.value.lease.holder.who == "ana@laptop"
+        assert mlctl.apply(planned, workspace, lock_timeout=None).added == 1
+        workspace.leases.release(lease)
+        gone = mlctl.plan(file, workspace, project=project, destroy=True)
+        during: list[int] = []
+        mlctl.apply(gone, workspace, on_event=lambda _: during.append(len(workspace.leases.held())))
+        assert (set(during), workspace.leases.held()) == ({1}, [])

@@ -22,6 +22,7 @@ from mlctl.backends.ports.backend import (
     SupportsUpload,
     SupportsVirtualTime,
 )
+from mlctl.backends.ports.lease import LeaseLost
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import moving, state
 from mlctl.planning.steps import Step
@@ -58,11 +59,13 @@ class SharedState:
     """What the steps of an apply know of each other.
 
     `stop` is set by the user. `outage` is the first step that ran out of attempts: the service is
-    away, and nothing new starts. `deleted` are the bodies that were read just before a delete.
+    away, and nothing new starts; nor does it once the lease is `lost`. `deleted` are the bodies
+    that were read just before a delete.
     """
 
     stop: threading.Event
     outage: Step | None = None
+    lost: LeaseLost | None = None
     deleted: MutableMapping[Address, Mapping[str, Data]] = field(default_factory=dict)
 
 
@@ -86,8 +89,8 @@ class StepRunner:
         """The events of the step: its start, its retries and its outcome."""
         step, shared = self.assignment.step, self.shared
         try:
-            if shared.stop.is_set() or shared.outage is not None:
-                yield StepEvent(step, StepState.CANCELLED, because=shared.outage)
+            if shared.stop.is_set() or shared.outage is not None or shared.lost is not None:
+                yield StepEvent(step, StepState.CANCELLED, shared.lost, because=shared.outage)
                 return
             yield StepEvent(step, StepState.STARTED)
             yield (yield from self._do(step))
@@ -97,6 +100,10 @@ class StepRunner:
                 return
             self._note_outage()
             yield StepEvent(step, StepState.FAILED, error, wrote=self._accepted)
+        except LeaseLost as error:
+            shared.lost = error
+            ended = StepState.FAILED if self._accepted else StepState.CANCELLED
+            yield StepEvent(step, ended, error, wrote=self._accepted)
         except ServiceError as error:
             yield StepEvent(step, StepState.FAILED, error)
 

@@ -21,6 +21,7 @@ VERBS: Mapping[str, str] = {
     "plan": "mlctl.cli.plan",
     "apply": "mlctl.cli.apply",
     "destroy": "mlctl.cli.apply",
+    "lock": "mlctl.cli.lock",
     "drift": "mlctl.cli.drift",
     "export": "mlctl.cli.export",
     "import": "mlctl.cli.importing",

@@ -16,10 +16,12 @@ import typer
 from mlctl import planfile, source
 from mlctl.applying.events import RetryOptions, StepEvent
 from mlctl.applying.executor import apply as run_steps
+from mlctl.applying.lease import Wanted, under_lease
 from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
 from mlctl.cli import console
 from mlctl.cli.exits import Exit
+from mlctl.cli.locking import LockArgs
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import ApplyFormat, Target, load_and_plan, show_plan
 from mlctl.cli.pruning import PruneArgs
@@ -66,6 +68,7 @@ def apply(
     parallelism: Parallelism = 10,
     target: Target = None,
     pruning: PruneArgs = PruneArgs(),
+    locks: LockArgs = LockArgs(),
     output: Output = ApplyFormat.HUMAN,
     ignore: Ignore = None,
     strict: Strict = False,
@@ -75,8 +78,9 @@ def apply(
     PATH may be a plan that `mlctl plan --out` saved: it is carried out as it stands, without
     asking, and refused if the workspace has moved since.
     """
+    lease = locks.wanted(session, "apply", paths)
     if len(paths) == 1 and _is_plan(Path(paths[0])):
-        return _apply_saved(session, Path(paths[0]), parallelism, output)
+        return _apply_saved(session, Path(paths[0]), parallelism, output, lease)
     report = new_report(session, ignore, strict=strict)
     with session.backend() as backend:
         planned = load_and_plan(
@@ -93,7 +97,7 @@ def apply(
         if yes and planned.plan.pruned and pruning.prune_limit is None:
             session.say(_limitless(planned.plan))
             return Exit.REFUSED
-        return carry_out_plan(session, backend, planned, yes, parallelism, output)
+        return carry_out_plan(session, backend, planned, yes, parallelism, output, lease)
 
 
 def destroy(
@@ -102,16 +106,20 @@ def destroy(
     yes: Yes = False,
     parallelism: Parallelism = 10,
     target: Target = None,
+    locks: LockArgs = LockArgs(),
     output: Output = ApplyFormat.HUMAN,
     ignore: Ignore = None,
 ) -> Exit:
     """Delete what the files declare: print the plan, ask, and carry it out."""
     report, targets = new_report(session, ignore), target or ()
+    lease = locks.wanted(session, "destroy", paths)
     with session.backend() as backend:
         planned = load_and_plan(session, backend, paths, report, destroying=True, targets=targets)
         if planned is None:
             return _refuse(report, output, Exit.ERROR)
-        return carry_out_plan(session, backend, planned, yes, parallelism, output, destroying=True)
+        return carry_out_plan(
+            *(session, backend, planned, yes, parallelism, output, lease), destroying=True
+        )
 
 
 def _is_plan(path: Path) -> bool:
@@ -132,6 +140,7 @@ def carry_out_plan(
     yes: bool,
     parallelism: int,
     output: ApplyFormat,
+    lease: Wanted | None,
     *,
     destroying: bool = False,
 ) -> Exit:
@@ -155,6 +164,7 @@ def carry_out_plan(
         output,
         destroying=destroying,
         warnings=plan.warnings,
+        lease=lease,
     )
     return carry_out(session, backend, running)
 
@@ -168,7 +178,9 @@ def _refuse(report: Report, output: ApplyFormat, code: Exit) -> Exit:
     return code
 
 
-def _apply_saved(session: Session, path: Path, parallelism: int, output: ApplyFormat) -> Exit:
+def _apply_saved(
+    session: Session, path: Path, parallelism: int, output: ApplyFormat, lease: Wanted | None
+) -> Exit:
     saved = planfile.load(path)
     with session.backend() as backend:
         if (saved.work.backend, saved.work.scope) != (backend.name, backend.scope):
@@ -189,7 +201,8 @@ def _apply_saved(session: Session, path: Path, parallelism: int, output: ApplyFo
                 session.say(f"  {found['code']}: {found['summary']}")
             return Exit.REFUSED if saved.document.get("refused") else Exit.REJECTED
         work = planfile.fill_secrets(saved.work, _document)
-        return carry_out(session, backend, Execution(work, saved.actions, {}, parallelism, output))
+        run = Execution(work, saved.actions, {}, parallelism, output, lease=lease)
+        return carry_out(session, backend, run)
 
 
 def _document(file: str, index: int) -> Mapping[str, Data] | None:
@@ -212,7 +225,7 @@ class Execution:
     """Work to carry out, and how to report it; without `wait` a write is done once accepted.
 
     `resources` are those that files declare, by the addresses of the plan. `warnings` are those of
-    the plan, where they are not shown with it.
+    the plan, where they are not shown with it. `lease` is the one to carry it out under, if any.
     """
 
     work: Work
@@ -223,6 +236,7 @@ class Execution:
     destroying: bool = False
     wait: bool = True
     warnings: tuple[Diagnostic, ...] = ()
+    lease: Wanted | None = None
 
 
 def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
@@ -234,6 +248,8 @@ def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
         session.out("\n" + text) if ended.complete else session.say(text)
     if ended.stale:
         return Exit.STALE
+    if ended.lease_lost:
+        return Exit.LOCKED
     if ended.stopped:
         return Exit.CANCELLED
     if ended.timed_out:
@@ -244,11 +260,16 @@ def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
 
 
 def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
-    """Do the steps and print the events; the caller prints the summary."""
-    with stop_on_signal() as stop:
+    """Do the steps and print the events; the caller prints the summary.
+
+    Raises:
+        LeaseHeld: another apply of the project runs.
+    """
+    lease = run.lease if run.work.steps else None
+    with stop_on_signal() as stop, under_lease(backend, lease, stop) as leased:
         events = run_steps(
             run.work,
-            backend,
+            leased,
             parallelism=run.parallelism,
             stop=stop,
             retry=RetryOptions(),

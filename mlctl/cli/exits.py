@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """The exit codes. az-style commands use 0 to 3 and 5; apply and destroy have 4 to 9."""
+    """The exit codes. az-style commands use 0 to 3 and 5; apply and destroy have 4 to 10."""
 
     OK = 0
     ERROR = 1
@@ -20,6 +20,7 @@ class Exit(IntEnum):
     PARTIAL = 7
     CANCELLED = 8
     TIMED_OUT = 9
+    LOCKED = 10
     BUG = 70
 
 
@@ -53,6 +54,12 @@ MEANINGS: tuple[tuple[Exit, str, str], ...] = (
         "Stopped by Ctrl-C, SIGTERM or SIGHUP, or not approved.",
     ),
     (Exit.TIMED_OUT, "`apply`, `destroy`", "The backend took longer than it was given."),
+    (
+        Exit.LOCKED,
+        "`apply`, `destroy`, `import`",
+        "Another apply of the project holds the lease, and nothing was begun; or it was lost on the"
+        " way, and what is left is listed.",
+    ),
     (Exit.BUG, "all", "A bug in mlctl. `--debug` shows the traceback."),
 )
 _HEAD = """\

@@ -8,6 +8,7 @@ import typer
 
 from mlctl.cli.apply import Output, Parallelism, Yes, carry_out_plan
 from mlctl.cli.exits import Exit
+from mlctl.cli.locking import LockArgs
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import ApplyFormat, Target, load_and_plan
@@ -37,6 +38,7 @@ def import_(
     ] = None,
     parallelism: Parallelism = 10,
     target: Target = None,
+    locks: LockArgs = LockArgs(),
     output: Output = ApplyFormat.HUMAN,
     ignore: Ignore = None,
 ) -> Exit:
@@ -48,7 +50,7 @@ def import_(
     ownership = session.settings.project.ownership()
     if ownership.project is None or not ownership.tagged:
         raise UsageError(f"import tags what it takes over: name a `project` in {PROJECT_FILE}")
-    report = new_report(session, ignore)
+    report, lease = new_report(session, ignore), locks.wanted(session, "import", paths)
     with session.backend() as backend:
         planned = load_and_plan(
             *(session, backend, paths, report),
@@ -71,4 +73,4 @@ def import_(
         if made.plan.empty:
             session.note("Nothing to take over: what is there is the project's already.")
             return Exit.OK
-        return carry_out_plan(session, backend, made, yes, parallelism, output)
+        return carry_out_plan(session, backend, made, yes, parallelism, output, lease)

@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from mlctl import files, masking
+from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.cli import console, environments
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az import stand_in
@@ -32,7 +33,7 @@ from mlctl.source.files import PROJECT_FILE
 
 _PLAN_FAMILY = (
     *("init", "validate", "fmt", "render", "test", "plan", "apply", "destroy", "drift"),
-    *("export", "import", "pull"),
+    *("lock", "export", "import", "pull"),
     *("simulate", "advise", "rehearse"),
 )
 # Flags with a value that may stand before the verb.
@@ -128,6 +129,8 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
             message, code = f"{name} cannot be used as it is", _usage_code(args)
         case PlanFileError(message=what, hint=hint):
             message, code = f"{what}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR
+        case LeaseHeld():
+            message, code = _held_message(error), Exit.LOCKED
         case ServiceError():
             message = _backend_message(error)
             code = _not_found_code(args) if isinstance(error, NotFound) else Exit.ERROR
@@ -150,6 +153,17 @@ def _backend_message(error: ServiceError) -> str:
     advised = [f"hint: {hint}"] if hint else []
     more = [*map(str, error.properties), *error.details, *number, *advised]
     return "\n  ".join([str(error), *more])
+
+
+def _held_message(error: LeaseHeld) -> str:
+    """Who applies now, and what to do about it."""
+    from mlctl.render.leases import facts
+
+    advice = (
+        "hint: wait for it with --lock-timeout 10m; `mlctl lock show` lists it, and"
+        " `mlctl lock break` ends one that is stuck"
+    )
+    return "\n  ".join([error.message, *facts(error.lease), advice])
 
 
 def _usage_code(args: Sequence[str]) -> Exit:

@@ -29,11 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A plan with the graph that it was made from; `strict` where warnings fail too."""
+    """A plan with the graph that it was made from; `strict` where warnings fail too.
+
+    `project` is the one that it was made for, where it has a name.
+    """
 
     plan: Plan
     graph: Graph
     strict: bool = False
+    project: str | None = None
 
     @property
     def refused(self) -> Report:
@@ -109,4 +113,5 @@ def plan_loaded(
     made = policies.over(made, graph, report)
     told = Report(report.ignore, report.select)
     told.extend(made.warnings)
-    return Planned(replace(made, warnings=tuple(told)), graph, report.strict)
+    made = replace(made, warnings=tuple(told))
+    return Planned(made, graph, report.strict, ownership.project)

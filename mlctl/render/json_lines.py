@@ -81,6 +81,7 @@ def show(
         _warn(event.step, f"not verified: it could not be read back: {event.error}", stream)
     for event in outcome.cancelled:
         away = event.because and f"the service gave no answer to {event.because.target}"
+        away = outcome.lease_lost.message if outcome.lease_lost else away
         _warn(event.step, f"not started: {away or 'the apply was cancelled'}", stream)
     numbers = {"add": outcome.added, "change": outcome.changed, "remove": outcome.destroyed}
     state = "complete! " if outcome.complete else "incomplete. "

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from mlctl import pointer
 from mlctl.applying.events import NotEffective, Stale, StepEvent, StepState
+from mlctl.backends.ports.lease import LeaseLost
 from mlctl.kinds.address import Address
 from mlctl.planning.model import Action
 from mlctl.planning.steps import Work
@@ -54,6 +55,12 @@ class Outcome:
     def stopped(self) -> bool:
         """Whether the user stopped it."""
         return any(event.because is None for event in self.cancelled)
+
+    @property
+    def lease_lost(self) -> LeaseLost | None:
+        """Why nothing more may be written, where the lease was lost."""
+        errors = (event.error for event in (*self.cancelled, *self.failed))
+        return next((one for one in errors if isinstance(one, LeaseLost)), None)
 
     @property
     def partial(self) -> bool:
@@ -122,6 +129,8 @@ def summary(outcome: Outcome, *, color: bool = False, destroying: bool = False) 
         head = styler.apply(f"{verb} complete! Resources: {numbers}.", Style.GREEN)
         return "\n".join([head, *_unverified(outcome, styler)]) + "\n"
     state = "was cancelled" if outcome.stopped and not outcome.failed else "failed"
+    if outcome.lease_lost:
+        state = "was stopped"
     lines = [styler.apply(f"{verb} {state}. Resources: {numbers}.", Style.BOLD_RED)]
     lines += _failures(outcome, styler)
     lines += _unverified(outcome, styler)
@@ -223,6 +232,8 @@ def _cancelled(outcome: Outcome, styler: Styler) -> Iterator[str]:
         because = next((event.because for event in outcome.cancelled if event.because), None)
         if because is not None:
             yield f"  the service gave no answer to {because.target}, however often it was asked"
+        if outcome.lease_lost:
+            yield f"  {clean(outcome.lease_lost.message)}"
         yield from (f"  {_DASH} {target}" for target in targets[:_SHOWN])
         if len(targets) > _SHOWN:
             yield f"  {_DASH} and {len(targets) - _SHOWN} more"
@@ -231,4 +242,6 @@ def _cancelled(outcome: Outcome, styler: Styler) -> Iterator[str]:
 def _next_command(outcome: Outcome) -> str:
     if outcome.stale:
         return "Nothing was overwritten. Make a new plan, and apply that."
+    if outcome.lease_lost:
+        return "What was done stays. Who has the lease now: mlctl lock show. Then make a new plan."
     return "What was done stays. Run the same command again to do the rest."

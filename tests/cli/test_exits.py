@@ -29,8 +29,8 @@ def test_every_exit_code_has_its_rows() -> None:
 def test_codes_are_those_that_scripts_rely_on() -> None:
     values = {code.name: code.value for code in Exit}
     assert (values["OK"], values["ERROR"], values["USAGE"], values["NOT_FOUND"]) == (0, 1, 2, 3)
-    assert [Exit(code).name for code in range(4, 10)] == [
-        "STALE", "REFUSED", "REJECTED", "PARTIAL", "CANCELLED", "TIMED_OUT"
+    assert [Exit(code).name for code in range(4, 11)] == [
+        "STALE", "REFUSED", "REJECTED", "PARTIAL", "CANCELLED", "TIMED_OUT", "LOCKED"
     ]  # fmt: skip
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import copy
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlctl import catalog
+from mlctl.backends.local.leases import LocalLeases, losses_told
 from mlctl.backends.local.registries import LocalRegistry
 from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Operation, Usage
+from mlctl.backends.ports.lease import Lease
 from mlctl.catalog import Size, limits
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
@@ -76,11 +80,12 @@ class LocalBackend:
         *,
         location: str = DEFAULT_LOCATION,
         caller: str = "",
+        wall: Callable[[], float] = time.time,
     ) -> None:
         """The workspace `scope` of the cloud at `path` (`:memory:`: a new one of its own).
 
         The workspace is made on its first use, in `location`. `caller` is who its activity log says
-        wrote what is written.
+        wrote what is written. `wall` gives Unix seconds, by which leases last.
 
         Raises:
             LocalStateError: the state cannot be used.
@@ -88,6 +93,7 @@ class LocalBackend:
         store = path if isinstance(path, Store) else Store(path)
         self.scope = scope
         self.handle = WorkspaceHandle(store, scope, location, caller)
+        self._wall = wall
 
     @property
     def notes(self) -> Collection[str]:
@@ -96,7 +102,7 @@ class LocalBackend:
 
     def within(self, scope: Scope, location: str = DEFAULT_LOCATION) -> LocalBackend:
         """Another workspace of the same cloud, on the same connection."""
-        return LocalBackend(self.handle.store, scope, location=location)
+        return LocalBackend(self.handle.store, scope, location=location, wall=self._wall)
 
     @property
     def location(self) -> str:
@@ -123,7 +129,8 @@ class LocalBackend:
         Raises:
             ServiceError: refused at once.
         """
-        accepted = service.put(self.handle, address, body)
+        with losses_told():
+            accepted = service.put(self.handle, address, body)
         return LocalOperation(self.handle, accepted.operation, created=accepted.created)
 
     def delete(self, address: Address) -> LocalOperation:
@@ -132,7 +139,19 @@ class LocalBackend:
         Raises:
             NotFound: there is nothing to delete.
         """
-        return LocalOperation(self.handle, service.delete(self.handle, address))
+        with losses_told():
+            return LocalOperation(self.handle, service.delete(self.handle, address))
+
+    @property
+    def leases(self) -> LocalLeases:
+        """The leases of the workspace."""
+        return LocalLeases(self.handle, self._wall)
+
+    def under(self, lease: Lease) -> LocalBackend:
+        """The backend as it writes under a lease, on the same connection."""
+        fenced = copy.copy(self)
+        fenced.handle = self.leases.fenced(lease)
+        return fenced
 
     def check_state(self) -> None:
         """Check that the state can be read.

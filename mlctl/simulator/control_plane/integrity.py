@@ -123,6 +123,7 @@ _CHECKS: dict[str, Check] = {
     "resources": _resources,
     "operations": _operations,
     "faults": faults.active_faults,
+    "leases": _objects("SELECT holder FROM leases"),
     "locks": locks.list_locks,
     "engine": _engine,
     "ended_jobs": _ended_jobs,

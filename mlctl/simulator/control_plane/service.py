@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.registry import ALL
 from mlctl.pointer import Data
-from mlctl.simulator.control_plane import activity, command_log, faults, locks, writes
+from mlctl.simulator.control_plane import activity, command_log, faults, leases, locks, writes
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from mlctl.simulator.control_plane.resources import operations
 from mlctl.simulator.control_plane.resources.behaviours import behaviour_of
@@ -112,6 +112,7 @@ def put(
     """
     matched = _match_faults(workspace, "put", [address])
     with workspace.store.write() as db:
+        leases.check(db, workspace)
         state = writes.workspace_for_write(db, workspace, matched)
         write = writes.Write(db, state, matched, api_version)
         old = writes.find_exact(write, address)
@@ -143,6 +144,7 @@ def delete(workspace: WorkspaceHandle, address: Address) -> int | None:
     """
     matched = _match_faults(workspace, "delete", [address])
     with workspace.store.write() as db:
+        leases.check(db, workspace)
         state = rows.workspace_state(db, workspace.scope, workspace.location)
         write = writes.Write(db, state, matched)
         old = writes.find_exact(write, address)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-OLDEST, VERSION = 6, 8  # the oldest version that can be read, and the one that is written
+OLDEST, VERSION = 6, 9  # the oldest version that can be read, and the one that is written
 APPLICATION = 0x6D6C6374  # "mlct": SQLite's `application_id` of our files
 
 # Those of the oldest version that can be read; `_STEPS` add the rest.
@@ -73,7 +73,7 @@ CREATE TABLE locks (
 """
 TABLES = (
     *("resource_references", "quota_claims", "quota_usage", "quota_limits", "operations", "faults"),
-    *("commands", "ended_jobs", "jobs", "workloads", "locks", "activity", "resources"),
+    *("commands", "ended_jobs", "jobs", "workloads", "locks", "activity", "leases", "resources"),
     "workspaces",
 )  # what a reset empties; `world` and `engine` have one row each
 
@@ -89,6 +89,12 @@ CREATE INDEX activity_by_time ON activity (at);
     7: """
 CREATE TABLE ended_jobs (
   name TEXT PRIMARY KEY, event INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT ROWID;
+""",
+    8: """
+CREATE TABLE leases (
+  workspace TEXT NOT NULL, project TEXT NOT NULL, token INTEGER NOT NULL, id TEXT NOT NULL,
+  holder TEXT NOT NULL, since REAL NOT NULL, renewed REAL NOT NULL, duration REAL NOT NULL,
+  PRIMARY KEY (workspace, project)) WITHOUT ROWID;
 """,
 }
 

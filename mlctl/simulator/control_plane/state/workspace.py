@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
+from typing import NamedTuple
 
 from mlctl.kinds.address import Scope
 from mlctl.simulator.control_plane.state import rows
@@ -15,17 +16,27 @@ from mlctl.simulator.control_plane.state.store import Store
 DEFAULT_LOCATION = "eastus"  # the region of workspaces that are created by their first write
 
 
+class Fence(NamedTuple):
+    """The lease under which a workspace is written to."""
+
+    project: str
+    token: int
+    id: str
+
+
 @dataclass(frozen=True, slots=True)
 class WorkspaceHandle:
     """One workspace of a simulated cloud; the first write creates it, in the region `location`.
 
-    `caller` is who the activity log says wrote what is written by it.
+    `caller` is who the activity log says wrote what is written by it. With a `fence`, its writes
+    are refused once that lease is another's, or nobody's.
     """
 
     store: Store
     scope: Scope
     location: str
     caller: str = ""
+    fence: Fence | None = None
 
 
 def ensure_workspace(db: Connection, workspace: WorkspaceHandle) -> WorkspaceState:

@@ -1,0 +1,152 @@
+"""The lease of an apply: taken before its first write, renewed by a thread, given back at its end.
+
+Plans take none. A process that is killed gives nothing back; its lease is over a minute later.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.lease import (
+    LEASE_S,
+    Holder,
+    Lease,
+    LeaseHeld,
+    LeaseLost,
+    Leases,
+    SupportsLeases,
+)
+from mlctl.service_errors import ServiceError
+
+_POLL_S = 2.0  # between two looks at a lease that another holds
+_RENEW_S = LEASE_S / 3
+_RENEW_AGAIN_S = LEASE_S / 12  # after a renewal that failed
+_LONGEST = 200  # characters of a command
+
+
+def _ignore(_: Lease) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The lease of a project, for a holder, who waits `timeout` seconds where another has it.
+
+    `waiting` is called once, with that other's. `now` counts seconds from any moment, and `pause`
+    waits for an event, for seconds at most, and says whether it was set.
+    """
+
+    project: str
+    holder: Holder
+    timeout: float = 0.0
+    waiting: Callable[[Lease], object] = _ignore
+    now: Callable[[], float] = time.monotonic
+    pause: Callable[[threading.Event, float], bool] = threading.Event.wait
+
+
+@contextmanager
+def under_lease(
+    backend: Backend, wanted: Wanted | None, stop: threading.Event
+) -> Iterator[Backend]:
+    """The backend as it writes under a lease, which is renewed until the block ends.
+
+    The backend itself where none is wanted, where it has no leases, and once `stop` was set while
+    another had the lease: nothing starts then.
+
+    Raises:
+        LeaseHeld: another has it, and still had it when the time to wait was over.
+        ServiceError: what keeps the leases cannot be reached, or refuses.
+    """
+    if wanted is None or not isinstance(backend, SupportsLeases):
+        yield backend
+        return
+    leases = backend.leases
+    lease = _acquired(leases, wanted, stop)
+    if lease is None:
+        yield backend
+        return
+    done = threading.Event()
+    renewing = threading.Thread(
+        target=keep_renewed, args=(leases, lease, done, wanted.pause), name="lease", daemon=True
+    )
+    renewing.start()
+    try:
+        yield backend.under(lease)
+    finally:
+        done.set()
+        renewing.join()
+        with suppress(ServiceError):  # it is over by itself in a minute
+            leases.release(lease)
+
+
+def _acquired(leases: Leases, wanted: Wanted, stop: threading.Event) -> Lease | None:
+    """The lease; None where `stop` was set before it was free."""
+    until, told = wanted.now() + wanted.timeout, False
+    while True:
+        try:
+            return leases.acquire(wanted.project, wanted.holder)
+        except LeaseHeld as error:
+            left = until - wanted.now()
+            if left <= 0:
+                raise
+            if not told:
+                wanted.waiting(error.lease)
+            told = True
+        if wanted.pause(stop, min(_POLL_S, left)):
+            return None
+
+
+def keep_renewed(
+    leases: Leases,
+    lease: Lease,
+    done: threading.Event,
+    pause: Callable[[threading.Event, float], bool],
+) -> None:
+    """Renew a lease until `done` is set or the lease is lost, which the next write says."""
+    wait = _RENEW_S
+    while not pause(done, wait):
+        try:
+            leases.renew(lease)
+        except LeaseLost:
+            return
+        except ServiceError:
+            wait = _RENEW_AGAIN_S
+        else:
+            wait = _RENEW_S
+
+
+def holder(command: str, environment: Mapping[str, str]) -> Holder:
+    """This process, as others are told of it; `command` must have no secrets."""
+    who = next(filter(None, map(environment.get, _USERS)), "") or _user()
+    run = _run_url(environment)
+    return Holder(f"{who}@{socket.gethostname()}", os.getpid(), command[:_LONGEST], run)
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container may have users without names
+        return str(os.getuid())
+
+
+# In a pipeline: who started it; else the user of the machine.
+_USERS = ("GITHUB_ACTOR", "BUILD_REQUESTEDFOR", "GITLAB_USER_LOGIN", "USER", "LOGNAME")
+
+
+def _run_url(environment: Mapping[str, str]) -> str:
+    """The page of the pipeline's run, on GitHub, Azure DevOps or GitLab; "" elsewhere."""
+    get = environment.get
+    if get("GITHUB_RUN_ID"):
+        at = f"{get('GITHUB_SERVER_URL')}/{get('GITHUB_REPOSITORY')}"
+        return f"{at}/actions/runs/{get('GITHUB_RUN_ID')}"
+    if get("BUILD_BUILDID"):
+        at = f"{get('SYSTEM_COLLECTIONURI', '')}{get('SYSTEM_TEAMPROJECT')}"
+        return f"{at}/_build/results?buildId={get('BUILD_BUILDID')}"
+    return get("CI_JOB_URL", "")

@@ -1,0 +1,76 @@
+"""The leases of a simulated workspace, as the backend's callers know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from uuid import uuid4
+
+from mlctl.backends.ports.lease import LEASE_S, Holder, Lease, LeaseHeld, LeaseLost
+from mlctl.service_errors import Permanent
+from mlctl.simulator.control_plane import leases
+from mlctl.simulator.control_plane.leases import LeaseRow
+from mlctl.simulator.control_plane.state.workspace import Fence, WorkspaceHandle
+
+
+class LocalLeases:
+    """The leases of one workspace, in its database; `wall` gives Unix seconds."""
+
+    def __init__(self, handle: WorkspaceHandle, wall: Callable[[], float]) -> None:
+        self._handle = handle
+        self._wall = wall
+
+    def acquire(self, project: str, holder: Holder, duration: float = LEASE_S) -> Lease:
+        """Take the lease of a project.
+
+        Raises:
+            LeaseHeld: another has it.
+        """
+        now = self._wall()
+        wanted = LeaseRow(project, 0, str(uuid4()), holder.as_data(), now, now, duration)
+        found, is_ours = leases.acquire(self._handle, wanted, now)
+        if not is_ours:
+            raise LeaseHeld(_lease(found))
+        return replace(_lease(found), id=found.id)
+
+    def renew(self, lease: Lease) -> None:
+        """Let a lease last from now on.
+
+        Raises:
+            LeaseLost: it was broken, or another has it.
+        """
+        with losses_told():
+            leases.renew(self.fenced(lease), self._wall())
+
+    def release(self, lease: Lease) -> None:
+        """Give a lease back; one that is lost already is left alone."""
+        leases.release(self.fenced(lease))
+
+    def held(self) -> list[Lease]:
+        """The leases of the workspace that are held, by project."""
+        return [_lease(one) for one in leases.held(self._handle, self._wall())]
+
+    def break_(self, lease: Lease) -> bool:
+        """End a lease that another holds; whether it was still that one."""
+        return leases.break_(self._handle, lease.project, lease.token)
+
+    def fenced(self, lease: Lease) -> WorkspaceHandle:
+        """The workspace, whose writes are refused once the lease is lost."""
+        return replace(self._handle, fence=Fence(lease.project, lease.token, lease.id))
+
+
+@contextmanager
+def losses_told() -> Iterator[None]:
+    """Within it, a refusal by the fence is raised as LeaseLost."""
+    try:
+        yield
+    except Permanent as error:
+        if error.code != leases.LOST:
+            raise
+        raise LeaseLost(error.message) from None
+
+
+def _lease(row: LeaseRow) -> Lease:
+    ends = row.renewed + row.duration
+    return Lease(row.project, row.token, Holder.of(row.holder), row.since, ends)

@@ -1,0 +1,44 @@
+"""Leases in words, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from mlctl.backends.ports.lease import Lease
+from mlctl.kinds.kind import Columns
+from mlctl.pointer import Data
+
+COLUMNS: Columns = {
+    "Project": ("project",),
+    "Holder": ("holder", "who"),
+    "Process": ("holder", "pid"),
+    "Command": ("holder", "command"),
+    "Since": ("since",),
+    "EndsUnlessRenewed": ("ends",),
+}
+
+
+def facts(lease: Lease) -> Iterator[str]:
+    """Who holds a lease, since when, and until when if nobody renews it; one sentence each."""
+    who = lease.holder
+    yield f"held by {who.who}, process {who.pid}, since {moment(lease.since)}: {who.command}"
+    if who.run:
+        yield f"its run: {who.run}"
+    yield f"over at {moment(lease.ends)} at the latest, unless that process lives and renews it"
+
+
+def document(lease: Lease) -> dict[str, Data]:
+    """A lease as JSON data; times are in UTC."""
+    return {
+        "project": lease.project,
+        "token": lease.token,
+        "holder": lease.holder.as_data(),
+        "since": moment(lease.since),
+        "ends": moment(lease.ends),
+    }
+
+
+def moment(seconds: float) -> str:
+    """Unix seconds as a time in UTC: `2026-01-01T00:01:00Z`."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,134 @@
+"""Leases of projects: who alone may apply one to a workspace, and the fence before its writes.
+
+They last by the wall clock, which is passed in: their holders are processes, and while one of them
+sleeps the virtual clock may not move at all, or by hours. A row stays once its lease is over, so
+that the fencing token grows with every acquisition.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Any
+
+from mlctl.pointer import Data
+from mlctl.service_errors import CONFLICT, Permanent
+from mlctl.simulator.control_plane.state.rows import folded
+from mlctl.simulator.control_plane.state.workspace import WorkspaceHandle
+
+LOST = "LeaseLost"  # the code of a refused write or renewal
+_SELECT = "SELECT project, token, id, holder, since, renewed, duration FROM leases "
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseRow:
+    """A lease as it is stored; the moments are Unix seconds, an `id` of "" is one that is over."""
+
+    project: str
+    token: int
+    id: str
+    holder: Mapping[str, Data]
+    since: float
+    renewed: float
+    duration: float
+
+    def is_held(self, now: float) -> bool:
+        """Whether it lasts at a moment, also where the wall clock was set back a little."""
+        return bool(self.id) and abs(now - self.renewed) < self.duration
+
+
+def acquire(workspace: WorkspaceHandle, wanted: LeaseRow, now: float) -> tuple[LeaseRow, bool]:
+    """Take a lease with the next token, and True; the one that another has, and False."""
+    with workspace.store.write() as db:
+        old = find(db, workspace, wanted.project)
+        if old is not None and old.is_held(now):
+            return old, False
+        token = old.token + 1 if old else 1
+        made = LeaseRow(wanted.project, token, wanted.id, wanted.holder, now, now, wanted.duration)
+        db.execute(
+            "INSERT INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " token = excluded.token, id = excluded.id, holder = excluded.holder,"
+            " since = excluded.since, renewed = excluded.renewed, duration = excluded.duration",
+            (
+                *(_key(workspace), made.project, token, made.id, json.dumps(made.holder)),
+                *(now, now, made.duration),
+            ),
+        )
+        return made, True
+
+
+def renew(workspace: WorkspaceHandle, now: float) -> None:
+    """Let the lease of a fenced workspace last from now on, also where its time was over.
+
+    Raises:
+        ServiceError: it was broken, or another has taken it.
+    """
+    with workspace.store.write() as db:
+        check(db, workspace)
+        if workspace.fence is not None:
+            db.execute(
+                "UPDATE leases SET renewed = ? WHERE workspace = ? AND project = ?",
+                (now, _key(workspace), workspace.fence.project),
+            )
+
+
+def release(workspace: WorkspaceHandle) -> None:
+    """End the lease of a fenced workspace; one that is lost already is left alone."""
+    if workspace.fence is not None:
+        with workspace.store.write() as db:
+            _end(db, workspace, "id", workspace.fence.project, workspace.fence.id)
+
+
+def break_(workspace: WorkspaceHandle, project: str, token: int) -> bool:
+    """End the lease with a token, whoever has it; whether it was there yet."""
+    with workspace.store.write() as db:
+        return _end(db, workspace, "token", project, token)
+
+
+def _end(
+    db: Connection, workspace: WorkspaceHandle, column: str, project: str, value: str | int
+) -> bool:
+    query = f"UPDATE leases SET id = '' WHERE workspace = ? AND project = ? AND id <> '' AND {column} = ?"  # noqa: S608, E501 - a name of our own
+    return db.execute(query, (_key(workspace), project, value)).rowcount > 0
+
+
+def held(workspace: WorkspaceHandle, now: float) -> list[LeaseRow]:
+    """The leases of the workspace that last at a moment, by project."""
+    with workspace.store.read() as db:
+        rows = db.execute(_SELECT + "WHERE workspace = ? ORDER BY project", (_key(workspace),))
+        return [one for one in map(_row, rows.fetchall()) if one.is_held(now)]
+
+
+def check(db: Connection, workspace: WorkspaceHandle) -> None:
+    """Check, in the transaction of a write, that the lease under which it is made is current.
+
+    Raises:
+        ServiceError: 409, the lease was broken, or another has taken it.
+    """
+    if workspace.fence is None:
+        return
+    found = find(db, workspace, workspace.fence.project)
+    if found is not None and found.id == workspace.fence.id:
+        return
+    taken = found is not None and found.token > workspace.fence.token
+    why = "another apply has taken it" if taken else "it was broken"
+    message = f"the lease of `{workspace.fence.project}` is lost: {why}"
+    raise Permanent(LOST, message, status=CONFLICT)
+
+
+def find(db: Connection, workspace: WorkspaceHandle, project: str) -> LeaseRow | None:
+    """The lease of a project, held or over."""
+    query = _SELECT + "WHERE workspace = ? AND project = ?"
+    row = db.execute(query, (_key(workspace), project)).fetchone()
+    return _row(row) if row else None
+
+
+def _row(row: tuple[Any, ...]) -> LeaseRow:
+    project, token, name, holder, *times = row
+    return LeaseRow(project, token, name, dict(json.loads(holder)), *times)
+
+
+def _key(workspace: WorkspaceHandle) -> str:
+    return folded(str(workspace.scope))

@@ -1,0 +1,115 @@
+"""Leases: the same sentences of every place that keeps them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlctl.backends.ports.lease import LeaseHeld, LeaseLost
+from tests.builders import leased
+from tests.builders.leased import ANA, CI, Leased
+
+
+@pytest.fixture(params=["local"])
+def place() -> Leased:
+    return leased.on_local()
+
+
+def test_one_holds_it_and_the_other_is_told_who(place: Leased) -> None:
+    lease = place.mine.acquire("scoring", ANA)
+    with pytest.raises(LeaseHeld) as held:
+        place.theirs.acquire("scoring", CI)
+    assert (held.value.lease.holder, held.value.lease.since) == (ANA, lease.since)
+    assert held.value.lease.id == ""
+    assert lease.since < held.value.lease.ends <= lease.since + 60.0
+
+
+def test_each_project_has_its_own(place: Leased) -> None:
+    place.mine.acquire("scoring", ANA)
+    place.theirs.acquire("training", CI)
+    assert [(one.project, one.holder) for one in place.mine.held()] == [
+        ("scoring", ANA),
+        ("training", CI),
+    ]
+
+
+def test_it_is_over_after_a_minute_and_nobody_has_to_click_it_away(place: Leased) -> None:
+    place.mine.acquire("scoring", ANA)
+    place.later(59)
+    with pytest.raises(LeaseHeld):
+        place.theirs.acquire("scoring", CI)
+    place.later(2)
+    assert place.theirs.held() == []
+    assert place.theirs.acquire("scoring", CI).holder == CI
+
+
+def test_renewed_it_lasts(place: Leased) -> None:
+    lease = place.mine.acquire("scoring", ANA)
+    for _ in range(4):
+        place.later(40)
+        place.mine.renew(lease)
+    with pytest.raises(LeaseHeld):
+        place.theirs.acquire("scoring", CI)
+
+
+def test_given_back_it_is_free_at_once(place: Leased) -> None:
+    lease = place.mine.acquire("scoring", ANA)
+    place.mine.release(lease)
+    assert place.theirs.held() == []
+    place.theirs.acquire("scoring", CI)
+
+
+def test_the_token_grows_with_every_acquisition_however_the_one_before_ended(place: Leased) -> None:
+    tokens = []
+    for end in ("release", "break", "wait"):
+        lease = place.mine.acquire("scoring", ANA)
+        tokens.append(lease.token)
+        match end:
+            case "release":
+                place.mine.release(lease)
+            case "break":
+                assert place.theirs.break_(place.theirs.held()[0])
+            case _:
+                place.later(61)
+    tokens.append(place.theirs.acquire("scoring", CI).token)
+    assert tokens == [1, 2, 3, 4]
+
+
+def test_a_broken_one_cannot_be_renewed_and_is_free(place: Leased) -> None:
+    lease = place.mine.acquire("scoring", ANA)
+    assert place.theirs.break_(place.theirs.held()[0])
+    assert place.mine.held() == []
+    with pytest.raises(LeaseLost, match="scoring"):
+        place.mine.renew(lease)
+    place.theirs.acquire("scoring", CI)
+
+
+def test_what_was_shown_is_broken_and_not_the_one_that_came_after_it(place: Leased) -> None:
+    shown = place.mine.acquire("scoring", ANA)
+    place.mine.release(shown)
+    place.theirs.acquire("scoring", CI)
+    assert not place.mine.break_(shown)
+    assert [one.holder for one in place.mine.held()] == [CI]
+
+
+def test_one_that_ended_is_not_broken_again(place: Leased) -> None:
+    lease = place.mine.acquire("scoring", ANA)
+    place.mine.release(lease)
+    assert not place.theirs.break_(lease)
+
+
+def test_a_holder_that_slept_through_it_cannot_renew_what_another_has(place: Leased) -> None:
+    lease = place.mine.acquire("scoring", ANA)
+    place.later(61)
+    theirs = place.theirs.acquire("scoring", CI)
+    with pytest.raises(LeaseLost):
+        place.mine.renew(lease)
+    place.mine.release(lease)  # and does not end theirs by giving back its own
+    assert [one.token for one in place.theirs.held()] == [theirs.token]
+
+
+def test_a_holder_that_slept_while_nobody_took_it_goes_on(place: Leased) -> None:
+    lease = place.mine.acquire("scoring", ANA)
+    place.later(61)
+    place.mine.renew(lease)
+    with pytest.raises(LeaseHeld):
+        place.theirs.acquire("scoring", CI)
