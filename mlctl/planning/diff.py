@@ -61,4 +61,17 @@ def _difference(one: Field, before: Data, after: Data, scope: Scope) -> Iterable
                 yield FieldChange((*one.at, key), old.get(key), new.get(key), forces)
         return
     if codec.differ(before, after, one, scope):
+        if one.codec == "identities":
+            before = _respelt(before or [], after or [], one, scope) or None
         yield FieldChange(one.at, before, after, forces)
+
+
+def _respelt(before: list[Data], after: list[Data], one: Field, scope: Scope) -> list[Data]:
+    """The items of a set before; those that stay are in the order and the spelling of `after`."""
+
+    def key(item: Data) -> str:
+        return str(codec.canonical([item], one, scope))
+
+    had = {key(item): item for item in before}
+    stay = [item for item in after if had.pop(key(item), None) is not None]
+    return [*stay, *had.values()]

@@ -240,6 +240,25 @@ def test_a_replacement_really_replaces_where_changes_are_ignored() -> None:
     assert "STANDARD_D4S_V3" in str(bodies(backend)["compute/cpu-cluster"])
 
 
+def test_a_replacement_that_comes_back_as_it_was_is_told() -> None:
+    class Detaching(Watched):
+        """A service that keeps the machines of a cluster, and gives them to its successor."""
+
+        def put(self, address: Address, body: Mapping[str, Any]) -> Operation:
+            inner = body["properties"]
+            kept = {**inner["properties"], "vmSize": "STANDARD_DS3_V2"}
+            return super().put(address, {**body, "properties": {**inner, "properties": kept}})
+
+    backend = cloud()
+    applied(backend, compute())
+    work = planned(backend, compute(size="Standard_D4s_v3")).work
+    *_, failed = carried_out(work, Detaching(backend))
+    assert isinstance(failed.error, NotEffective)
+    assert [(one.at, one.before) for one in failed.error.mismatches] == [
+        (("size",), "STANDARD_DS3_V2")
+    ]
+
+
 def test_a_default_deployment_is_really_made_anew_and_is_the_default_again() -> None:
     backend = cloud()
     backend.put(Address("code", "c0de", None, "1"), CODE).wait()

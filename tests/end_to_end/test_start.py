@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,17 @@ from tests.builders.shell import Run, cluster, finish, start
 
 # The names of all imported modules, as the last line of stderr.
 PROBE = "import atexit, sys\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
-HEAVY = {"azure", "msrest", "starlette", "uvicorn", "cryptography", "rich", "jmespath", "asyncio"}
+HEAVY = {
+    "azure",
+    "msrest",
+    "marshmallow",
+    "starlette",
+    "uvicorn",
+    "cryptography",
+    "rich",
+    "jmespath",
+    "asyncio",
+}
 COMMANDS = [
     ("--version",),
     ("--help",),
@@ -45,6 +57,19 @@ def test_the_version_is_told_before_anything_is_imported(tmp_path: Path) -> None
 def test_validate_needs_no_database(tmp_path: Path) -> None:
     cluster(tmp_path / "cpu.yml")
     assert "sqlite3" not in imported(tmp_path, "validate", "cpu.yml")
+
+
+def test_validate_opens_no_connection(tmp_path: Path) -> None:
+    cluster(tmp_path / "cpu.yml")
+    network = {"socket", "ssl", "http", "urllib3", "requests", "httpx"}
+    assert imported(tmp_path, "validate", "cpu.yml") & network == set()
+
+
+def test_mlctl_needs_few_packages() -> None:
+    needed = {
+        re.split(r"[<>=!~ ;\[]", one)[0] for one in requires("mlctl") or () if "extra" not in one
+    }
+    assert needed == {"typer", "pyyaml", "jsonschema", "rich", "jmespath"}
 
 
 def test_mlctl_alone_is_its_help(mlctl: Run) -> None:

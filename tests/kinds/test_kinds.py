@@ -225,6 +225,19 @@ def test_a_model_deployment_is_sent_as_the_sdk_sends_it() -> None:
     assert body_of("batch-deployment", said) == captured
 
 
+def test_a_model_deployment_without_settings_sends_the_default_of_each() -> None:
+    least = {
+        "name": "blue",
+        "endpoint_name": "heart",
+        "model": "azureml:m:1",
+        "compute": "azureml:c",
+    }
+    sent = body_of("batch-deployment", {**least, "type": "model"})["properties"]
+    assert (sent["miniBatchSize"], sent["maxConcurrencyPerInstance"]) == (10, 1)
+    assert (sent["outputAction"], sent["errorThreshold"]) == ("AppendRow", -1)
+    assert sent["retrySettings"] == {"maxRetries": 3, "timeout": "PT30S"}
+
+
 def test_a_pipeline_deployment_is_sent_as_the_sdk_sends_it() -> None:
     component = {"assetId": f"{WS}/components/my-pipe/versions/1", "referenceType": "Id"}
     settings = {"default_compute": "cpu", "continue_on_step_failure": False}

@@ -112,6 +112,24 @@ def test_an_identity_of_another_type_takes_its_ids_along() -> None:
     assert "identity" not in body(backend, compute().address)
 
 
+def test_another_identity_of_a_low_priority_cluster_is_one_change_in_place() -> None:
+    group = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity"
+    one, two = (f"{group}/userAssignedIdentities/{name}" for name in ("one", "two"))
+
+    def spot(*ids: str) -> Resource:
+        users = [{"resource_id": each} for each in ids]
+        identity = {"type": "user_assigned", "user_assigned_identities": users}
+        return compute(tier="low_priority", identity=identity)
+
+    backend = standing(spot(one))
+    made = planned(backend, spot(two, one.upper())).plan
+    assert actions(made) == {"compute/cpu-cluster": "update"}
+    ((change,),) = (each.fields for each in made.pending)
+    assert [each["resource_id"] for each in change.before] == [one.upper()]  # no change of its own
+    applied(backend, spot(two, one))
+    assert planned(backend, spot(one, two)).plan.empty
+
+
 def test_a_reference_without_a_version_is_the_newest_and_says_so() -> None:
     backend = standing(model(), model(version="2"))
     made = planned(backend, compute(), endpoint(), deployment(model="azureml:heart@latest")).plan

@@ -96,6 +96,16 @@ def test_no_leaf_of_a_document_is_dropped(one: Declared) -> None:
 
 
 @given(ONE_OF_EVERY_FORM)
+def test_no_tag_that_is_sent_is_empty(one: Declared) -> None:
+    resource = planned_as(one)
+    body = encode(complete(resource.values, resource.form), resource.form, SCOPE)
+    for tags in (body.get("tags"), body["properties"].get("tags")):
+        for key, value in (tags or {}).items():
+            assert isinstance(value, str), key
+            assert value, key
+
+
+@given(ONE_OF_EVERY_FORM)
 def test_documents_that_differ_in_a_field_have_bodies_that_differ(one: Declared) -> None:
     resource = planned_as(one)
     values = complete(resource.values, resource.form)

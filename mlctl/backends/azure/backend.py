@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 
 from mlctl import pointer
-from mlctl.backends.azure import activity, capacity, metrics, report
+from mlctl.backends.azure import activity, capacity, errors, metrics, report
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces, normalized_region
 from mlctl.backends.azure.clouds import Cloud
@@ -118,7 +118,10 @@ class AzureBackend:
             return self.arm.begin("PATCH", at, patch, etag=etag)
         if kind.tracked and not sent.get("location"):
             sent["location"] = self.location
-        return self.arm.begin("PUT", at, sent, etag=etag)
+        try:
+            return self.arm.begin("PUT", at, sent, etag=etag)
+        except NotFound as error:
+            raise errors.name_in_use(error) from None
 
     @answers_decoded()
     def delete(self, address: Address) -> DeleteOperation:

@@ -32,6 +32,7 @@ from mlctl.service_errors import (
     CONFLICT,
     THROTTLED,
     TRANSIENT_STATUSES,
+    NotFound,
     Permanent,
     PropertyError,
     ServiceError,
@@ -43,6 +44,8 @@ _UNAUTHORIZED = 401
 # Codes of 409 that are transient; so is a 409 with a Retry-After. The codes are those of the
 # resource manager's and the machine learning service's documentation, unverified.
 _BUSY = re.compile(r"InProgress|Busy|BeingDeleted|RetryableError|AnotherOperation", re.IGNORECASE)
+_ENDPOINTS_SAY = "InferencingClientCallFailed"
+_SOON = 30.0
 _LONGEST = 2000
 _HTML = re.compile(r"(?i)\s*<(?:!doctype html|html)\b")
 _TITLE = re.compile(r"(?i)<title>([^<]*)")
@@ -89,6 +92,23 @@ def error_of(response: Any) -> ServiceError:
     found.inner = tuple(error_bodies.inner_codes(told))
     found.properties = tuple(PropertyError(redact(one.name), redact(one.message)) for one in wrong)
     return found
+
+
+def name_in_use(error: NotFound) -> ServiceError:
+    """What the 404 of a write means: the endpoints' own service still knows a deleted endpoint.
+
+    The name is free again some time after the delete has ended (Azure/azure-cli-extensions#7660).
+    """
+    if not any(one.startswith(f"({_ENDPOINTS_SAY})") for one in error.details):
+        return error
+    return Transient(
+        error.code,
+        f"{error.message} An endpoint of this name that was deleted may not be gone yet",
+        status=error.status,
+        details=error.details,
+        request_id=error.request_id,
+        retry_after=_SOON,
+    )
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlctl.backends.azure import errors, sdk
+from mlctl.backends.azure import errors, invocations, sdk
 from mlctl.backends.azure.arm import VERSION, ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
 from mlctl.backends.azure.errors import answers_decoded
@@ -25,7 +25,7 @@ from mlctl.backends.azure.reads import resource_path, workspace_path
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
-from mlctl.service_errors import CONFLICT, NotFound, Permanent
+from mlctl.service_errors import CONFLICT, NotFound, Permanent, ServiceError
 from mlctl.workload import Workload
 
 _HISTORY = "/history/v1.0"
@@ -63,17 +63,15 @@ class AzureJobs:
             NotFound: there is no such endpoint or deployment.
             ServiceError: refused, or an input is a local file.
         """
-        _refuse_local(body)
+        invocations.refuse_local(body)
         address = Address("batch-endpoint", endpoint)
         found = self.arm.get(resource_path(address, self.scope))
-        uri = get(found, ("properties", "scoringUri"))
+        uri = str(get(found, ("properties", "scoringUri")) or "")
         if not uri:
             raise Permanent("NoScoringUri", f"{address} has no scoring URI yet")
-        named = {"azureml-model-deployment": deployment} if deployment else {}
-        data, _ = data_plane(self.arm, self.cloud, str(uri)).send(
-            "POST", str(uri), "", body=_sent(body), headers=named
-        )
-        return job_of(data)
+        plane = data_plane(self.arm, self.cloud, uri)
+        made = invocations.call(plane, uri, deployment, body, self.show)
+        return self._tagged(made, body["tags"]) if body.get("tags") else made
 
     @answers_decoded()
     def create(
@@ -168,11 +166,7 @@ class AzureJobs:
             NotFound: there is none of that name.
             ServiceError: refused.
         """
-        job, base = self.show(name), self._base()
-        experiment = path_of("experiments", str(job.body["properties"].get("experimentName")))
-        url = f"{base.rstrip('/')}{_HISTORY}{workspace_path(self.scope)}{experiment}"
-        url += path_of("runs", name)
-        data_plane(self.arm, self.cloud, base).send("PATCH", url, "", body={"hidden": archived})
+        self._change_run(self.show(name), {"hidden": archived})
 
     @answers_decoded()
     def cancel(self, name: str) -> Job:
@@ -261,6 +255,28 @@ class AzureJobs:
                 told = errors.redact(" ".join(str(error.message).split()))
                 raise Permanent("JobException", f"job {name}: {told}") from None
 
+    def _tagged(self, made: Job, tags: Mapping[str, Data]) -> Job:
+        """A job that was started a moment ago, with these tags.
+
+        The service takes them for a job that is there: "Only description, tags, displayName,
+        properties, and isArchived can be updated" (Azure/azure-sdk-for-python#42156).
+        """
+        texts = {key: str(value) for key, value in tags.items()}
+        try:
+            self._change_run(self.show(made.name), {"tags": texts})
+            return self.show(made.name)
+        except ServiceError as error:
+            text = f"job {made.name} was started, but its tags could not be set: {error.message}"
+            raise Permanent(error.code, text, status=error.status) from None
+
+    def _change_run(self, job: Job, changes: Data) -> None:
+        """Change what may change of a job: its run in the run history has it."""
+        base = self._base()
+        experiment = path_of("experiments", str(job.body["properties"].get("experimentName")))
+        url = f"{base.rstrip('/')}{_HISTORY}{workspace_path(self.scope)}{experiment}"
+        url += path_of("runs", job.name)
+        data_plane(self.arm, self.cloud, base).send("PATCH", url, "", body=changes)
+
     def _at(self, name: str) -> str:
         return workspace_path(self.scope) + path_of("jobs", name)
 
@@ -275,28 +291,6 @@ class AzureJobs:
         if not base:
             raise errors.malformed_response("the workspace names no data plane")
         return str(base)
-
-
-def _sent(body: Mapping[str, Data]) -> Data:
-    """The body of a call; the service reads the name of the job as `jobName`, as the SDK has it."""
-    properties = {key: held for key, held in body.items() if key != "name"}
-    named = {"jobName": body["name"]} if "name" in body else {}
-    return {"properties": properties | named}
-
-
-def _refuse_local(body: Mapping[str, Data]) -> None:
-    for name, one in (body.get("inputData") or {}).items():
-        uri = str(one.get("uri") or "")
-        if (
-            "uri" in one
-            and not uri.startswith(("azureml:", "/subscriptions/"))
-            and "://" not in uri
-        ):
-            text = (
-                f"input {name} is the local path `{uri}`, which Azure cannot read: upload it,"
-                " and name it as azureml://datastores/NAME/paths/PATH or by its https URL"
-            )
-            raise Permanent("LocalInput", text)
 
 
 def _no_output(name: str, output: str | None) -> NotFound:

@@ -95,6 +95,10 @@ class BatchJobArgs:
         str | None,
         typer.Option("--experiment-name", metavar="NAME", help="Experiment of the job."),
     ] = None
+    tags: Annotated[
+        list[TypedFlag] | None,
+        several("--tags", metavar="KEY=VALUE ...", help="Tags of the job."),
+    ] = None
     file: Annotated[
         Path | None,
         typer.Option(
@@ -143,6 +147,8 @@ def document(args: BatchJobArgs) -> dict[str, Data]:
         "instance_count": args.instance_count,
     }
     data |= {name: value for name, value in flags.items() if value is not None}
+    if args.tags:
+        data["tags"] = data.get("tags", {}) | dict(map(_pair, flag_values(args.tags)))
     update(data, [GenericUpdate(UpdateFlag.SET, tuple(flag_values(args.set_ or ())))], _schema())
     inputs = data.setdefault("inputs", {})
     if args.input is not None:
@@ -243,6 +249,13 @@ def _named(typed: Sequence[TypedFlag] | None) -> Iterator[tuple[str, dict[str, D
         if not (name and equals and path):
             raise UsageError(f"`{text}`: write NAME=URI, or an object in JSON.")
         yield name, _uri(path, None)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise UsageError(f"`{text}`: write KEY=VALUE.")
+    return name, value
 
 
 def _one(given: Data) -> dict[str, Data]:

@@ -289,3 +289,23 @@ def test_a_write_that_is_throttled_is_sent_again_when_the_service_says() -> None
     made = Step(0, CPU, StepRole.CREATE, CPU, cluster())
     assert outcome(client, made, {CPU: None}).state is StepState.DONE
     assert 20 <= client.clock.slept[0] <= 24
+
+
+LEAVING = {
+    "code": "NotFound",
+    "message": "The specified resource was not found.",
+    "details": [{"code": "InferencingClientCallFailed", "message": '{"title":"Not Found"}'}],
+}
+
+
+def test_a_name_that_a_deleted_endpoint_still_has_is_asked_for_again() -> None:
+    client = behind(*[("PUT *", says(404, {"error": LEAVING}))] * 2)
+    made = Step(0, ENDPOINT, StepRole.CREATE, ENDPOINT, {"properties": {"authMode": "AADToken"}})
+    assert outcome(client, made, {ENDPOINT: None}).state is StepState.DONE
+    assert [round(one) // 30 for one in client.clock.slept[:2]] == [1, 1]
+
+
+def test_a_write_below_what_is_not_there_is_not_asked_again() -> None:
+    client = behind(("PUT *", no(404)))
+    with pytest.raises(NotFound):
+        client.backend.put(ENDPOINT, {"properties": {}})

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mlctl.emulator import Request, Response
+from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Scope
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.testing.transport import InProcess
 from mlctl.workload import DEFAULT_NAME, Workload
-from tests.builders.azure import BASE, Azure, Credential, azure, emulated
+from tests.builders.azure import BASE, Azure, Between, Credential, azure, emulated, no, says
 from tests.builders.emulator import WS, with_deployment
 
 if TYPE_CHECKING:
@@ -153,3 +155,52 @@ def test_the_newest_job_is_the_first_of_a_list() -> None:
     list(here.backend.jobs.follow("a-first", 15.0, detail=False))  # virtual time passes
     invoked(here, "b-second")
     assert [one.name for one in here.backend.jobs.list()] == ["b-second", "a-first"]
+
+
+class Losing:
+    """An emulator whose answer to the first call of an endpoint is lost on its way back."""
+
+    def __init__(self) -> None:
+        self.inner, self.calls = with_deployment().emulator, 0
+
+    def __call__(self, request: Request) -> Response:
+        answer = self.inner(request)
+        if request.method != "POST" or not request.path.endswith("/jobs"):
+            return answer
+        self.calls += 1
+        return says(200, cut=DROPPED)
+
+
+def test_one_invocation_starts_one_job_though_its_answer_is_lost() -> None:
+    service = Losing()
+    here = azure(service, SCOPE)
+    name = invoked(here)
+    assert service.calls == 1
+    assert [one.name for one in here.backend.jobs.list()] == [name]
+
+
+def test_an_invocation_that_was_lost_on_its_way_says_how_to_find_its_job() -> None:
+    here = azure(
+        Between(with_deployment().emulator, [("POST */jobs", says(200, cut=DROPPED))]), SCOPE
+    )
+    with pytest.raises(Transient, match="no job of that name is there; look at `mlctl batch-endp"):
+        invoked(here, "nightly")
+    assert here.backend.jobs.list() == []
+    assert invoked(here, "nightly") == "nightly"
+
+
+def test_an_invoked_job_has_the_tags_that_were_asked_for() -> None:
+    here = scoring()
+    body = {**INPUT, "tags": {"team": "ds", "night": 3}}
+    made = here.backend.jobs.invoke("scoring", "blue", body, Workload(), DEFAULT_NAME)
+    tags = here.backend.jobs.show(made.name).body["properties"]["tags"]
+    assert made.body["properties"]["tags"] == tags
+    assert (tags["team"], tags["night"], tags["azureml.deploymentname"]) == ("ds", "3", "blue")
+
+
+def test_a_job_whose_tags_are_refused_is_named_for_it_runs() -> None:
+    here = azure(Between(with_deployment().emulator, [("PATCH */runs/*", no(403))]), SCOPE)
+    body = {**INPUT, "name": "nightly", "tags": {"team": "ds"}}
+    with pytest.raises(Permanent, match="job nightly was started, but its tags could not be set"):
+        here.backend.jobs.invoke("scoring", "blue", body, Workload(), DEFAULT_NAME)
+    assert here.backend.jobs.show("nightly").name == "nightly"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,36 @@ def test_an_update_applies_no_default(mlctl: Run) -> None:
     done = mlctl("compute", "update", "-n", "spot", "--set", "tags.b=2")
     kept = [done.json[key] for key in ("max_instances", "idle_time_before_scale_down", "tags")]
     assert kept == [9, 600, {"a": "1", "b": "2"}]
+
+
+def test_an_update_of_a_cluster_in_a_network_keeps_its_subnet(mlctl: Run) -> None:
+    mlctl(*SPOT, "--vnet-name", "v", "--subnet", "s")
+    before = body("compute/spot")["properties"]["properties"]["subnet"]
+    for flags in (("--max-instances", "3"), ("--set", "tags.a=1")):
+        assert mlctl("compute", "update", "-n", "spot", *flags).code == 0
+        assert body("compute/spot")["properties"]["properties"]["subnet"] == before
+    assert before["id"].endswith("/virtualNetworks/v/subnets/s")
+
+
+@pytest.mark.parametrize(
+    ("key", "word"),
+    [("allocationState", "Hibernating"), ("remoteLoginPortPublicAccess", "Null"), ("osType", 7)],
+)
+def test_a_word_of_the_service_that_nobody_knows_costs_no_result(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch, key: str, word: object
+) -> None:
+    read = LocalBackend.read
+
+    def newer(self: LocalBackend, addresses: Any) -> Any:
+        found = copy.deepcopy(read(self, addresses))
+        for live in found.values():
+            live.body["properties"]["properties"][key] = word
+        return found
+
+    monkeypatch.setattr(LocalBackend, "read", newer)
+    for line in (SPOT, ("compute", "show", "-n", "spot"), SPOT):
+        done = mlctl(*line)
+        assert (done.code, done.json["name"]) == (0, "spot"), done.err
 
 
 def test_an_update_of_nothing_writes_nothing(full: Run) -> None:

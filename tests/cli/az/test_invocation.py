@@ -60,6 +60,12 @@ def test_an_input_has_the_key_of_its_type(tmp_path: Path) -> None:
     assert list(body(input="https://h/f", input_type=InputType.FILE)["inputData"]) == ["UriFile"]
 
 
+def test_tags_of_flags_go_over_those_of_the_file(tmp_path: Path) -> None:
+    file = written(tmp_path, "tags: {team: ds, run: one}\n")
+    said = body(file=file, tags=several("run=two", "a.b=c=d"))
+    assert said["tags"] == {"team": "ds", "run": "two", "a.b": "c=d"}
+
+
 def test_inputs_are_pairs_or_json_and_may_be_values() -> None:
     said = body(inputs=several("a=https://h/a", '{"b": {"type": "uri_file", "path": "p"}, "c": 3}'))
     assert said["inputData"] == {
@@ -73,6 +79,7 @@ def test_inputs_are_pairs_or_json_and_may_be_values() -> None:
     "args",
     [
         {"inputs": several("nothing")},
+        {"tags": several("nothing")},
         {"inputs": several("{1, 2")},
         {"input_type": InputType.FILE},
     ],
