@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from mlctl.cli import exits, man
 from mlctl.cli.app import build
@@ -21,12 +26,60 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "exit-codes.md": exits.page(),
         DOCS / "cli.md": pages_of_commands(root),
+        DOCS / "other-tools.md": other_tools(
+            tomllib.loads((DOCS / "data" / "pains.toml").read_text(encoding="utf-8"))
+        ),
         DOCS / "share" / "mlctl.1": man.page(root),
         **{DOCS / "share" / name: text for name, text in man.COMPLETIONS.items()},
         DOCS / "az-compatibility.md": compatibility.page(
             compatibility.compare_flags(root, flags), lines.summary(published)
         ),
     }
+
+
+_HEAD = """\
+# What other tools get wrong, and what mlctl does
+
+<!-- Generated from docs/data/pains.toml; `make docs` writes it. -->
+
+What users of `az ml`, its SDK, Terraform, Pulumi, Bicep, kubectl, Atlantis and others complain
+about in public threads, and how it is here. *Solved* means that a test fails where it is not so;
+[the list](data/pains.toml) names the tests. {counts}
+"""
+
+
+def other_tools(data: dict[str, Any]) -> str:
+    """`docs/other-tools.md`, from `docs/data/pains.toml`."""
+    pains = data["pain"]
+    counted = Counter(one["state"] for one in pains)
+    counts = ", ".join(f"{counted[state]} {state}" for state in STATES) + "."
+    return _HEAD.format(counts=f"Of {len(pains)}: {counts}") + "".join(_sections(data))
+
+
+STATES = ("solved", "not applicable", "open")
+_THREAD = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>\d+)")
+
+
+def _sections(data: dict[str, Any]) -> Iterator[str]:
+    for letter, title in data["sections"].items():
+        yield f"\n## {title}\n\n| complaint | what mlctl does | state |\n|---|---|---|\n"
+        for one in data["pain"]:
+            if one["id"].startswith(letter):
+                threads = ", ".join(map(_link, one["threads"]))
+                cells = f"{one['complaint']} ({threads})", one["answer"], _state(one)
+                yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+
+
+def _state(one: dict[str, Any]) -> str:
+    return f"{one['state']}: {one['why']}" if "why" in one else str(one["state"])
+
+
+def _link(thread: str) -> str:
+    """`owner/name#1` as a link; an issue's address leads to a pull request too."""
+    found = _THREAD.fullmatch(thread)
+    if found is None:
+        return f"[source]({thread})"
+    return f"[{thread}](https://github.com/{found['repository']}/issues/{found['number']})"
 
 
 if __name__ == "__main__":

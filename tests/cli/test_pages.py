@@ -47,7 +47,9 @@ def every_node(node: CommandNode) -> list[CommandNode]:
     return [node, *(below for one in node.children.values() for below in every_node(one))]
 
 
-@pytest.mark.parametrize("page", ["cli.md", "az-compatibility.md", "share/mlctl.1"])
+@pytest.mark.parametrize(
+    "page", ["cli.md", "az-compatibility.md", "other-tools.md", "share/mlctl.1"]
+)
 def test_a_page_is_what_make_docs_writes(page: str) -> None:
     file = CHECKOUT / "docs" / page
     assert file.read_text() == pages()[file], "run: make docs"

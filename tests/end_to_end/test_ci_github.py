@@ -93,6 +93,24 @@ def test_a_plan_is_refused_where_the_workspace_has_moved_and_the_next_step_is_to
     assert len(ours(runner)) == 1
 
 
+def test_plans_of_two_pull_requests_hold_each_other_up_neither_before_nor_after_a_merge(
+    runner: Runner, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("other")
+    shutil.copytree(runner.folder / "infra", folder / "infra")
+    shell.edit(folder / "infra" / "low-pri-cluster.yml", "max_instances: 2", "max_instances: 3")
+    runner.variables = {**runner.variables, "MLCTL_LOCAL_DB": str(folder / "shared.db")}
+    other = Runner(folder, ci_api.GitHub(), runner.variables)
+    with ci_api.serving(other.api):
+        assert [opened(one)["plan"] for one in (runner, other)] == ["success"] * 2
+        assert merged(runner)["apply"] == "success"
+        assert merged(other)["apply"] == "failure"  # it would overwrite what the first one made
+        assert "the workspace has changed" in ours(other, "<!-- mlctl apply infra -->")[0]
+        again = other.go(WORKFLOW, "workflow_dispatch", {}, "merge")
+        assert again["apply"] == "success", other.log
+    assert "1 changed" in other.log
+
+
 def test_drift_opens_one_issue_that_is_updated_and_closed(runner: Runner) -> None:
     assert mlctl(runner, "apply", "infra", "--yes").code == 0
     states, titles = [], []

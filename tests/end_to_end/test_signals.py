@@ -67,6 +67,13 @@ def test_what_runs_is_finished_and_nothing_new_starts(
     assert "Run the same command again to do the rest." in done.err
 
 
+def test_a_plan_waits_for_no_apply(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
+    done = finish(start(tmp_path, "plan", "five", *entry_points.SCOPE, env=STATE))
+    assert (done.code, "Plan: 5 to add" in done.out) == (0, True)
+    (tmp_path / "go").write_text("")
+    assert finish(waiting).code == 0
+
+
 def test_a_second_signal_ends_it_at_once(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
     interrupt(waiting, signal.SIGINT)
     waiting.send_signal(signal.SIGTERM)

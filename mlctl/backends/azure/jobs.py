@@ -246,11 +246,12 @@ class AzureJobs:
     @contextmanager
     def _client(self, name: str) -> Iterator[Any]:
         """The SDK's client, without its warnings about experimental features."""
-        from azure.ai.ml.exceptions import MlException
-
         with errors.sdk_errors_decoded(), redirect_stderr(io.StringIO()):
+            client = sdk.ml_client(self.arm, self.scope, self.cloud)
+            from azure.ai.ml.exceptions import MlException
+
             try:
-                yield sdk.ml_client(self.arm, self.scope, self.cloud)
+                yield client
             except MlException as error:
                 told = errors.redact(" ".join(str(error.message).split()))
                 raise Permanent("JobException", f"job {name}: {told}") from None

@@ -11,11 +11,20 @@ from urllib.parse import urlsplit
 from mlctl.backends.azure.arm import ArmClient
 from mlctl.backends.azure.clouds import CLOUDS, Cloud
 from mlctl.kinds.address import Scope
+from mlctl.service_errors import Permanent
 
 
 def ml_client(arm: ArmClient, scope: Scope, cloud: Cloud, **options: Any) -> Any:
-    """An `MLClient` of a workspace, with the credential and the cloud of `arm`."""
-    from azure.ai.ml import MLClient
+    """An `MLClient` of a workspace, with the credential and the cloud of `arm`.
+
+    Raises:
+        Permanent: azure-ai-ml is not installed, or a package that it needs does not suit it.
+    """
+    try:
+        from azure.ai.ml import MLClient
+    except ImportError as error:
+        text = f"azure-ai-ml cannot be loaded ({error}): pip install --upgrade 'mlctl[azure]'"
+        raise Permanent("BrokenExtra", text) from None
 
     names = (scope.subscription, scope.resource_group, scope.workspace)
     return MLClient(arm.credential, *names, **{**_cloud_options(arm, cloud), **options})
