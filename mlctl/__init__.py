@@ -48,6 +48,9 @@ if TYPE_CHECKING:
         ServiceError as ServiceError,
     )
     from mlctl.api import (
+        SeveralProjects as SeveralProjects,
+    )
+    from mlctl.api import (
         UnknownEnvironment as UnknownEnvironment,
     )
     from mlctl.api import (
@@ -79,17 +82,8 @@ if TYPE_CHECKING:
 _PUBLIC = (
     *("Address", "Backend", "Diagnostic", "InvalidFiles", "LeaseHeld", "LoadedConfig", "Outcome"),
     *("Planned", "Project", "ProjectError", "Refused", "Report", "ServiceError"),
-    *(
-        "UnknownEnvironment",
-        "VariableError",
-        "apply",
-        "load",
-        "open_workspace",
-        "plan",
-        "read_project",
-        "simulate",
-    ),
-    "validate",
+    *("SeveralProjects", "UnknownEnvironment", "VariableError", "apply", "load", "open_workspace"),
+    *("plan", "read_project", "simulate", "validate"),
 )
 
 

@@ -37,12 +37,12 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
 from mlctl.project.file import Project, ProjectError, UnknownEnvironment
+from mlctl.project.place import SeveralProjects, project_file
 from mlctl.project.steps import Planned, loader, plan_loaded, policies_of
 from mlctl.project.variables import VariableError
 from mlctl.project.variables import variables as declared_variables
 from mlctl.render.outcome import Outcome, collect
 from mlctl.service_errors import ServiceError
-from mlctl.source.files import PROJECT_FILE
 
 __all__ = [
     "Address",
@@ -58,6 +58,7 @@ __all__ = [
     "Refused",
     "Report",
     "ServiceError",
+    "SeveralProjects",
     "UnknownEnvironment",
     "VariableError",
     "apply",
@@ -91,14 +92,18 @@ class Refused(Exception):
         self.report = report
 
 
-def read_project(folder: str | Path = ".", env: str | None = None) -> Project:
-    """What `mlctl.yml` in a folder says, in one of its environments; nothing without the file.
+def read_project(paths: Paths = ".", env: str | None = None) -> Project:
+    """What the `mlctl.yml` of files or folders says, in one of its environments.
+
+    It is the nearest at or above them; without one the project says nothing.
 
     Raises:
+        SeveralProjects: they belong to several projects.
         ProjectError: it cannot be used.
         UnknownEnvironment: it has no such environment.
     """
-    project = Project.read(Path(folder) / PROJECT_FILE)
+    file = project_file(_listed(paths))
+    project = Project.read(file) if file else Project()
     return project.within(env) if env else project
 
 

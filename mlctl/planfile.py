@@ -63,14 +63,17 @@ class SavedPlan:
         }
 
 
-def save(plan: Plan, work: Work, path: str | Path) -> None:
+def save(plan: Plan, work: Work, path: str | Path, project_file: str | None = None) -> None:
     """Write a plan and its work, atomically, to a file that only its owner can read.
+
+    `project_file` is the `mlctl.yml` that it was made with.
 
     Raises:
         PlanFileError: apply could not find a secret again (it came from standard input, or from no
             document); or the file cannot be written.
     """
     document = {**plan_json.document(plan), "format_version": FORMAT_VERSION}
+    document["project_file"] = project_file
     for one in document["resource_changes"]:
         for side in ("before", "after"):
             one["change"][side] = masking.masked(one["change"][side])

@@ -24,13 +24,13 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.locking import LockArgs
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import ApplyFormat, Target, load_and_plan, show_plan
+from mlctl.cli.project_paths import is_plan
 from mlctl.cli.pruning import PruneArgs
 from mlctl.cli.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.stopping import stop_on_signal
 from mlctl.cli.validate import Paths
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.files import is_file
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Plan
@@ -79,7 +79,7 @@ def apply(
     asking, and refused if the workspace has moved since.
     """
     lease = locks.wanted(session, "apply", paths)
-    if len(paths) == 1 and _is_plan(Path(paths[0])):
+    if len(paths) == 1 and is_plan(Path(paths[0])):
         return _apply_saved(session, Path(paths[0]), parallelism, output, lease)
     report = new_report(session, ignore, strict=strict)
     with session.backend() as backend:
@@ -120,17 +120,6 @@ def destroy(
         return carry_out_plan(
             *(session, backend, planned, yes, parallelism, output, lease), destroying=True
         )
-
-
-def _is_plan(path: Path) -> bool:
-    """Whether a path names a saved plan, which is JSON: by its name, or by its first character."""
-    if path.suffix in (".yml", ".yaml") or not is_file(path):
-        return False
-    try:
-        with path.open("rb") as file:
-            return path.suffix == ".json" or file.read(1) == b"{"
-    except OSError:
-        return False  # reading it as a document says why
 
 
 def carry_out_plan(

@@ -14,7 +14,8 @@ from pathlib import Path
 from mlctl import schema, source
 from mlctl.diagnostics import Report
 from mlctl.pointer import Data
-from mlctl.source.files import CASES, PROJECT_FILE
+from mlctl.project.place import nearest
+from mlctl.source.files import CASES
 
 Command = Callable[[Sequence[str]], int]  # runs a command line, and gives its exit code
 
@@ -33,8 +34,8 @@ class Case:
     def project(self) -> Path:
         """The nearest folder above the file with a `mlctl.yml`; else the file's own."""
         folder = self.file.parent
-        above = (one for one in (folder, *folder.parents) if (one / PROJECT_FILE).is_file())
-        return next(above, folder)
+        found = nearest(str(folder))
+        return Path(found).parent if found else folder
 
     def paths(self, key: str) -> list[str]:
         """The files of a key, as seen from the project's folder."""

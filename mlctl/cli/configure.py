@@ -16,6 +16,7 @@ from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import command, flag_values, several
 from mlctl.cli.parser.tree import SWITCH
+from mlctl.cli.project_paths import project_file_of
 from mlctl.cli.scope import LOCATION, PARTS, Configuration, ScopePart, own_file, read_ini
 from mlctl.cli.session import Session
 from mlctl.pointer import Data
@@ -65,7 +66,7 @@ def configure(
             dict(map(_pair, flag_values(defaults))),
         )
     if list_defaults is not None:
-        fresh = Configuration.read(Path(), session.environment)
+        fresh = Configuration.read(project_file_of(()), session.environment)
         print_data(session, list(_listed(fresh)), output, query)
     return Exit.OK
 
@@ -104,6 +105,7 @@ def _origin(settings: Configuration, part: ScopePart) -> str:
     if variable is not None:
         return f"${variable}"
     if settings.project.text(part.key):
-        return PROJECT_FILE
+        document = settings.project.document
+        return document.source.name if document else PROJECT_FILE
     own = settings.own.get("defaults", {}).get(part.default)
     return str(own_file(settings.environment)) if own else "az configure"

@@ -13,20 +13,19 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.global_args import GlobalArgs
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.project_paths import PLACE, paths_of, project_file_of
 from mlctl.cli.session import Session
 from mlctl.inert import as_json
 from mlctl.pointer import Data
 from mlctl.project.file import Project
-from mlctl.source.files import PROJECT_FILE
 
 ALL = "all"
-_FLAG, _PLACE = "--env", "{env}"
+_FLAG = "--env"
 _VARIABLE = "MLCTL_ENV"
 # Formats of which several make sense one after the other.
 _TOGETHER = (
@@ -46,7 +45,7 @@ def several(values: Mapping[str, Any], environment: Mapping[str, str]) -> list[s
     if given != ALL:
         names = [one.strip() for one in given.split(",")]
         return list(dict.fromkeys(filter(None, names))) if len(names) > 1 else []
-    names = Project.read(Path(PROJECT_FILE)).environments
+    names = Project.read(project_file_of(paths_of(values))).environments
     if not names:
         raise InvalidValue("mlctl.yml describes no `environments:`", flag=_FLAG)
     return names
@@ -59,14 +58,14 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
         UsageError: all would write the same file, or their output cannot be put together.
         UnknownEnvironment: there is none of one of the names.
     """
-    project = Project.read(Path(PROJECT_FILE))
+    project = Project.read(project_file_of(paths_of(values)))
     for name in names:
         project.within(name)
     output = str(getattr(values.get("output"), "value", values.get("output") or ""))
     if output not in _TOGETHER:
         raise UsageError(f"-o {output} is for one environment at a time.")
-    if values.get("out") is not None and _PLACE not in str(values["out"]):
-        raise UsageError(f"--out would be one file for all: write {_PLACE} in its name.")
+    if values.get("out") is not None and PLACE not in str(values["out"]):
+        raise UsageError(f"--out would be one file for all: write {PLACE} in its name.")
     session = Session(GlobalArgs(env=names[0]))
     together = output not in ("json", "markdown")
     documents, codes = {}, []
@@ -125,7 +124,7 @@ def _run(
 
 
 def _named(argument: str, name: str) -> str:
-    return argument.replace(_PLACE, name)
+    return argument.replace(PLACE, name)
 
 
 def _without_flag(args: Sequence[str]) -> Iterator[str]:

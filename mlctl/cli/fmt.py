@@ -59,7 +59,7 @@ class _File:
 
 def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, verb)(fmt)
+    command(app, verb, of_project=False)(fmt)
 
 
 def fmt(

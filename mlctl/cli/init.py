@@ -77,7 +77,7 @@ compute/{cluster}-prod:
 
 def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, verb)(init)
+    command(app, verb, of_project=False)(init)
 
 
 def init(

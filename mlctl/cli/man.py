@@ -22,7 +22,7 @@ _TAIL = """\
 .SH FILES
 .TP
 .I mlctl.yml
-What a project says of all commands that run in its folder: workspace, environments, policies.
+What a project says of all files in its folder: workspace, environments, policies.
 .TP
 .I .mlctl/local.db
 The simulated cloud of the local backend.

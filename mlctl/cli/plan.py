@@ -235,7 +235,9 @@ def plan(
         told = asked.document(planned.plan, planned.graph, backend) if asked is not None else None
     show_plan(session, planned.plan, output, told)
     if out is not None:
-        planfile.save(planned.plan, planned.work, out)
+        made_with = session.settings.project.document
+        project_file = made_with.source.name if made_with else None
+        planfile.save(planned.plan, planned.work, out, project_file)
         session.note(f"\nSaved the plan to: {out}")
         session.note(f"\nTo perform exactly these actions, run:\n    mlctl apply {out}")
     if planned.plan.refusals:

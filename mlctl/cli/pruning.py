@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -84,8 +85,10 @@ class PruneArgs:
 
 def _declared(session: Session, scope: Scope) -> frozenset[Address]:
     """The addresses that the files of the whole folder of `mlctl.yml` declare."""
+    document = session.settings.project.document
+    folder = document.folder if document else Path()
     report = Report(select=frozenset({"MLC0"}))
-    loaded = session.loader(report, scope=scope, scripts=False).load(["."])
+    loaded = session.loader(report, scope=scope, scripts=False).load([str(folder)])
     if report.failed:
         session.show(report)
         raise InvalidValue(

@@ -28,6 +28,7 @@ from mlctl.cli.session import Session
 from mlctl.cli.streams import OutputError
 from mlctl.kinds import KINDS
 from mlctl.project.file import ProjectError, UnknownEnvironment
+from mlctl.project.place import SeveralProjects
 from mlctl.service_errors import NotFound, ServiceError
 from mlctl.source.files import PROJECT_FILE
 
@@ -120,7 +121,7 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
     from mlctl.planfile import PlanFileError
 
     match error:
-        case arguments.UsageError() | ScopeError() | UnknownEnvironment():
+        case arguments.UsageError() | ScopeError() | UnknownEnvironment() | SeveralProjects():
             message, code = str(error), _usage_code(args)
         case ProjectError(report=report):
             Session(GlobalArgs()).show(report)

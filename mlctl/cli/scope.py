@@ -81,9 +81,9 @@ class Configuration:
 
     @classmethod
     def read(
-        cls, folder: Path, environment: Mapping[str, str], stage: str | None = None
+        cls, project_file: Path, environment: Mapping[str, str], stage: str | None = None
     ) -> Configuration:
-        """`mlctl.yml` of the folder, mlctl's configuration and az's.
+        """A `mlctl.yml`, mlctl's configuration and az's.
 
         With `stage` the project is that of one of its environments.
 
@@ -92,7 +92,7 @@ class Configuration:
             UnknownEnvironment: it has no such environment.
         """
         az = _az_folder(environment)
-        project = Project.read(folder / PROJECT_FILE)
+        project = Project.read(project_file)
         return cls(
             project.within(stage) if stage else project,
             read_ini(az / "config"),

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from mlctl.backends import open_backend
@@ -24,6 +23,7 @@ from mlctl.backends.ports.backend import (
 )
 from mlctl.cli import console
 from mlctl.cli.global_args import GlobalArgs
+from mlctl.cli.project_paths import project_file_of
 from mlctl.cli.scope import OPTIONS, Configuration
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Scope
@@ -31,6 +31,7 @@ from mlctl.planning.model import Plan
 from mlctl.pointer import Data
 from mlctl.render.terminal import clean, clean_lines
 from mlctl.service_errors import Permanent
+from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
     from mlctl.config.loader import Loader
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Session:
-    """What a command body works with."""
+    """What a command body works with; `paths` are the files and folders that it is about."""
 
     flags: GlobalArgs
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    paths: Sequence[str] = ()
     _has_opened: bool = False  # a backend
 
     @cached_property
@@ -51,11 +53,12 @@ class Session:
         """The configuration files and variables.
 
         Raises:
+            SeveralProjects: the paths belong to several projects.
             ProjectError: `mlctl.yml` cannot be used.
             UnknownEnvironment: it has no such environment.
         """
         stage = self.flags.env or self.environment.get("MLCTL_ENV")
-        return Configuration.read(Path(), self.environment, stage)
+        return Configuration.read(project_file_of(self.paths), self.environment, stage)
 
     def loader(self, report: Report, kind: Kind | None = None, **settings: Any) -> Loader:
         """A loader of documents with these settings, for today, the environment and its variables.
@@ -166,7 +169,8 @@ class Session:
         name = self.backend_name
         backend, where = self.open()
         workspace = f"{scope.resource_group}/{scope.workspace}"
-        self.note(clean(f"{name} backend{where}, workspace {workspace}"))
+        by = self._project_elsewhere
+        self.note(clean(f"{name} backend{where}, workspace {workspace}{by}"))
         if isinstance(backend, SupportsNotes):
             for text in backend.notes:
                 self.note(clean(text))
@@ -174,6 +178,13 @@ class Session:
             yield backend
         finally:
             backend.close()
+
+    @property
+    def _project_elsewhere(self) -> str:
+        """The `mlctl.yml` that counts, where it is not the one in this folder."""
+        document = self.settings.project.document
+        name = document.source.name if document else PROJECT_FILE
+        return f" (by {name})" if name != PROJECT_FILE else ""
 
     def open(self) -> tuple[Backend, str]:
         """The backend, to be closed by the caller, and where it keeps its state.

@@ -38,7 +38,7 @@ class TestFormat(StrEnum):
 
 def register(app: typer.Typer, verb: str) -> None:
     """Add the command."""
-    command(app, verb)(run_cases)
+    command(app, verb, of_project=False)(run_cases)
 
 
 def run_cases(

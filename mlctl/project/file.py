@@ -1,4 +1,4 @@
-"""`mlctl.yml`: what a project says of all commands that run in its folder."""
+"""`mlctl.yml`: what a project says of all files in its folder."""
 
 from __future__ import annotations
 

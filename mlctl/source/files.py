@@ -1,6 +1,6 @@
 """Finds the files that paths, folders and globs name, and reads their documents."""
 # os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
-# ruff: noqa: PTH112, PTH116, PTH118, PTH120, PTH123, PTH207, PTH208
+# ruff: noqa: PTH112, PTH116, PTH118, PTH119, PTH120, PTH123, PTH207, PTH208
 
 from __future__ import annotations
 
@@ -71,11 +71,22 @@ def discover(paths: Sequence[str], report: Report, *, own: bool = False) -> list
     return list(found.values())
 
 
+def expanded(path: str) -> list[str]:
+    """What a path names: itself, or the files and folders of a glob."""
+    return sorted(glob.glob(path, recursive=True)) if _is_glob(path) else [path]
+
+
+def projects_below(folder: str) -> Iterator[str]:
+    """The `mlctl.yml` in a folder and in those below it, but for those with cases."""
+    below = _walk(folder, Report(), own=False)
+    return (path for path in below if os.path.basename(path) == PROJECT_FILE)
+
+
 def _matches(path: str, report: Report, *, own: bool) -> Iterator[SourceFile]:
     if path == STDIN or not (os.path.isdir(path) or _is_glob(path)):
         yield SourceFile(path, explicit=True)
         return
-    for match in sorted(glob.glob(path, recursive=True)) if _is_glob(path) else [path]:
+    for match in expanded(path):
         if os.path.isdir(match):
             below = sorted(_below(match, report, own=own))
             yield from (SourceFile(file, explicit=False) for file in below)
@@ -88,7 +99,14 @@ def _is_glob(path: str) -> bool:
 
 
 def _below(folder: str, report: Report, *, own: bool) -> Iterator[str]:
-    """The YAML files below `folder`, through links but never twice through the same folder.
+    """The YAML files below `folder`."""
+    for path in _walk(folder, report, own=own):
+        if path.endswith(_SUFFIXES) and (own or os.path.basename(path) != PROJECT_FILE):
+            yield path
+
+
+def _walk(folder: str, report: Report, *, own: bool) -> Iterator[str]:
+    """The files below `folder`, through links but never twice through the same folder.
 
     Links to what the folder is in (`/`), and to the kernel's folders, are not followed.
     """
@@ -118,11 +136,11 @@ def _below(folder: str, report: Report, *, own: bool) -> Iterator[str]:
             return
         for name in names:
             path = name if here == os.curdir else os.path.join(here, name)
-            if name.startswith(".") or (name == PROJECT_FILE and not own):
+            if name.startswith("."):
                 continue
             if os.path.isdir(path):
                 waiting.append(path)
-            elif name.endswith(_SUFFIXES):
+            else:
                 yield path
 
 

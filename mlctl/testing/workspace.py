@@ -47,7 +47,7 @@ class SimulatedWorkspace:
     """
 
     def __init__(self, folder: Path) -> None:
-        """A new one. Relative paths, and `mlctl.yml`, are looked for in `folder`."""
+        """A new one. Relative paths are those from `folder`."""
         from mlctl.emulator.requests.settings import HOME
 
         self.folder = folder
@@ -90,10 +90,9 @@ class SimulatedWorkspace:
             UnknownEnvironment: it has no such environment.
         """
         with _places():
-            project = mlctl.read_project(self.folder, env)
-            return mlctl.plan(
-                self._found(paths), self.backend, project=project, destroy=destroy, **settings
-            )
+            found = self._found(paths)
+            project = mlctl.read_project(found, env)
+            return mlctl.plan(found, self.backend, project=project, destroy=destroy, **settings)
 
     def apply(
         self,

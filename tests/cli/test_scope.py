@@ -30,7 +30,7 @@ def settings(folder: Path, *places: str) -> Configuration:
                 ini(folder / ".config" / "mlctl" / "config", f"[defaults]\ngroup = {place}\n")
             case _:
                 ini(folder / ".azure" / "config", f"[defaults]\ngroup = {place}\n")
-    return Configuration.read(folder, environment)
+    return Configuration.read(folder / "mlctl.yml", environment)
 
 
 def ini(file: Path, text: str) -> None:

@@ -13,16 +13,19 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.global_args import GlobalArgs
 from mlctl.cli.parser.arguments import TypedFlag
 from mlctl.cli.parser.tree import ARGUMENTS, SEVERAL
+from mlctl.cli.project_paths import paths_of
 from mlctl.cli.session import Session
 
 Body = Callable[..., Exit | None]
 _T = TypeVar("_T")
 
 
-def command(app: typer.Typer, name: str) -> Callable[[Body], Body]:
+def command(app: typer.Typer, name: str, *, of_project: bool = True) -> Callable[[Body], Body]:
     """Register a function `(session, ...) -> Exit` as the command `name` of `app`.
 
-    Its parameters are annotated as typer wants them; one that is a dataclass stands for its fields.
+    What its parameters name belongs to one project, unless it is not `of_project`.
+
+    The parameters are annotated as typer wants them; one that is a dataclass stands for its fields.
     """
 
     def register(body: Body) -> Body:
@@ -33,21 +36,28 @@ def command(app: typer.Typer, name: str) -> Callable[[Body], Body]:
             return body(session, **{one: _value(hint, one, values) for one, hint in own.items()})
 
         parameters_ = [one for one in parameters(body) if one.name != "session"]
-        add(app, name, run, parameters_, inspect.getdoc(body) or "")
+        text = inspect.getdoc(body) or ""
+        add(app, name, run, parameters_, text, of_project=of_project)
         return body
 
     return register
 
 
 def add(
-    app: typer.Typer, name: str, body: Body, own: Iterable[inspect.Parameter], text: str
+    app: typer.Typer,
+    name: str,
+    body: Body,
+    own: Iterable[inspect.Parameter],
+    text: str,
+    *,
+    of_project: bool = True,
 ) -> None:
     """Register `body` as a command that takes the parameters `own` and the global flags."""
 
     def run(**values: Any) -> Exit:
         global_args = fill(GlobalArgs, values)
         own_values = {one: value for one, value in values.items() if one not in _GLOBAL_NAMES}
-        session = Session(global_args)
+        session = Session(global_args, paths=paths_of(own_values) if of_project else ())
         try:
             return body(session, **own_values) or Exit.OK
         except Exception as error:

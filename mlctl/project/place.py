@@ -1,0 +1,79 @@
+"""Which `mlctl.yml` is meant: the nearest at or above what a command is about."""
+# os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
+# ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH116, PTH117, PTH118, PTH120
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mlctl.source.files import PROJECT_FILE, STDIN, expanded, projects_below
+
+
+class SeveralProjects(Exception):
+    """The files of one command belong to several projects."""
+
+
+def project_file(paths: Iterable[str | Path]) -> Path | None:
+    """The `mlctl.yml` of files and folders: the nearest at or above each, and those in a folder.
+
+    It is looked for up to the root of the git checkout; outside of one, up to a folder that
+    everybody may write to, where it may be anybody's.
+
+    Raises:
+        SeveralProjects: the paths have several; names two of them.
+    """
+    found: dict[str, str] = {}
+    for path in paths:
+        for one in _projects_of(str(path)):
+            found.setdefault(os.path.realpath(one), one)
+    if len(found) > 1:
+        first, second, *_ = (os.path.normpath(one) for one in found.values())
+        raise SeveralProjects(
+            f"`{first}` and `{second}` are two projects, and a command is about one:"
+            " name the folder of one of them"
+        )
+    return next((Path(os.path.normpath(one)) for one in found.values()), None)
+
+
+def nearest(folder: str) -> str | None:
+    """The nearest `mlctl.yml` at or above a folder."""
+    files = (os.path.join(one, PROJECT_FILE) for one in _up(folder))
+    return next((one for one in files if os.path.isfile(one)), None)
+
+
+def _projects_of(path: str) -> Iterator[str]:
+    for one in () if path == STDIN else expanded(path):
+        is_folder = os.path.isdir(one)
+        above = nearest(one if is_folder else os.path.dirname(one) or os.curdir)
+        if above is not None:
+            yield above
+        if is_folder:
+            yield from projects_below(one)
+
+
+def _up(folder: str) -> Iterator[str]:
+    """A folder and those above it that may have its `mlctl.yml`; relative where it is."""
+    try:
+        here = os.path.abspath(folder)
+        now = os.getcwd()
+    except OSError:  # the current folder is gone
+        return
+    every = [here, *map(str, Path(here).parents)]
+    roots = (end for end, one in enumerate(every, 1) if os.path.lexists(os.path.join(one, ".git")))
+    end = next(roots, None)
+    if end is None:
+        open_ = (end for end, one in enumerate(every) if end and one != now and _is_open(one))
+        end = next(open_, len(every))
+    for one in every[:end]:
+        yield one if os.path.isabs(folder) else os.path.relpath(one, now)
+
+
+def _is_open(folder: str) -> bool:
+    """Whether everybody may write to a folder."""
+    try:
+        return bool(os.stat(folder).st_mode & stat.S_IWOTH)
+    except OSError:
+        return False
