@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +25,8 @@ from mlctl.render.export import Placeholders, document
 from mlctl.schema.text import nearest
 from mlctl.service_errors import NotFound
 from mlctl.source import OddLayout
+
+_LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and keys that are long
 
 
 def register(app: typer.Typer, verb: str) -> None:
@@ -57,9 +60,9 @@ def export(
     wanted = [_wanted(text) for text in what or KINDS]
     with session.backend() as backend:
         found = {one.address: one for each in wanted for one in _found(backend, each)}
-        placeholders = Placeholders()
+        placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
-            to / _path(one.address): _text(one, backend, placeholders)
+            to / _path(one.address): laid_out(document(one, scope, location, placeholders))
             for one in sorted(found.values(), key=lambda live: live.address)
         }
     taken = [path for path in texts if path.exists()]
@@ -117,9 +120,10 @@ def _found(backend: Backend, wanted: str | Address) -> Iterator[Live]:
     yield from newest.values()
 
 
-def _text(live: Live, backend: Backend, placeholders: Placeholders) -> str:
-    """The file of a resource, laid out as `mlctl fmt` does."""
-    text = document(live, backend.scope, backend.location, placeholders)
+def laid_out(text: str) -> str:
+    """The text of a document as `mlctl fmt` lays it out."""
+    if not _LAID_OUT_OTHERWISE.search(text):
+        return text
     try:
         return canonical("", source.load("", text, Report())) or text
     except OddLayout:  # a key of more than a line

@@ -77,7 +77,6 @@ def load_and_plan(
     If `settled`, operations that go on on what they declare are waited for.
     """
     ownership = pruning.ownership(session)
-    prune = pruning.chosen(session, backend.scope, targets)
     loaded = session.loader(report, scope=backend.scope, planning=not destroying).load(paths)
     for note in loaded.notes:
         session.note(clean(f"note: {note}"))
@@ -85,6 +84,7 @@ def load_and_plan(
         session.show(report)
     if report.failed:
         return None
+    prune = pruning.chosen(session, backend.scope, targets, loaded)
     wanted = [_address(loaded.graph, target) for target in targets]
     of = ownership.project if prune else None
     live_state = (

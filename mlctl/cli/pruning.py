@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mlctl import source
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.session import Session
+from mlctl.config.loader import LoadedConfig
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address, Scope
 from mlctl.planning.ownership import Ownership
@@ -69,8 +71,10 @@ class PruneArgs:
             )
         return found
 
-    def chosen(self, session: Session, scope: Scope, targets: Sequence[str]) -> Prune | None:
-        """What may be pruned; None where nothing is.
+    def chosen(
+        self, session: Session, scope: Scope, targets: Sequence[str], loaded: LoadedConfig
+    ) -> Prune | None:
+        """What may be pruned, beside the files that are `loaded`; None where nothing is.
 
         Raises:
             InvalidValue: only a part of the files is planned, or a file of the folder cannot be
@@ -80,18 +84,20 @@ class PruneArgs:
             return None
         if targets:
             raise InvalidValue("--target plans a part of the files; prune with all", flag=_FLAG)
-        return Prune(_declared(session, scope), self.prune_limit)
+        return Prune(_declared_elsewhere(session, scope, loaded), self.prune_limit)
 
 
-def _declared(session: Session, scope: Scope) -> frozenset[Address]:
-    """The addresses that the files of the whole folder of `mlctl.yml` declare."""
+def _declared_elsewhere(session: Session, scope: Scope, loaded: LoadedConfig) -> Set[Address]:
+    """The addresses that the other files of the whole folder of `mlctl.yml` declare."""
     document = session.settings.project.document
-    folder = document.folder if document else Path()
     report = Report(select=frozenset({"MLC0"}))
-    loaded = session.loader(report, scope=scope, scripts=False).load([str(folder)])
+    known = {Path(one).absolute() for one in loaded.files}
+    found = source.discover([str(document.folder if document else Path())], report)
+    others = [one for one in found if Path(one.path).absolute() not in known]
+    elsewhere = session.loader(report, scope=scope, scripts=False).load_files(others)
     if report.failed:
         session.show(report)
         raise InvalidValue(
             "a file of this folder cannot be read, and may declare what would be pruned", flag=_FLAG
         )
-    return frozenset(loaded.graph.resources)
+    return elsewhere.graph.resources.keys()

@@ -103,15 +103,19 @@ class Loader:
 
     def load(self, paths: Sequence[str]) -> LoadedConfig:
         """Load and check what files, folders, globs and `-` name; findings go to the report."""
-        found_files = self.overlays.without_own(source.discover(paths, self.report))
-        documents = [
-            (one, self._completed(document)) for one in found_files for document in self._read(one)
-        ]
-        loaded = self.check(documents, tuple(one.path for one in found_files))
+        loaded = self.load_files(source.discover(paths, self.report))
         declared = [one.address for one in loaded.resources]
         whole = any(map(os.path.isdir, paths))
         unused = self.overlays.check(declared, whole=whole, report=self.report)
         return replace(loaded, notes=(*loaded.notes, *unused))
+
+    def load_files(self, found: Sequence[SourceFile]) -> LoadedConfig:
+        """Load and check these files; findings go to the report."""
+        found = self.overlays.without_own(found)
+        documents = [
+            (one, self._completed(document)) for one in found for document in self._read(one)
+        ]
+        return self.check(documents, tuple(one.path for one in found))
 
     def check(
         self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()

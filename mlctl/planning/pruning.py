@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
 from mlctl.config.graph import Graph
@@ -19,7 +19,7 @@ class Prune:
     `elsewhere` are the addresses that other files of the project declare: they stay.
     """
 
-    elsewhere: Collection[Address] = field(default_factory=frozenset)
+    elsewhere: Set[Address] = field(default_factory=frozenset)
     limit: int | None = None
 
 
@@ -32,5 +32,5 @@ def pruned(graph: Graph, live_state: LiveState, prune: Prune) -> Iterator[Change
     for live in live_state.owned:
         address = live.address
         name = address.at(None) if kind_of(address).versioned else address
-        if not (graph.declared(name) or {address, name} & set(prune.elsewhere)):
+        if not (graph.declared(name) or prune.elsewhere & {address, name}):
             yield Change(address, Action.DELETE, live=live, reason=ActionReason.PRUNED)

@@ -64,20 +64,24 @@ def refresh(
     Raises:
         ServiceError: the backend cannot be read.
     """
+    every = _everything(backend) if of else {}
     wanted = set(graph.resources) | {edge.target for edge in graph.edges}
-    found = backend.read(wanted)
+    found = {address: every[address] for address in wanted if address in every}
+    found |= backend.read(wanted - every.keys())
     found |= _assets_in_use(graph, found, backend)
     found |= _code(graph, found, backend)
     gone = {address: live for address, live in found.items() if state(live.body) == "deleting"}
     live = {address: one for address, one in found.items() if address not in gone}
-    owned = owned_by(of, backend) if of else ()
-    deleting = destroying or bool(owned) or _replaces(graph, live, backend.scope)
-    beneath = find_children(backend) if deleting else {}
-    above = {one.address.up for one in owned if one.address.up is not None} - live.keys()
+    owned = tuple(one for one in every.values() if owner(one) == of and _stays(one))
+    more = [one for one in owned if one.address not in found]
+    deleting = destroying or bool(more) or _replaces(graph, live, backend.scope)
+    listed = every.values() if of else None
+    beneath = find_children(backend, listed) if deleting else {}
+    above = {one.address.up for one in more if one.address.up is not None} & every.keys()
     around = {
         **beneath,
-        **(backend.read(above) if above else {}),
-        **{one.address: one for one in owned},
+        **{address: every[address] for address in above},
+        **{one.address: one for one in more},
     }
     return LiveState(
         backend.scope,
@@ -115,11 +119,17 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
     return found
 
 
-def find_children(backend: Backend) -> dict[Address, Live]:
-    """Everything that lives under a parent: the deployments of all endpoints."""
-    beneath = (kind.name for kind in KINDS.values() if kind.parent)
-    every = (one for kind in beneath for one in backend.list(kind))
-    return {one.address: one for one in every if state(one.body) != "deleting"}
+def find_children(
+    backend: Backend, every: Iterable[Live] | None = None
+) -> dict[Address, Live]:
+    """Everything that lives under a parent: the deployments of all endpoints.
+
+    It is listed, unless `every` resource of the workspace is given.
+    """
+    if every is None:
+        beneath = (kind.name for kind in KINDS.values() if kind.parent)
+        every = (one for kind in beneath for one in backend.list(kind))
+    return {one.address: one for one in every if one.address.parent and _stays(one)}
 
 
 def users_of(children: Iterable[Live], scope: Scope) -> dict[Address, list[Address]]:
@@ -132,10 +142,13 @@ def users_of(children: Iterable[Live], scope: Scope) -> dict[Address, list[Addre
     return dict(found)
 
 
-def owned_by(project: str, backend: Backend) -> tuple[Live, ...]:
-    """All that has the project's tag, except for what is being deleted."""
-    every = (live for kind in KINDS.values() for live in everything(kind, backend))
-    return tuple(one for one in every if owner(one) == project and state(one.body) != "deleting")
+def _everything(backend: Backend) -> dict[Address, Live]:
+    """All that a file could declare."""
+    return {one.address: one for kind in KINDS.values() for one in everything(kind, backend)}
+
+
+def _stays(live: Live) -> bool:
+    return state(live.body) != "deleting"
 
 
 def everything(kind: Kind, backend: Backend) -> list[Live]:

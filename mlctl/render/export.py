@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mlctl import masking, pointer
+from mlctl import masking, pointer, schema
 from mlctl.backends.ports.backend import Live
 from mlctl.kinds import Kind, codec, kind_of
 from mlctl.kinds.address import Address, Scope
@@ -96,9 +96,9 @@ def document(live: Live, scope: Scope, location: str, placeholders: Placeholders
         told = "" if secret else ", which the workspace does not tell"
         remarks.append(f"A secret{told}: set the environment variable {name}.")
     named = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
-    whole = named | data | named  # the first key, whatever the resource itself calls its schema
+    whole = data | named  # whatever the resource itself calls its schema
     comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
-    return comments + dump(whole)
+    return comments + dump(schema.ordered(whole, kind.schema))
 
 
 def _names(address: Address) -> dict[Pointer, Data]:
@@ -155,10 +155,10 @@ def _secrets(
 ) -> Iterator[tuple[Pointer, str | None]]:
     """What looks like a secret, and (as None) the credentials that no other stands in for."""
     yield from list(masking.find(data))
+    if any(one.credential and one.at in values for one in form.fields):
+        return
     for one in form.fields:
-        beside = [at for at in values if at[:-1] == one.at[:-1]]
-        known = any(other.credential and other.at in values for other in form.fields)
-        if one.secret and len(one.at) > 1 and beside and not known:
+        if one.secret and len(one.at) > 1 and any(at[:-1] == one.at[:-1] for at in values):
             yield one.at, None
 
 

@@ -2,7 +2,7 @@
 
 from mlctl.schema.check import check
 from mlctl.schema.files import load, names, texts
-from mlctl.schema.key_order import key_orders
+from mlctl.schema.key_order import key_orders, ordered
 from mlctl.schema.places import mentions, places
 from mlctl.schema.rules import SCHEMA_RULES
 from mlctl.schema.structure import Schema, dereferenced, forms, resolved
@@ -17,6 +17,7 @@ __all__ = [
     "load",
     "mentions",
     "names",
+    "ordered",
     "places",
     "resolved",
     "texts",

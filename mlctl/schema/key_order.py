@@ -11,6 +11,21 @@ from mlctl.schema.structure import Schema, resolved
 _FIRST = ("$schema", "name", "endpoint_name", "version", "type")  # of a document, as az's own files
 
 
+def ordered(data: Data, schema: Schema) -> Data:
+    """A document with its keys in the order of its schema, those that it has not last."""
+    orders = key_orders(schema, data)
+
+    def within(value: Data, at: Pointer) -> Data:
+        if isinstance(value, list):
+            return [within(one, (*at, number)) for number, one in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        known = [name for name in orders.get(at, ()) if name in value]
+        return {name: within(value[name], (*at, name)) for name in (dict.fromkeys(known) | value)}
+
+    return within(data, ())
+
+
 def key_orders(schema: Schema, data: Data) -> dict[Pointer, Sequence[str]]:
     """Of each mapping of a document, the keys that its schema has for it, in the schema's order.
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from mlctl import pointer, schema, source
 from mlctl.backends.ports.backend import Backend
+from mlctl.cli.export import laid_out
+from mlctl.cli.fmt import canonical
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, kind_of_schema
@@ -32,10 +34,11 @@ def exported(backend: Backend, placeholders: Placeholders) -> list[Resource]:
         for live in everything(kind, backend):
             if pointer.get(live.body, ("properties", "isAnonymous")):
                 continue
-            text = document(live, backend.scope, backend.location, placeholders)
+            text = laid_out(document(live, backend.scope, backend.location, placeholders))
             told = {name: value or "a-secret" for name, value in placeholders.values.items()}
             report = Report()
             (read,) = source.load(f"{live.address}.yml", text, report)
+            assert canonical("", [read]) == text  # `mlctl fmt --check` has nothing to say
             filled = Variables(environment=told).fill(read, report)
             meant = kind_of_schema(str(filled.data["$schema"]))
             assert isinstance(meant, Kind)
