@@ -1,7 +1,8 @@
 """Saved plans: what `plan --out` writes and `apply FILE` reads.
 
 One versioned JSON document: that of `plan -o json`, with `steps` and `read` (address to
-fingerprint). It never holds a secret: a step says where in the user's files its secrets are, and
+fingerprint). Pointers that steps lay nothing over are the same for many of a kind: each list of
+them stands once, in `without`, and steps say which. It never holds a secret: a step says where in the user's files its secrets are, and
 they are read from there when the plan is applied. Nor does it hold the content of local files: a
 step names those to upload, with their hashes.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.steps import Secret, Step, StepRole, Work
-from mlctl.pointer import Data
+from mlctl.pointer import Data, Pointer
 from mlctl.render import plan_json
 from mlctl.source.document import STDIN
 
@@ -29,7 +30,7 @@ from mlctl.source.document import STDIN
 ReadDocument = Callable[[str, int], Mapping[str, Data] | None]
 
 _MAX_BYTES = 1 << 30
-FORMAT_VERSION = "3.0"  # of plan files; the major number changes with what `load` can read
+FORMAT_VERSION = "4.0"  # of plan files; the major number changes with what `load` can read
 _AGAIN = "make a new one: mlctl plan PATH... --out FILE"
 
 
@@ -80,10 +81,13 @@ def save(plan: Plan, work: Work, path: str | Path, project_file: str | None = No
     for found in document["diagnostics"]:
         found["snippet"] = None  # a line of the user's text may hold anything
         found.update(masking.masked({key: found[key] for key in ("summary", "detail")}))
-    document["steps"] = [_written_step(step) for step in work.steps]
+    without = list(dict.fromkeys(step.without for step in work.steps))
+    document["without"] = [list(map(pointer.text, one)) for one in without]
+    which = {one: number for number, one in enumerate(without)}
+    document["steps"] = [_written_step(step, which[step.without]) for step in work.steps]
     document["read"] = {str(address): fingerprint for address, fingerprint in work.read.items()}
     try:
-        files.write(Path(path), f"{json.dumps(document, indent=1)}\n".encode(), private=True)
+        files.write(Path(path), f"{json.dumps(document, separators=(',', ':'))}\n".encode(), private=True)
     except OSError as error:
         raise PlanFileError(
             f"cannot write the plan to `{path}`: {error.strerror or error}", "name another file"
@@ -105,15 +109,16 @@ def load(path: str | Path) -> SavedPlan:
             f"apply it with the mlctl that made it ({made_by}), or {_AGAIN}",
         )
     try:
+        without = [tuple(map(pointer.parse, one)) for one in document["without"]]
         work = Work(
             document["backend"],
             Scope(**document["workspace"]),
-            tuple(map(_read_step, document["steps"])),
+            tuple(_read_step(step, without) for step in document["steps"]),
             {Address.parse(text): fingerprint for text, fingerprint in document["read"].items()},
         )
         saved = SavedPlan(work, document)
         saved.actions, saved.applyable  # noqa: B018  # a plan that cannot be shown is no plan
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise PlanFileError(f"`{path}` is damaged: it is not a whole plan") from error
     return saved
 
@@ -193,15 +198,19 @@ def _without_secrets(step: Step, body: Mapping[str, Data]) -> dict[str, Data]:
     return kept
 
 
-def _written_step(step: Step) -> dict[str, Data]:
-    return {
+def _written_step(step: Step, without: int) -> dict[str, Data]:
+    """A step as plain data; what it has nothing of is left out."""
+    written: dict[str, Data] = {
         "id": step.id,
         "change": str(step.change),
         "role": step.role.value,
         "target": str(step.target),
+        "without": without,
+    }
+    if step.base is not None:
+        written["base"] = _without_secrets(step, step.base)
+    more = {
         "body": _without_secrets(step, step.body),
-        "without": [pointer.text(at) for at in step.without],
-        "base": None if step.base is None else _without_secrets(step, step.base),
         "needs": list(step.needs),
         "secrets": [_written_secret(step, secret) for secret in step.secrets],
         "subsumed": step.subsumed,
@@ -215,6 +224,7 @@ def _written_step(step: Step) -> dict[str, Data]:
             for one in step.uploads
         ],
     }
+    return written | {key: value for key, value in more.items() if value}
 
 
 def _written_secret(step: Step, secret: Secret) -> dict[str, Data]:
@@ -233,19 +243,19 @@ def _written_secret(step: Step, secret: Secret) -> dict[str, Data]:
     }
 
 
-def _read_step(data: Mapping[str, Data]) -> Step:
+def _read_step(data: Mapping[str, Data], without: Sequence[tuple[Pointer, ...]]) -> Step:
     return Step(
         data["id"],
         Address.parse(data["change"]),
         StepRole(data["role"]),
         Address.parse(data["target"]),
-        data["body"],
-        tuple(data["needs"]),
-        tuple(map(_read_secret, data["secrets"])),
-        data["subsumed"],
-        tuple(map(_read_upload, data["uploads"])),
-        tuple(map(pointer.parse, data["without"])),
-        data["base"],
+        data.get("body", {}),
+        tuple(data.get("needs", ())),
+        tuple(map(_read_secret, data.get("secrets", ()))),
+        data.get("subsumed", False),
+        tuple(map(_read_upload, data.get("uploads", ()))),
+        without[data["without"]],
+        data.get("base"),
     )
 
 

@@ -10,7 +10,15 @@ from mlctl.kinds import kind_of, routes
 from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.routes import Routes
-from mlctl.kinds.values import encode, encode_fields, form_of_body, not_kept, not_renewed, said
+from mlctl.kinds.values import (
+    encode,
+    encode_fields,
+    form_of_body,
+    not_kept,
+    not_renewed,
+    overlay,
+    said,
+)
 from mlctl.planning.model import Action, Change
 from mlctl.pointer import Data, Pointer
 
@@ -60,7 +68,8 @@ def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
     return Part(part.body, (*part.without, *wires))
 
 
-def renewed_base(change: Change) -> Mapping[str, Data] | None:
-    """What a resource was that is to be made anew."""
-    renewed = change.live is not None and change.action is Action.REPLACE
-    return change.live.body if change.live is not None and renewed else None
+def renewed_base(change: Change, part: Part) -> Mapping[str, Data] | None:
+    """What stays of a resource that is to be made anew: all but what the part says otherwise."""
+    if change.live is None or change.action is not Action.REPLACE:
+        return None
+    return overlay(change.live.body, {}, part.without)

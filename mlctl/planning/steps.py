@@ -52,8 +52,8 @@ class Step:
     `body` is what the step says, and nothing else: it is laid over the body that is read just
     before the write, which first loses what it has at the pointers `without`. What a file does not
     say is therefore written as it is then, and not as it was when the plan was made. Of a resource
-    that is made anew, `base` is the body that the plan has read; the one that is read before the
-    delete takes precedence.
+    that is made anew, `base` is what stays of the body that the plan has read; the one that is read
+    before the delete takes precedence.
 
     `needs` are the ids of the steps that must be done before. `uploads` is local content that must
     be in the workspace before the body can refer to it. A `subsumed` delete is carried out by the
@@ -192,7 +192,7 @@ class _Builder:
             secrets=_secrets(resource, part.body) if resource else (),
             uploads=resource.uploads if resource and change.live is None else (),
             without=part.without,
-            base=renewed_base(change),
+            base=renewed_base(change, part),
         )
 
     def _needs(self, change: Change, resource: Resource) -> set[_Key]:

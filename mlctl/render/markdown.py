@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, ActionReason, Change, Plan
@@ -14,25 +15,32 @@ from mlctl.render.plan_text import SYMBOLS, masked_sides, place
 from mlctl.render.terminal import clean
 from mlctl.render.tree import scalar
 
-_LONGEST = 60_000  # characters of the plan; GitHub takes 65 536 in a comment
+_LONGEST = 60_000  # bytes; GitHub takes 65 536 characters in a comment, and others add some
 _ROWS = 50
 _FIELDS = 4  # fields that a row names
 _WIDTH = 100
-_WORDS = {
-    Action.CREATE: "create",
-    Action.UPDATE: "change",
-    Action.REPLACE: "**replace**",
+_WORDS = {  # in the order of what deserves attention
     Action.DELETE: "**destroy**",
+    Action.REPLACE: "**replace**",
+    Action.UPDATE: "change",
+    Action.CREATE: "create",
     Action.NO_OP: "",
 }
 
 
 def plan(made: Plan) -> str:
-    """The comment; it ends in a line break."""
+    """The comment; it ends in a line break.
+
+    What destroys comes first, and is what is shown of more changes than a comment holds.
+    """
+    order = [*_WORDS]
+    first = sorted(made.changes, key=lambda one: order.index(one.action))
+    made = replace(made, changes=tuple(first))
     parts = [f"### mlctl plan: {_title(made)}", *_findings(made), *_in_motion(made)]
     if made.pending:
         costs = "\n".join(cost.markdown(of_plan(made)))
-        parts += ["\n".join(_table(made)), *([costs] if costs else []), _whole(made)]
+        parts += ["\n".join(_table(made)), *([costs] if costs else [])]
+        parts.append(_whole(made, _LONGEST - len("\n\n".join(parts).encode())))
     return "\n\n".join(parts) + "\n"
 
 
@@ -49,12 +57,16 @@ def _in_motion(made: Plan) -> Iterator[str]:
 
 
 def _findings(made: Plan) -> Iterator[str]:
-    if made.errors or made.warnings:
-        yield "\n".join(
-            f"- **{found.rule.code}** {_escaped(found.message)}"
-            + (f"  \n  {_escaped(found.hint)}" if found.hint else "")
-            for found in (*made.errors, *made.warnings)
-        )
+    every = (*made.errors, *made.warnings)
+    lines = [
+        f"- **{found.rule.code}** {_escaped(found.message)}"
+        + (f"  \n  {_escaped(found.hint)}" if found.hint else "")
+        for found in every[:_ROWS]
+    ]
+    if len(every) > _ROWS:
+        lines.append(f"- and {len(every) - _ROWS} more")
+    if lines:
+        yield "\n".join(lines)
 
 
 def _table(made: Plan) -> Iterator[str]:
@@ -99,10 +111,9 @@ def _code(words: str) -> str:
     return f"{fence}{pad}{clean(words)}{pad}{fence}".replace("|", "\\|")
 
 
-def _whole(made: Plan) -> str:
-    shown = text.human(made, width=_WIDTH)
-    if len(shown) > _LONGEST:
-        shown = shown[:_LONGEST].rpartition("\n")[0] + "\n... (cut: a comment has an end)\n"
+def _whole(made: Plan, room: int) -> str:
+    made = replace(made, refusals=(), rejections=(), warnings=())  # they stand above
+    shown = text.human(made, width=_WIDTH, room=room)
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", shown))])
     return (
         f"<details><summary>The whole plan</summary>\n\n{fence}diff\n{_as_diff(shown)}{fence}\n\n"

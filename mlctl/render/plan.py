@@ -46,15 +46,23 @@ _WILL = {
 }
 
 
-def human(plan: Plan, *, color: bool = False, width: int = 100, verbose: bool = False) -> str:
+def human(
+    plan: Plan,
+    *,
+    color: bool = False,
+    width: int = 100,
+    verbose: bool = False,
+    room: int | None = None,
+) -> str:
     """The plan as text, with a line break at its end.
 
-    `verbose` names the line behind every changed field, and shows what the service fills in.
+    `verbose` names the line behind every changed field, and shows what the service fills in. Of
+    more changes than have `room` (in bytes) the first are shown, and how many are left.
     """
     styler = Styler(color)
     parts = []
     if plan.pending:
-        parts.append("\n".join(_body(plan, styler, width, verbose=verbose)))
+        parts.append("\n".join(_body(plan, styler, width, room, verbose=verbose)))
     elif plan.in_motion and not plan.errors:
         parts.append(styler.apply(_NOT_COMPARED, Style.BOLD))
     elif not plan.errors:
@@ -93,7 +101,9 @@ def summary(numbers: Summary) -> str:
     return f"Plan: {numbers.add} to add, {numbers.change} to change, {numbers.destroy} to destroy."
 
 
-def _body(plan: Plan, styler: Styler, width: int, *, verbose: bool) -> Iterator[str]:
+def _body(
+    plan: Plan, styler: Styler, width: int, room: int | None, *, verbose: bool
+) -> Iterator[str]:
     present = {change.action for change in plan.pending}
     yield _SYMBOLS
     yield from (
@@ -101,9 +111,12 @@ def _body(plan: Plan, styler: Styler, width: int, *, verbose: bool) -> Iterator[
     )
     yield f"\n{_ACTIONS}\n"
     view = _View(plan, styler, width, verbose=verbose)
-    for change in plan.pending:
-        yield from view.change(change)
-        yield ""
+    for number, change in enumerate(plan.pending):
+        shown = "\n".join(view.change(change))
+        if room is not None and (room := room - len(shown.encode()) - 2) < 0:
+            yield f"  # ... and {len(plan.pending) - number} more changes, which do not fit here\n"
+            break
+        yield f"{shown}\n"
     yield styler.apply(summary(plan.summary), Style.BOLD)
     heads = True
     for line in cost.human(of_plan(plan), width):

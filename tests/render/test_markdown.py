@@ -85,4 +85,25 @@ def test_a_comment_has_an_end() -> None:
     text = comment(*many)
     assert len(text) < 65_536
     assert "and 850 more" in text
-    assert "... (cut: a comment has an end)" in text
+    assert re.search(r"\n  # \.\.\. and \d+ more changes, which do not fit here\n", text)
+    assert text.endswith("\nPlan: 900 to add, 0 to change, 0 to destroy.\n```\n\n</details>\n")
+
+
+def test_of_more_changes_than_a_comment_holds_those_are_shown_that_destroy() -> None:
+    made = [f"{ENDPOINT[:-7]}a{n:03}x\ndescription: {'é' * 99}\n" for n in range(400)]
+    gone = f"{CLUSTER.replace('cpu-cluster', 'zoo')}enable_node_public_ip: "
+    backend = workspace(f"{gone}true\n")
+    text = markdown.plan(plan(*made, f"{gone}false\n", backend=backend).plan)
+    assert len(text.encode()) < 65_000
+    assert rows(text)[0][1] == "`compute/zoo`"
+    assert "# compute/zoo must be replaced" in text
+
+
+def test_a_plan_with_very_many_errors_is_a_comment_too() -> None:
+    many = [
+        CLUSTER.replace("cpu-cluster", f"c{n:03}x") + "max_instances: 4000\nmin_instances: 4000\n"
+        for n in range(300)
+    ]
+    text = comment(*many)
+    assert len(text.encode()) < 65_000
+    assert re.search(r"\n- and \d+ more\n", text)
