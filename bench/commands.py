@@ -74,10 +74,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """Seconds of the clock, and the most memory in MB."""
+    """Seconds of the clock and of the processor, and the most memory in MB."""
 
     seconds: float
     memory: float
+    processor: float
 
 
 def figure(row: Row, runs: int) -> Figure:
@@ -100,7 +101,9 @@ def measured(command: Command) -> Run:
     """One run of a command; it must end well."""
     command.before()
     clean = {
-        key: value for key, value in os.environ.items() if not key.startswith(("MLCTL", "TF_"))
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("MLCTL", "TF_", "PYTHONDONTWRITE"))
     }
     variables = clean | {"PYTHONPATH": str(ROOT), "TF_IN_AUTOMATION": "1"}
     started = time.perf_counter()
@@ -116,7 +119,7 @@ def measured(command: Command) -> Run:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(map(str, command.words))}: exit code {process.returncode}")
-    return Run(seconds, usage.ru_maxrss / 1024)
+    return Run(seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
 
 
 def median(runs: Sequence[Run]) -> float:

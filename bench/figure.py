@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
 _LINE = "{:<38} {:>14} {:>14}  {:<26} {:>7} {:>9}  {}"
 HEAD = _LINE.format("what", "mlctl", "peer", "", "ratio", "target", "")
@@ -27,6 +29,18 @@ class Figure:
         end = ", ".join(filter(None, (verdict, self.note)))
         cells = (self.what, self.ours, self.theirs, self.peer, self.ratio, self.target, end)
         return _LINE.format(*cells).rstrip()
+
+
+def in_turns(
+    what: str, ours: Sequence[float], theirs: Sequence[float], peer: str, most: float
+) -> Figure:
+    """Seconds of rounds, each beside the peer's of its round: the median ratio counts."""
+    ratio = median(one / other for one, other in zip(ours, theirs, strict=True))
+    return replace(
+        beside(what, median(ours), median(theirs), peer, most),
+        ratio=f"{ratio:.2f}",
+        met=ratio <= most,
+    )
 
 
 def beside(what: str, ours: float, theirs: float, peer: str, most: float) -> Figure:

@@ -10,7 +10,7 @@ _FILES = {
     "batchEndpoint": "name: endpoint-{n}\nauth_mode: aad_token\n",
     "modelBatchDeployment": """\
 name: d{n}
-endpoint_name: endpoint-{n}
+endpoint_name: endpoint-{endpoint}
 type: model
 model: azureml:m{n}:1
 compute: azureml:c{n}x
@@ -79,5 +79,22 @@ def write(folder: Path, count: int) -> None:
     for number in range(count):
         schema = list(_FILES)[number % len(_FILES)]
         name = f"{number // len(_FILES):05}"
-        text = _SCHEMA.format(schema=schema) + _FILES[schema].format(n=name)
-        (folder / f"{schema}-{name}.yml").write_text(text)
+        _write(folder, schema, n=name)
+
+
+def write_scoring(folder: Path, count: int) -> None:
+    """As many files of what scores: 9 in 10 are clusters, models, environments and deployments of
+    one to one, the others are the endpoints of these deployments (Azure allows 100)."""
+    kinds = ("amlCompute", "model", "modelBatchDeployment", "environment")
+    above = count // 10
+    for number in range(above):
+        _write(folder, "batchEndpoint", n=f"{number:05}")
+    for number in range(count - above):
+        own = number // len(kinds)
+        names = {"n": f"{own:05}", "endpoint": f"{own % above:05}"}
+        _write(folder, kinds[number % len(kinds)], **names)
+
+
+def _write(folder: Path, schema: str, n: str, endpoint: str = "") -> None:
+    text = _SCHEMA.format(schema=schema) + _FILES[schema].format(n=n, endpoint=endpoint or n)
+    (folder / f"{schema}-{n}.yml").write_text(text)

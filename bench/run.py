@@ -2,9 +2,10 @@
 
     python -m bench.run [--runs 5] [--quick] [WORD]   only the parts or rows whose name has WORD
 
-One table: commands beside other programs, the event engine beside SimPy, the azure backend and the
-emulator beside Azure's SDK. Times are medians of the clock on the wall, unless a part says
-otherwise. The exit code is 1 where a target is missed; a peer that is absent misses none.
+One table: commands beside other programs, what teams run beside a plain plan, the event engine
+beside SimPy, the azure backend and the emulator beside Azure's SDK. Times are medians of the clock
+on the wall, unless a part says otherwise. The exit code is 1 where a target is missed; a peer that
+is absent misses none.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from bench import cloud, commands, engine, forecast, rehearsal
+from bench import cloud, commands, engine, forecast, rehearsal, teams
 from bench.figure import HEAD, Figure, absent
 
 PEERS = """\
@@ -56,6 +57,8 @@ def figures(word: str, runs: int, *, quick: bool) -> Iterator[Figure]:
                 yield commands.figure(row, runs)
         if word in "simulated cloud":
             yield from cloud.figures(Path(scratch), runs, quick=quick)
+        if word in "teams":
+            yield from teams.figures(Path(scratch), runs)
     if word in "event engine":
         yield from engine.figures(quick=quick)
     if word in "forecasts":

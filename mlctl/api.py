@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -165,7 +166,8 @@ def load(
     given = declared_variables(project, variables or {}, environment=environment)
     planning = scope is not None
     on = today or datetime.now(UTC).date()
-    reading = loader(project, report, on, given, scope=scope, planning=planning)
+    rules = partial(policies_of, project, on)
+    reading = loader(project, report, on, given, rules, scope=scope, planning=planning)
     return reading.load([str(one) for one in _listed(paths)])
 
 

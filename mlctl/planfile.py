@@ -1,10 +1,11 @@
 """Saved plans: what `plan --out` writes and `apply FILE` reads.
 
 One versioned JSON document: that of `plan -o json`, with `steps` and `read` (address to
-fingerprint). Pointers that steps lay nothing over are the same for many of a kind: each list of
-them stands once, in `without`, and steps say which. It never holds a secret: a step says where in the user's files its secrets are, and
-they are read from there when the plan is applied. Nor does it hold the content of local files: a
-step names those to upload, with their hashes.
+fingerprint). What steps write over is the same for many of a kind: each list of these pointers
+stands once, in `without`, and a step says which it is. The document never holds a secret: a step
+says where in the user's files its secrets are, and they are read from there when the plan is
+applied. Nor does it hold the content of local files: a step names those to upload, with their
+hashes.
 """
 
 from __future__ import annotations
@@ -86,8 +87,9 @@ def save(plan: Plan, work: Work, path: str | Path, project_file: str | None = No
     which = {one: number for number, one in enumerate(without)}
     document["steps"] = [_written_step(step, which[step.without]) for step in work.steps]
     document["read"] = {str(address): fingerprint for address, fingerprint in work.read.items()}
+    text = json.dumps(document, separators=(",", ":"))
     try:
-        files.write(Path(path), f"{json.dumps(document, separators=(',', ':'))}\n".encode(), private=True)
+        files.write(Path(path), f"{text}\n".encode(), private=True)
     except OSError as error:
         raise PlanFileError(
             f"cannot write the plan to `{path}`: {error.strerror or error}", "name another file"

@@ -198,6 +198,17 @@ def test_a_plan_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_thousand_replacements_take_less_than_three_megabytes(tmp_path: Path) -> None:
+    before = [CLUSTER.replace("cpu-cluster", f"c{number:05}x") for number in range(50)]
+    after = [f"{one}enable_node_public_ip: false\n" for one in before]
+    made = plan(*after, backend=workspace(*before))
+    saved(made, tmp_path)
+    assert (tmp_path / "plan.json").stat().st_size < len(after) * 3000
+    loaded = planfile.load(tmp_path / "plan.json").work.steps
+    over = [(one.id, one.body_over(None), one.without) for one in made.work.steps]
+    assert [(one.id, one.body_over(None), one.without) for one in loaded] == over
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

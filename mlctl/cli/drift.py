@@ -12,7 +12,6 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import PlanFormat, Target, load_and_plan
-from mlctl.cli.pruning import PruneArgs
 from mlctl.cli.rule_choice import Ignore, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
@@ -54,7 +53,7 @@ def drift(
     report = new_report(session, ignore)
     with session.backend() as backend:
         planned = load_and_plan(
-            session, backend, paths, report, targets=target or (), pruning=PruneArgs(no_tags=True)
+            session, backend, paths, report, targets=target or (), comparing=True
         )
         if planned is None:
             return Exit.ERROR

@@ -28,6 +28,7 @@ from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.model import Plan
+from mlctl.planning.ownership import NOBODY
 from mlctl.planning.refresh import LiveState, refresh
 from mlctl.pointer import Data
 from mlctl.project.steps import Planned, plan_loaded
@@ -70,13 +71,15 @@ def load_and_plan(
     destroying: bool = False,
     targets: Sequence[str] = (),
     settled: bool = False,
+    comparing: bool = False,
     pruning: PruneArgs = PruneArgs(),
 ) -> Planned | None:
     """The plan for the files; None when the files have errors, which are printed.
 
-    If `settled`, operations that go on on what they declare are waited for.
+    If `settled`, operations that go on on what they declare are waited for. If only `comparing`,
+    the plan is no project's, and its policies about changes are not asked.
     """
-    ownership = pruning.ownership(session)
+    ownership = NOBODY if comparing else pruning.ownership(session)
     loaded = session.loader(report, scope=backend.scope, planning=not destroying).load(paths)
     for note in loaded.notes:
         session.note(clean(f"note: {note}"))
@@ -97,7 +100,7 @@ def load_and_plan(
         live_state,
         backend,
         report,
-        session.policies,
+        None if comparing else session.policies,
         destroying=destroying,
         targets=wanted,
         ownership=ownership,

@@ -11,7 +11,6 @@ from mlctl import files
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import Target, load_and_plan
-from mlctl.cli.pruning import PruneArgs
 from mlctl.cli.rule_choice import Ignore, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
@@ -41,7 +40,7 @@ def pull(
     report = new_report(session, ignore)
     with session.backend() as backend:
         planned = load_and_plan(
-            session, backend, paths, report, targets=target or (), pruning=PruneArgs(no_tags=True)
+            session, backend, paths, report, targets=target or (), comparing=True
         )
         if planned is None:
             return Exit.ERROR

@@ -76,7 +76,7 @@ class Session:
             given = variables(project, self._given(), self.flags.var_file or (), self.environment)
         except VariableError as error:
             raise InvalidValue(str(error), flag="--var") from None
-        return loader(project, report, self.today, given, kind, **settings)
+        return loader(project, report, self.today, given, lambda: self.policies, kind, **settings)
 
     def _given(self) -> dict[str, Data]:
         """The variables of `--var`.

@@ -104,13 +104,13 @@ def _of_change(change: Change, scope: Scope) -> CostChange | None:
         return None
     live = None if change.live is None else effective_in_body(kind, change.live.body, scope)
     had = None if live is None else kind.nodes(live)
-    gone = change.action is Action.DELETE
-    wanted = None if gone else kind.nodes(_wanted(change, live))
-    told = wanted or had
+    pending, gone = change.action is not Action.NO_OP, change.action is Action.DELETE
+    after = had
+    if pending:
+        after = None if gone else kind.nodes(_wanted(change, live))
+    told = after or had
     if told is None:
         return None
-    pending = change.action is not Action.NO_OP
-    after = wanted if pending else had
     return CostChange(change.address, told, monthly(had), monthly(after), pending)
 
 

@@ -119,9 +119,7 @@ def named_by(live: Live, scope: Scope) -> list[Address]:
     return found
 
 
-def find_children(
-    backend: Backend, every: Iterable[Live] | None = None
-) -> dict[Address, Live]:
+def find_children(backend: Backend, every: Iterable[Live] | None = None) -> dict[Address, Live]:
     """Everything that lives under a parent: the deployments of all endpoints.
 
     It is listed, unless `every` resource of the workspace is given.

@@ -89,7 +89,7 @@ def _roots_of(
         one = resource if kind is resource.kind else _referred(kind, resource, graph)
         if one is None:
             return None
-        roots |= _named(kind, _plain(one.values, one.form))
+        roots |= _named(kind, _plain(policy, one.values, one.form))
     return roots
 
 
@@ -110,12 +110,12 @@ def _roots_of_change(policy: Policy, change: Change, plan: Plan, graph: Graph) -
         return None
     for one in policy.kinds:
         if one is kind:
-            roots |= _named(one, _values_of(change, plan.scope))
+            roots |= _named(one, _values_of(policy, change, plan.scope))
             continue
         other = _referred(one, change.resource, graph) if change.resource else None
         if other is None:
             return None
-        roots |= _named(one, _plain(other.values, other.form))
+        roots |= _named(one, _plain(policy, other.values, other.form))
     roots[CHANGE] = {
         "action": action_name(change.action),
         "address": str(change.address),
@@ -126,10 +126,11 @@ def _roots_of_change(policy: Policy, change: Change, plan: Plan, graph: Graph) -
     return roots
 
 
-def _values_of(change: Change, scope: Scope) -> dict[str, Data]:
+def _values_of(policy: Policy, change: Change, scope: Scope) -> dict[str, Data]:
     """The values that a change leads to; those that are there of what is deleted."""
     if change.resource is not None and change.action is not Action.DELETE:
-        return _plain({**change.resource.values, **change.values}, change.resource.form)
+        values = {**change.resource.values, **change.values}
+        return _plain(policy, values, change.resource.form)
     if change.live is None:
         return {}
     kind = kind_of(change.address)
@@ -163,10 +164,12 @@ def _named(kind: Kind, values: Mapping[str, Data]) -> _Roots:
     return {kind.name: values, kind.name.replace("-", "_"): values}
 
 
-def _plain(values: Values, form: Form) -> dict[str, Data]:
-    """What a document says, defaults included, in the spelling that `show` prints."""
+def _plain(policy: Policy, values: Values, form: Form) -> dict[str, Data]:
+    """What a document says of what the policy asks, defaults included, as `show` spells it."""
     found: dict[Pointer, Data] = {}
     for field in form.fields:
+        if not policy.reads(str(field.at[0])):
+            continue
         value = values.get(field.at, field.default)
         if isinstance(value, str) and field.enum:
             value = codec.decode(codec.encode(value, field, _NOWHERE), field, _NOWHERE)

@@ -50,6 +50,7 @@ PLAN_FIELDS = (
     *("create", "update", "replace", "delete", "add", "change", "destroy"),
     *("monthly_floor", "monthly_ceiling", "monthly_floor_change", "monthly_ceiling_change"),
 )
+_WHOLE = ""  # of a resource: no field has this name
 _ACTIONS = {one: one.name.lower().replace("_", "-") for one in Action}
 
 
@@ -88,11 +89,20 @@ class Policy:
             self.name, self.name, self.severity, self.message, self.message, self.hint or ""
         )
 
-    @property
+    @cached_property
     def kinds(self) -> list[Kind]:
         """The kinds that the rule names, in their order; of the first each resource is checked."""
         paths = self.rule.paths if self.rule else ()
         return list(dict.fromkeys(one for one in map(_kind, paths) if one is not None))
+
+    def reads(self, field: str) -> bool:
+        """Whether the rule may ask for a field of its kinds, by its name or with the whole."""
+        return not self._fields.isdisjoint((field, _WHOLE))
+
+    @cached_property
+    def _fields(self) -> frozenset[str]:
+        paths = self.rule.paths if self.rule else ()
+        return frozenset(str(one.at[0]) if one.at else _WHOLE for one in paths if _kind(one))
 
     def asks(self, root: str) -> bool:
         """Whether the rule names something of a root."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -57,17 +57,20 @@ def loader(
     report: Report,
     today: date,
     variables: Variables,
+    policies: Callable[[], Policies],
     kind: Kind | None = None,
     **settings: Any,
 ) -> Loader:
     """A loader of documents as the project has them; `settings` are further ones of `Loader`.
+
+    The `policies` are read only where the project has some.
 
     Raises:
         ProjectError: an overlay or a policy of `mlctl.yml` cannot be used.
     """
     settings["overlays"] = project.overlays()
     if project.policies or project.plugins:  # else their modules are not even imported
-        settings["policies"] = policies_of(project, today).of_files
+        settings["policies"] = policies().of_files
     return Loader(report, today, kind, variables=variables, **settings)
 
 
@@ -87,7 +90,7 @@ def plan_loaded(
     live_state: LiveState,
     backend: Backend,
     report: Report,
-    policies: Policies,
+    policies: Policies | None = None,
     *,
     destroying: bool = False,
     targets: Sequence[Address] = (),
@@ -110,7 +113,8 @@ def plan_loaded(
         prune=prune,
     )
     made = with_running_jobs(made, live_state.used_by, backend)
-    made = policies.over(made, graph, report)
+    if policies is not None:
+        made = policies.over(made, graph, report)
     told = Report(report.ignore, report.select)
     told.extend(made.warnings)
     made = replace(made, warnings=tuple(told))

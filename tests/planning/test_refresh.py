@@ -6,8 +6,10 @@ from collections.abc import Collection
 
 from mlctl.backends.ports.backend import Live
 from mlctl.config import graph
+from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
+from mlctl.planning.ownership import Ownership
 from mlctl.planning.refresh import LiveState, find_children, named_by, refresh, region, users_of
 from tests.builders.plans import applied
 from tests.builders.resources import compute, deployment, endpoint, environment, model
@@ -50,6 +52,22 @@ def test_who_uses_what_is_asked_only_where_something_may_be_deleted() -> None:
     found = refreshed(backend, endpoint(location="westus2"))
     assert found.used_by[compute().address] == [HEART[3].address]
     assert refreshed(backend, compute(), destroying=True).used_by.keys() >= {compute().address}
+
+
+def test_what_is_listed_for_a_project_is_not_read_again() -> None:
+    inner = cloud()
+    applied(inner, *HEART, ownership=Ownership("ours"))
+    backend = Asked(inner)
+    found = refresh(graph.build([*HEART, environment()], SCOPE), backend, of="ours")
+    lists = [told for told in backend.told if told.startswith("list")]
+    assert (len(lists), sorted(set(lists))) == (len(KINDS), sorted(f"list {one}" for one in KINDS))
+    assert [told for told in backend.told if told.startswith("read")] == [
+        "read environment/torch:1"
+    ]
+    assert found.live.keys() == {one.address for one in found.owned}
+    assert found.used_by == {}  # nothing of the project would go
+    fewer = refresh(graph.build(HEART[:3], SCOPE), backend, of="ours")
+    assert HEART[3].address in fewer.used_by[compute().address]
 
 
 def test_what_is_being_deleted_is_leaving_and_uses_nothing_any_more() -> None:
