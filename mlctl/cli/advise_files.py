@@ -57,10 +57,8 @@ def patch(
         except OSError as error:
             raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None
         session.note(f"wrote {file}")
-    for name in left:
-        session.note(
-            f"{name} is in no file: change it where it is said, in the workspace or in the job"
-        )
+    for name, why in left.items():
+        session.note(f"{name} is left: {why}; change it where it is said")
     if changed:
         _show_plan(session, paths, output)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlctl import planfile, source
+from mlctl import planfile
 from mlctl.applying.events import RetryOptions, StepEvent
 from mlctl.applying.executor import apply as run_steps
 from mlctl.applying.lease import Wanted, under_lease
@@ -30,6 +30,7 @@ from mlctl.cli.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.stopping import stop_on_signal
 from mlctl.cli.validate import Paths
+from mlctl.config.variables import UNSET_VARIABLE
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
@@ -189,14 +190,23 @@ def _apply_saved(
             for found in rejected:
                 session.say(f"  {found['code']}: {found['summary']}")
             return Exit.REFUSED if saved.document.get("refused") else Exit.REJECTED
-        work = planfile.fill_secrets(saved.work, _document)
+        work = planfile.fill_secrets(saved.work, _documents(session))
         run = Execution(work, saved.actions, {}, parallelism, output, lease=lease)
         return carry_out(session, backend, run)
 
 
-def _document(file: str, index: int) -> Mapping[str, Data] | None:
-    documents = source.read(file, Report())
-    return next((one.data for one in documents if one.index == index), None)
+def _documents(session: Session) -> planfile.ReadDocument:
+    """Reads documents as the plan did: with the overlays and variables of the project."""
+    report = Report(select=frozenset({UNSET_VARIABLE.code}))
+    loader = session.loader(report)
+
+    def read(file: str, index: int) -> Mapping[str, Data] | None:
+        document = loader.document(file, index)
+        for unset in report:
+            raise planfile.PlanFileError(f"`{file}`: {unset.message}", unset.hint or "")
+        return document.data if document else None
+
+    return read
 
 
 def planned_actions(plan: Plan) -> dict[Address, Action]:

@@ -9,9 +9,9 @@ import typer
 
 from mlctl.cli.exits import Exit
 from mlctl.cli.parser.command import command
+from mlctl.cli.rule_choice import new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
-from mlctl.diagnostics import Report
 from mlctl.render.terminal import clean
 
 
@@ -43,7 +43,7 @@ def graph(
     """
     from mlctl.render.graph import drawing, markup, svg, text
 
-    report = Report()
+    report = new_report(session)
     loaded = session.loader(report).load(paths)
     if report.failed:
         session.show(report)

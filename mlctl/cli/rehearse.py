@@ -15,6 +15,7 @@ from mlctl.cli.parser.command import command
 from mlctl.cli.rehearse_losses import processes
 from mlctl.cli.rehearse_output import Output, RehearsalFormat
 from mlctl.cli.rehearse_stage import stage
+from mlctl.cli.rule_choice import new_report
 from mlctl.cli.session import Session
 from mlctl.service_errors import Permanent
 
@@ -214,7 +215,8 @@ def _asked(session: Session, path: str, selected: Selected, *, stub: bool) -> De
 
     given = Path(path)
     if given.suffix != ".py":
-        return from_documents(path, selected, session.today, stub=stub)
+        loaded = session.loader(new_report(session), scripts=False).load([path])
+        return from_documents(path, loaded, selected, stub=stub)
     if not files.is_file(given):
         raise RehearsalError(f"there is no script `{path}`")
     real = files.real(given)

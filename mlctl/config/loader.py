@@ -117,6 +117,11 @@ class Loader:
         ]
         return self.check(documents, tuple(one.path for one in found))
 
+    def document(self, path: str, index: int) -> Document | None:
+        """One document of a file, with what overlays and variables say; None without it."""
+        read = source.read(path, Report())
+        return next((self._completed(one) for one in read if one.index == index), None)
+
     def check(
         self, documents: Sequence[tuple[SourceFile, Document]], paths: tuple[str, ...] = ()
     ) -> LoadedConfig:

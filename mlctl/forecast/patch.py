@@ -16,19 +16,21 @@ from mlctl.source.edit import CannotEdit, edited
 _FIELDS = {"concurrency": "max_concurrency_per_instance"}
 
 
-def patched(subject: Subject, settings: Mapping[str, Data]) -> tuple[dict[Path, str], list[str]]:
-    """The new text of each file that changes, and the settings that no file can say."""
-    edits, left = [], []
+def patched(
+    subject: Subject, settings: Mapping[str, Data]
+) -> tuple[dict[Path, str], dict[str, str]]:
+    """The new text of each file that changes, and why a setting is written to none."""
+    edits, left = [], {}
     for name, value in settings.items():
         found = _place(subject, _FIELDS.get(name, name))
         told = int(value) if isinstance(value, float) else value
         try:
             if found is None:
-                left.append(name)
+                left[name] = "no file says it"
             else:
                 edits.append(edit_of(*found, told))
-        except CannotEdit:
-            left.append(name)
+        except CannotEdit as error:
+            left[name] = str(error)
     return edited(edits), left
 
 

@@ -11,9 +11,11 @@ def edit_of(resource: Resource, at: Pointer, value: Data) -> Edit:
     """The edit that gives a field (or a key of a map) another value; None takes it away.
 
     Raises:
-        CannotEdit: it cannot be written there; says why.
+        CannotEdit: it cannot be written there, or a variable says it; says why.
     """
     there = resource.get(*map(str, at)) is not None
+    if there and "${{" in resource.label(at).span.text:
+        raise CannotEdit("the file says it by a variable")
     if value is None:
         if not there:
             raise CannotEdit("the file does not say it")

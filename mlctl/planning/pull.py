@@ -11,7 +11,7 @@ from mlctl.assets.local_files import is_local
 from mlctl.kinds.edit import edit_of
 from mlctl.kinds.resource import Resource
 from mlctl.planning.drift import Difference, Drifted
-from mlctl.pointer import Data, dotted
+from mlctl.pointer import dotted
 from mlctl.source.document import STDIN
 from mlctl.source.edit import CannotEdit, Edit, edited
 
@@ -61,17 +61,9 @@ def _edit(resource: Resource, one: Difference) -> Edit:
         raise CannotEdit("the document came from standard input")
     if one.field.sensitive or any(True for _ in masking.find({str(at[-1]): one.live})):
         raise CannotEdit("it looks like a secret")
-    if _is_filled(resource, one):
-        raise CannotEdit("the file says it by a variable")
     if isinstance(said, str) and is_local(said) and _names_files(resource, one):
         raise CannotEdit(f"the file names a local file, `{said}`")
     return edit_of(resource, at, one.live)
-
-
-def _is_filled(resource: Resource, one: Difference) -> bool:
-    """Whether the value is an expression in the file, and no text of its own."""
-    said: Data = resource.get(*map(str, one.field.at))
-    return said is not None and "${{" in resource.label(one.field.at).span.text
 
 
 def _names_files(resource: Resource, one: Difference) -> bool:

@@ -80,7 +80,8 @@ class Project:
         if environment not in self.environments:
             near = nearest(environment, self.environments)
             known = ", ".join(self.environments)
-            has = f"mlctl.yml describes {known}" if known else "no `environments:` in mlctl.yml"
+            none = "no `environments:` in mlctl.yml" if self.document else "there is no mlctl.yml"
+            has = f"mlctl.yml describes {known}" if known else none
             meant = f"; did you mean `{near}`?" if near else f"; {has}"
             raise UnknownEnvironment(f"there is no environment `{environment}`{meant}")
         chosen = self.values[_ENVIRONMENTS][environment] or {}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from mlctl import files
-from mlctl.config.loader import LoadedConfig, Loader
-from mlctl.diagnostics import Report
+from mlctl.config.loader import LoadedConfig
 from mlctl.kinds.address import Address
 from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
 from mlctl.kinds.resource import Resource
@@ -36,7 +34,7 @@ class Selected:
 
 
 def from_documents(
-    path: str, selected: Selected, today: date, *, stub: bool = False
+    path: str, loaded: LoadedConfig, selected: Selected, *, stub: bool = False
 ) -> Deployment | Training:
     """The batch deployment, parallel step or command job that a file or folder declares.
 
@@ -45,10 +43,8 @@ def from_documents(
     Raises:
         RehearsalError: there is none, or several, or it has no script, or cannot be read.
     """
-    report = Report()
-    loaded = Loader(report, today, scripts=False).load([path])
-    if report.failed:
-        first = next(one for one in report if one.is_error)
+    if loaded.report.failed:
+        first = next(one for one in loaded.report if one.is_error)
         raise RehearsalError(f"`{path}` is not valid: {first.message}; see `mlctl validate {path}`")
     resources = [
         one for one in loaded.resources if one.kind is BATCH_DEPLOYMENT or one.get("command")

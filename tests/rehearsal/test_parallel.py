@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from mlctl.config.loader import Loader
+from mlctl.diagnostics import Report
 from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.documents import Selected, from_documents
 from mlctl.rehearsal.inputs import RehearsalError
@@ -75,7 +77,8 @@ def folder(tmp_path: Path) -> Path:
 
 def asked(folder: Path, text: str, address: str | None = None) -> Deployment:
     (folder / "x.yml").write_text(text)
-    found: Any = from_documents(str(folder / "x.yml"), Selected(address), date(2026, 1, 1))
+    loaded = Loader(Report(), date(2026, 1, 1), scripts=False).load([str(folder / "x.yml")])
+    found: Any = from_documents("x.yml", loaded, Selected(address))
     assert isinstance(found, Deployment)
     return found
 

@@ -18,6 +18,7 @@ from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.command import flag_values, several
+from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
 from mlctl.durations import format_iso
 from mlctl.files import expanded, is_file, is_folder
@@ -131,15 +132,17 @@ _FIELDS: Mapping[str, tuple[str, str]] = {
 _TYPES = {"uri_folder": "UriFolder", "uri_file": "UriFile"}
 
 
-def document(args: BatchJobArgs) -> dict[str, Data]:
+def document(args: BatchJobArgs, variables: Variables = Variables()) -> dict[str, Data]:
     """The batch job under YAML's names: the file, flags over it, `--set` on top.
+
+    `variables` complete the file.
 
     Raises:
         UsageError: a flag makes no sense.
         UpdateError: `--set` leads nowhere.
         Permanent: the file cannot be read, or says what a batch job has not.
     """
-    data = _read(args.file) if args.file else {}
+    data = _read(args.file, variables) if args.file else {}
     flags = {
         "name": args.job_name,
         "experiment_name": args.experiment_name,
@@ -200,7 +203,7 @@ def _schema() -> Schema:
     return {"type": "object", "additionalProperties": False, "properties": fields}
 
 
-def _read(file: Path) -> dict[str, Data]:
+def _read(file: Path, variables: Variables) -> dict[str, Data]:
     """A file of a batch job.
 
     Raises:
@@ -211,7 +214,7 @@ def _read(file: Path) -> dict[str, Data]:
         raw = read_file(expanded(file), source.MAX_BYTES, pipes=True)
     except OSError as error:
         raise Permanent("CannotRead", f"cannot read `{file}`: {error.strerror}") from None
-    documents = source.load(str(file), raw, report)
+    documents = [variables.fill(one, report) for one in source.load(str(file), raw, report)]
     for diagnostic in report:
         raise Permanent("InvalidFile", f"`{file}`: {diagnostic.message}")
     data = dict(documents[0].data) if documents else {}

@@ -17,6 +17,7 @@ from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
 from mlctl.cli.output import OutputArgs
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
+from mlctl.diagnostics import Report
 from mlctl.kinds import Kind
 from mlctl.workload import DEFAULT_NAME
 
@@ -57,7 +58,7 @@ def invoke(
     local folder are counted, and what they take is said by flags or by a workload.
     """
     asked = workload_flags.workload_of(work)
-    data = invocation.document(job)
+    data = invocation.document(job, session.loader(Report()).variables)
     counted = invocation.files(data)
     with jobs.opened(session) as runs:
         workload_flags.check(runs, workload, work)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mlctl.config.loader import Loader
+from mlctl.diagnostics import Report
 from mlctl.rehearsal.documents import Selected, from_documents
 from mlctl.rehearsal.inputs import RehearsalError
 from mlctl.rehearsal.training.job import of_steps, on_nodes
@@ -33,7 +35,8 @@ def job(folder: Path, command: str, more: str = "") -> Path:
 
 def read(path: Path, **selected: object) -> Training:
     """The training that a file declares."""
-    found = from_documents(str(path), Selected(**selected), TODAY)  # type: ignore[arg-type]
+    loaded = Loader(Report(), TODAY, scripts=False).load([str(path)])
+    found = from_documents(str(path), loaded, Selected(**selected))  # type: ignore[arg-type]
     assert isinstance(found, Training)
     return found
 
