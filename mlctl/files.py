@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -121,6 +121,24 @@ def write(path: Path, content: bytes, *, private: bool = False) -> None:
     finally:
         with suppress(OSError):
             scratch.unlink()
+
+
+def write_all(contents: Mapping[Path, bytes]) -> None:
+    """Write several files, all or none.
+
+    Raises:
+        OSError: one cannot be written; those before it are as they were.
+    """
+    before = {path: path.read_bytes() for path in contents}
+    written: list[Path] = []
+    try:
+        for path, content in contents.items():
+            write(path, content)
+            written.append(path)
+    except OSError:
+        for path in written:
+            write(path, before[path])
+        raise
 
 
 def _replace(scratch: Path, target: Path, content: bytes) -> None:

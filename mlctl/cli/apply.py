@@ -19,13 +19,15 @@ from mlctl.applying.executor import apply as run_steps
 from mlctl.applying.lease import Wanted, under_lease
 from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli import console
+from mlctl.cli import console, replacing
 from mlctl.cli.exits import Exit
 from mlctl.cli.locking import LockArgs
+from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan import ApplyFormat, Target, load_and_plan, show_plan
 from mlctl.cli.project_paths import is_plan
 from mlctl.cli.pruning import PruneArgs
+from mlctl.cli.replacing import ReplaceStrategy, Strategy
 from mlctl.cli.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.stopping import stop_on_signal
@@ -37,7 +39,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Plan
 from mlctl.planning.steps import Work
 from mlctl.pointer import Data
-from mlctl.project.steps import Planned
+from mlctl.project.steps import NewText, Planned
 from mlctl.render import outcome
 from mlctl.render.outcome import Outcome
 from mlctl.render.places import with_places
@@ -69,6 +71,7 @@ def apply(
     parallelism: Parallelism = 10,
     target: Target = None,
     pruning: PruneArgs = PruneArgs(),
+    replace_strategy: ReplaceStrategy = Strategy.IN_PLACE,
     locks: LockArgs = LockArgs(),
     output: Output = ApplyFormat.HUMAN,
     ignore: Ignore = None,
@@ -81,6 +84,8 @@ def apply(
     """
     lease = locks.wanted(session, "apply", paths)
     if len(paths) == 1 and is_plan(Path(paths[0])):
+        if replace_strategy is Strategy.BLUE_GREEN:
+            raise UsageError("a saved plan says itself how things are replaced")
         return _apply_saved(session, Path(paths[0]), parallelism, output, lease)
     report = new_report(session, ignore, strict=strict)
     with session.backend() as backend:
@@ -92,6 +97,7 @@ def apply(
             targets=target or (),
             settled=True,
             pruning=pruning,
+            strategy=replace_strategy,
         )
         if planned is None:
             return _refuse(report, output, Exit.ERROR)
@@ -137,7 +143,7 @@ def carry_out_plan(
     """Show a plan, ask unless `yes`, and carry it out."""
     plan = planned.plan
     if output is ApplyFormat.HUMAN:
-        show_plan(session, plan, output)
+        show_plan(session, plan, output, patch=replacing.patch(planned))
     if planned.refused:
         code = Exit.REFUSED if plan.refusals else Exit.REJECTED
         return _refuse(planned.refused, output, code)
@@ -155,8 +161,13 @@ def carry_out_plan(
         destroying=destroying,
         warnings=plan.warnings,
         lease=lease,
+        texts=planned.texts,
     )
-    return carry_out(session, backend, running)
+    code = carry_out(session, backend, running)
+    if planned.texts and code is not Exit.OK:
+        for line in replacing.left_to_do(plan, backend):
+            session.say(line)
+    return code
 
 
 def _refuse(report: Report, output: ApplyFormat, code: Exit) -> Exit:
@@ -225,6 +236,7 @@ class Execution:
 
     `resources` are those that files declare, by the addresses of the plan. `warnings` are those of
     the plan, where they are not shown with it. `lease` is the one to carry it out under, if any.
+    `texts` are written into files before.
     """
 
     work: Work
@@ -236,6 +248,7 @@ class Execution:
     wait: bool = True
     warnings: tuple[Diagnostic, ...] = ()
     lease: Wanted | None = None
+    texts: Mapping[Path, NewText] = field(default_factory=dict)
 
 
 def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
@@ -263,9 +276,11 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
 
     Raises:
         LeaseHeld: another apply of the project runs.
+        OutputError: a file cannot be written.
     """
     lease = run.lease if run.work.steps else None
     with stop_on_signal() as stop, under_lease(backend, lease, stop) as leased:
+        replacing.write(session, run.texts)
         events = run_steps(
             run.work,
             leased,

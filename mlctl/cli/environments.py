@@ -19,6 +19,7 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.global_args import GlobalArgs
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.project_paths import PLACE, paths_of, project_file_of
+from mlctl.cli.replacing import Strategy
 from mlctl.cli.session import Session
 from mlctl.inert import as_json
 from mlctl.pointer import Data
@@ -61,6 +62,8 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
     project = Project.read(project_file_of(paths_of(values)))
     for name in names:
         project.within(name)
+    if values.get("replace_strategy") == Strategy.BLUE_GREEN:
+        raise UsageError("blue-green renames in the files of all: one environment at a time.")
     output = str(getattr(values.get("output"), "value", values.get("output") or ""))
     if output not in _TOGETHER:
         raise UsageError(f"-o {output} is for one environment at a time.")

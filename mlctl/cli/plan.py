@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +13,14 @@ import typer
 
 from mlctl import planfile
 from mlctl.backends.ports.backend import Backend, Live
-from mlctl.cli import plan_forecast
+from mlctl.cli import plan_forecast, replacing
 from mlctl.cli.exits import Exit
 from mlctl.cli.local.workload_flags import BatchFlags
 from mlctl.cli.parser.arguments import InvalidValue, UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.plan_forecast import PlanForecast, PlanForecastArgs
 from mlctl.cli.pruning import PruneArgs
+from mlctl.cli.replacing import ReplaceStrategy, Strategy, with_new_names
 from mlctl.cli.rule_choice import Ignore, Select, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
@@ -30,6 +32,7 @@ from mlctl.kinds.values import moving, state
 from mlctl.planning.model import Plan
 from mlctl.planning.ownership import NOBODY
 from mlctl.planning.refresh import LiveState, refresh
+from mlctl.planning.successors import NONE, Successors
 from mlctl.pointer import Data
 from mlctl.project.steps import Planned, plan_loaded
 from mlctl.render.terminal import clean
@@ -73,17 +76,51 @@ def load_and_plan(
     settled: bool = False,
     comparing: bool = False,
     pruning: PruneArgs = PruneArgs(),
+    strategy: Strategy = Strategy.IN_PLACE,
 ) -> Planned | None:
     """The plan for the files; None when the files have errors, which are printed.
 
     If `settled`, operations that go on on what they declare are waited for. If only `comparing`,
     the plan is no project's, and its policies about changes are not asked.
     """
+    once = partial(
+        _plan_once,
+        session,
+        backend,
+        paths,
+        destroying=destroying,
+        targets=targets,
+        settled=settled,
+        comparing=comparing,
+        pruning=pruning,
+    )
+    if strategy is Strategy.IN_PLACE:
+        return once(report)
+    if destroying or targets:
+        flag = "--destroy deletes" if destroying else "--target plans a part of"
+        raise UsageError(f"{flag} what the files declare, and blue-green renames in all of them")
+    return with_new_names(session, backend, paths, report, once)
+
+
+def _plan_once(
+    session: Session,
+    backend: Backend,
+    paths: Sequence[str],
+    report: Report,
+    successors: Successors = NONE,
+    *,
+    destroying: bool,
+    targets: Sequence[str],
+    settled: bool,
+    comparing: bool,
+    pruning: PruneArgs,
+) -> Planned | None:
+    """As `load_and_plan`, once; with `successors` again, which is not told again."""
     ownership = NOBODY if comparing else pruning.ownership(session)
     loaded = session.loader(report, scope=backend.scope, planning=not destroying).load(paths)
-    for note in loaded.notes:
+    for note in loaded.notes if not successors else ():
         session.note(clean(f"note: {note}"))
-    if len(report) and (report.failed or not session.quiet):
+    if len(report) and (report.failed or not (session.quiet or successors)):
         session.show(report)
     if report.failed:
         return None
@@ -91,9 +128,11 @@ def load_and_plan(
     wanted = [_address(loaded.graph, target) for target in targets]
     of = ownership.project if prune else None
     live_state = (
-        refresh_settled(session, backend, loaded.graph, of)
+        refresh_settled(session, backend, loaded.graph, of, successors)
         if settled
-        else refresh(loaded.graph, backend, destroying=destroying, of=of)
+        else refresh(
+            loaded.graph, backend, destroying=destroying, of=of, superseded=successors.keys()
+        )
     )
     return plan_loaded(
         loaded.graph,
@@ -105,22 +144,29 @@ def load_and_plan(
         targets=wanted,
         ownership=ownership,
         prune=prune,
+        successors=successors,
     )
 
 
 def refresh_settled(
-    session: Session, backend: Backend, graph: Graph, of: str | None = None
+    session: Session,
+    backend: Backend,
+    graph: Graph,
+    of: str | None = None,
+    successors: Successors = NONE,
 ) -> LiveState:
     """The live state, once no operation goes on on a resource of the graph, or of a project.
 
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
     """
-    live_state = refresh(graph, backend, of=of)
-    declared = {one: live for one, live in live_state.live.items() if one in graph.resources}
+    old = successors.keys()
+    live_state = refresh(graph, backend, of=of, superseded=old)
+    ours = graph.resources.keys() | old
+    declared = {one: live for one, live in live_state.live.items() if one in ours}
     declared |= {one.address: one for one in live_state.owned}
     waited = wait_until_settled(session, backend, declared)
-    return refresh(graph, backend, of=of) if waited else live_state
+    return refresh(graph, backend, of=of, superseded=old) if waited else live_state
 
 
 def wait_until_settled(session: Session, backend: Backend, found: Mapping[Address, Live]) -> bool:
@@ -153,14 +199,20 @@ def show_plan(
     plan: Plan,
     output: ApplyFormat | PlanFormat,
     forecast: dict[str, Data] | None = None,
+    patch: str = "",
 ) -> None:
-    """The plan on stdout, and its forecast where one was asked for."""
+    """The plan on stdout, and its forecast where one was asked for; first what files will say."""
     if PlanFormat(output) is PlanFormat.JSON:
         from mlctl.render import plan_json
 
-        more = {} if forecast is None else {"forecast": forecast}
+        more: dict[str, Data] = {} if forecast is None else {"forecast": forecast}
+        more |= {"patch": patch} if patch else {}
         session.out_data(as_json({**plan_json.document(plan), **more}, indent=2))
     else:
+        if patch:
+            from mlctl.render import patch as render
+
+            session.out(render.shown(patch, markdown=output is PlanFormat.MARKDOWN))
         session.out(_rendered(session, plan, PlanFormat(output)))
         if forecast is not None:
             plan_forecast.show(session, forecast, markdown=output is PlanFormat.MARKDOWN)
@@ -207,6 +259,11 @@ def plan(
     ] = False,
     target: Target = None,
     pruning: PruneArgs = PruneArgs(),
+    replace_strategy: ReplaceStrategy = Strategy.IN_PLACE,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="With blue-green: write the new names into the files now."),
+    ] = False,
     ignore: Ignore = None,
     select: Select = None,
     strict: Strict = False,
@@ -223,6 +280,13 @@ def plan(
     report = new_report(session, ignore, select, strict=strict)
     if destroy and pruning.prune:
         raise UsageError("--destroy deletes what the files declare, --prune what they do not")
+    if write and replace_strategy is Strategy.IN_PLACE:
+        raise UsageError("--write writes new names, which --replace-strategy blue-green chooses")
+    if out is not None and replace_strategy is Strategy.BLUE_GREEN and not write:
+        raise UsageError(
+            "a saved plan writes no files when it is applied, and blue-green writes new names into"
+            " them: add --write, and commit the files with the plan"
+        )
     with session.backend() as backend:
         planned = load_and_plan(
             session,
@@ -232,11 +296,19 @@ def plan(
             destroying=destroy,
             targets=target or (),
             pruning=pruning,
+            strategy=replace_strategy,
         )
         if planned is None:
             return Exit.ERROR
         told = asked.document(planned.plan, planned.graph, backend) if asked is not None else None
-    show_plan(session, planned.plan, output, told)
+    show_plan(session, planned.plan, output, told, replacing.patch(planned))
+    if planned.texts and not planned.refused:
+        if write:
+            replacing.write(session, planned.texts)
+        else:
+            session.note(
+                "\nThe files are as they were: --write writes the new names, and so does apply."
+            )
     if out is not None:
         made_with = session.settings.project.document
         project_file = made_with.source.name if made_with else None

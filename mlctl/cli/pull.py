@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated
 
 import typer
@@ -15,7 +14,8 @@ from mlctl.cli.rule_choice import Ignore, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.validate import Paths
 from mlctl.planning.drift import drifted
-from mlctl.planning.pull import Pulled, pulled
+from mlctl.planning.pull import pulled
+from mlctl.render.patch import patch_of
 from mlctl.render.terminal import clean
 
 
@@ -54,20 +54,10 @@ def pull(
                 return Exit.ERROR
             session.note(f"wrote {path}")
     else:
-        session.out(_shown(found))
+        session.out(patch_of(found.texts))
     for one in found.left:
         field = f" {one.field}" if one.field else ""
         session.say(clean(f"WARNING: {one.drifted.address}{field} is left: {one.why}"))
     if not found.texts and not found.left:
         session.note("Nothing to pull: the files say what is live.")
     return Exit.ERROR if found.left else Exit.OK
-
-
-def _shown(found: Pulled) -> str:
-    """What would change, as a unified diff."""
-    lines: list[str] = []
-    for path, text in found.texts.items():
-        before = files.read(path, 1 << 26).decode(errors="replace").splitlines(keepends=True)
-        after = text.splitlines(keepends=True)
-        lines += difflib.unified_diff(before, after, str(path), str(path))
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)

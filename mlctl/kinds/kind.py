@@ -88,6 +88,7 @@ class Kind:
     - `default_version`: the version that means the newest; None where there is none.
     - `named_in_jobs`: the keys of a job's body that name one by its id or name; empty where no jobs
       run on it. `ends_jobs`: whether jobs fail when it is deleted.
+    - `may_be_renamed`: whether one under another name can take its place.
     - `lost`: what goes with a resource that is destroyed or replaced, as a sentence.
 
     The command line:
@@ -151,6 +152,7 @@ class Kind:
     default_version: str | None = None
     named_in_jobs: tuple[str, ...] = ()
     ends_jobs: bool = False
+    may_be_renamed: bool = False
     lost: str = ""
 
     columns: Columns = field(default_factory=dict)

@@ -42,6 +42,7 @@ class ActionReason(Enum):
     CANNOT_UPDATE = "replace_because_cannot_update"
     PARENT_REPLACED = "replace_because_parent"
     REQUESTED = "delete_by_request"
+    SUPERSEDED = "delete_because_superseded"  # another one took its place, under a new name
     PRUNED = "delete_because_not_declared"  # the project owns it, and no file declares it
     PARENT_DELETED = "delete_because_no_resource_config"  # declared nowhere; goes with its parent
 
@@ -76,9 +77,9 @@ class Change:
 
     `values` are the desired values with defaults, references resolved: what apply sends. `live` is
     what it was compared with. `reason` says why it is deleted or replaced; `because` is the parent
-    whose change forces this one. `dependents` are the live resources that refer to what is deleted
-    or replaced, or are beneath it; `jobs` those that have not ended on it, None where they could
-    not be read.
+    whose change forces this one, or what takes its place. `dependents` are the live resources that
+    refer to what is deleted or replaced, or are beneath it; `jobs` those that have not ended on it,
+    None where they could not be read.
     """
 
     address: Address

@@ -25,6 +25,7 @@ from mlctl.planning.preflight import checks, immutability, protection, quota, re
 from mlctl.planning.pruning import Prune, pruned
 from mlctl.planning.refresh import LiveState, named_by
 from mlctl.planning.removal import removed
+from mlctl.planning.successors import NONE, Successors, with_successors
 from mlctl.pointer import Data, Pointer
 
 
@@ -37,11 +38,13 @@ def plan(
     targets: Collection[Address] = (),
     ownership: Ownership = NOBODY,
     prune: Prune | None = None,
+    successors: Successors = NONE,
 ) -> Plan:
     """The plan that makes the live state match the graph, or deletes what it declares.
 
     `targets` limit it to these addresses and all that they need (destroying: all that needs them).
-    With `prune` it deletes, too, what the project owns and no file declares.
+    With `prune` it deletes, too, what the project owns and no file declares. `successors` take the
+    place of the resources by whose addresses they go here, which are deleted last.
     """
     chosen = _chosen(graph, targets, destroying=destroying)
     if destroying:
@@ -50,7 +53,11 @@ def plan(
     else:
         planner = _Planner(graph, live_state, ownership)
         changes = planner.changes(chosen)
-        changes += pruned(graph, live_state, prune) if prune else ()
+        changes = with_successors(changes, live_state, successors)
+        if prune:
+            changes += (
+                one for one in pruned(graph, live_state, prune) if one.address not in successors
+            )
         found = [*planner.rejections, *checks.findings(changes, live_state)]
     changes = [_with_dependents(change, live_state) for change in changes]
     changes.sort(key=lambda change: change.address)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mlctl import pointer
@@ -54,18 +54,25 @@ class LiveState:
 
 
 def refresh(
-    graph: Graph, backend: Backend, *, destroying: bool = False, of: str | None = None
+    graph: Graph,
+    backend: Backend,
+    *,
+    destroying: bool = False,
+    of: str | None = None,
+    superseded: Collection[Address] = (),
 ) -> LiveState:
     """Read every declared resource, all that they refer to, and quotas and names taken.
 
     `used_by` is read only if something may be deleted: it takes listing every endpoint. What is
-    owned by the project `of` takes listing everything.
+    owned by the project `of` takes listing everything. What is `superseded` is read, too, with its
+    parent.
 
     Raises:
         ServiceError: the backend cannot be read.
     """
     every = _everything(backend) if of else {}
     wanted = set(graph.resources) | {edge.target for edge in graph.edges}
+    wanted |= {*superseded, *(one.up for one in superseded if one.up is not None)}
     found = {address: every[address] for address in wanted if address in every}
     found |= backend.read(wanted - every.keys())
     found |= _assets_in_use(graph, found, backend)
@@ -74,7 +81,7 @@ def refresh(
     live = {address: one for address, one in found.items() if address not in gone}
     owned = tuple(one for one in every.values() if owner(one) == of and _stays(one))
     more = [one for one in owned if one.address not in found]
-    deleting = destroying or bool(more) or _replaces(graph, live, backend.scope)
+    deleting = destroying or bool(more or superseded) or _replaces(graph, live, backend.scope)
     listed = every.values() if of else None
     beneath = find_children(backend, listed) if deleting else {}
     above = {one.address.up for one in more if one.address.up is not None} & every.keys()

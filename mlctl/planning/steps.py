@@ -16,7 +16,7 @@ from mlctl.kinds.address import Address, Scope, version_key
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import moving, overlay
-from mlctl.planning.model import Action, Change, Plan
+from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.planning.parts import Part, renewed_base, routed_part, said_part
 from mlctl.planning.preflight import references
 from mlctl.planning.refresh import named_by
@@ -156,6 +156,7 @@ class _Builder:
 
     def numbered(self) -> Iterable[Step]:
         """The steps with their numbers, each after those that it needs."""
+        self._put_off()
         planned = sorted(self._steps, key=lambda key: (self._order[key[1]], key[0].value))
         needs = {key: self._steps[key][1] & self._steps.keys() for key in planned}
         order = list(TopologicalSorter(needs).static_order())
@@ -181,6 +182,13 @@ class _Builder:
                 needs |= {(_Stage.PUT, one) for one in self._leaving.get(address, ())}
         step = Step(0, address, StepRole.DELETE, address, subsumed=subsumed)
         self._steps[_Stage.DELETE, address] = step, needs
+
+    def _put_off(self) -> None:
+        """Let the deletes of what others take the place of wait for all that is written."""
+        written = {key for key in self._steps if key[0] is not _Stage.DELETE}
+        for change in self._deleted.values():
+            if change.reason is ActionReason.SUPERSEDED:
+                self._steps[_Stage.DELETE, change.address][1].update(written)
 
     def _put(self, change: Change, part: Part, role: StepRole, needs: set[_Key]) -> None:
         self._steps[_Stage.PUT, change.address] = self._writing(change, part, role), needs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -139,18 +139,38 @@ class Project:
         Raises:
             ProjectError: one of its files cannot be read, or is no overlay.
         """
-        report, documents = Report(), list[Document]()
-        folder = self.document.folder if self.document else Path()
-        for name in self.values.get("overlays", ()):
-            documents += source.read(folder / name, report)
-        for document in documents:
-            report.extend(check_overlay(document))
-        if report.failed:
-            raise ProjectError(report)
+        documents = _overlays(self._below(self.values.get("overlays", ())))
+        return Overlays(documents, frozenset(one.resolve() for one in self._overlay_files))
+
+    def every_overlay(self) -> tuple[Document, ...]:
+        """The overlays of all environments.
+
+        Raises:
+            ProjectError: one of their files cannot be read, or is no overlay.
+        """
+        return _overlays(self._overlay_files)
+
+    @property
+    def _overlay_files(self) -> list[Path]:
         said = [*self.values.get("overlays", ())]
         for one in self.values.get(_ENVIRONMENTS, {}).values():
             said += (one or {}).get("overlays", ())
-        return Overlays(tuple(documents), frozenset((folder / one).resolve() for one in said))
+        return self._below(dict.fromkeys(said))
+
+    def _below(self, names: Iterable[str]) -> list[Path]:
+        folder = self.document.folder if self.document else Path()
+        return [folder / one for one in names]
+
+
+def _overlays(files: Iterable[Path]) -> tuple[Document, ...]:
+    report, documents = Report(), list[Document]()
+    for one in files:
+        documents += source.read(one, report)
+    for document in documents:
+        report.extend(check_overlay(document))
+    if report.failed:
+        raise ProjectError(report)
+    return tuple(documents)
 
 
 def _laid_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, Data]:

@@ -8,6 +8,7 @@ from mlctl.config.loader import LOAD_RULES
 from mlctl.config.rules import RULES
 from mlctl.diagnostics import Rule
 from mlctl.planning.preflight.checks import PLAN_RULES
+from mlctl.planning.renaming import NO_SUCCESSOR
 from mlctl.policies.policy import POLICY_RULES
 from mlctl.project.plugins import PLUGIN_RULES
 from mlctl.rehearsal.rules import REHEARSAL_RULES
@@ -18,7 +19,7 @@ ALL_RULES: tuple[Rule, ...] = tuple(
     sorted(
         (
             *(*SOURCE_RULES, *SCHEMA_RULES, *LOAD_RULES, *RULES, UNREADABLE, PRIVATE),
-            *(*PLAN_RULES, *REHEARSAL_RULES, *POLICY_RULES, *PLUGIN_RULES),
+            *(NO_SUCCESSOR, *PLAN_RULES, *REHEARSAL_RULES, *POLICY_RULES, *PLUGIN_RULES),
         ),
         key=lambda rule: rule.code,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlctl.backends.ports.backend import Backend
@@ -21,23 +22,34 @@ from mlctl.planning.pruning import Prune
 from mlctl.planning.refresh import LiveState
 from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.planning.steps import Work, work
+from mlctl.planning.successors import NONE, Successors
 from mlctl.project.file import Project
 
 if TYPE_CHECKING:
     from mlctl.project.policies import Policies
 
 
+@dataclass(frozen=True, slots=True)
+class NewText:
+    """What a file said when it was planned, and what it is to say."""
+
+    before: bytes
+    after: str
+
+
 @dataclass(frozen=True, eq=False)
 class Planned:
     """A plan with the graph that it was made from; `strict` where warnings fail too.
 
-    `project` is the one that it was made for, where it has a name.
+    `project` is the one that it was made for, where it has a name. `texts` are those of files that
+    are written before it is carried out: it is the plan of what they will say.
     """
 
     plan: Plan
     graph: Graph
     strict: bool = False
     project: str | None = None
+    texts: Mapping[Path, NewText] = field(default_factory=dict)
 
     @property
     def refused(self) -> Report:
@@ -96,6 +108,7 @@ def plan_loaded(
     targets: Sequence[Address] = (),
     ownership: Ownership = NOBODY,
     prune: Prune | None = None,
+    successors: Successors = NONE,
 ) -> Planned:
     """The plan for what was loaded, with the jobs that it hits, and what policies say of it.
 
@@ -111,6 +124,7 @@ def plan_loaded(
         targets=list(targets),
         ownership=ownership,
         prune=prune,
+        successors=successors,
     )
     made = with_running_jobs(made, live_state.used_by, backend)
     if policies is not None:

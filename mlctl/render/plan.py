@@ -181,7 +181,9 @@ class _View:
             yield "a new version: the newest one has other content, and that never changes"
         if change.repairs:
             yield "its last operation did not succeed, so it is put again"
-        if action is Action.DELETE and change.because is not None:
+        if change.reason is ActionReason.SUPERSEDED:
+            yield f"because {change.because} takes its place; it goes last"
+        elif action is Action.DELETE and change.because is not None:
             yield f"because it goes with {change.because}; no file declares it"
         elif change.reason is ActionReason.PRUNED:
             yield "because the project owns it, and no file declares it any more"

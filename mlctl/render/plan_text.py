@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from mlctl.assets.local_files import is_local
+from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Reference
 from mlctl.masking import MASK, masked
 from mlctl.planning.model import Action, Change, FieldChange
@@ -54,8 +55,9 @@ def source(change: Change) -> tuple[str, int] | None:
 
 def is_default(change: Change, one: FieldChange) -> bool:
     """Whether a field's value is a default that is not in the file."""
-    said = change.resource.values if change.resource else {}
-    return one.at in change.values and one.at not in said
+    if change.resource is None or one.at in kind_of(change.address).routes:
+        return False
+    return one.at in change.values and one.at not in change.resource.values
 
 
 def outdates(change: Change) -> bool:

@@ -65,6 +65,28 @@ def inserted(before: Span, keys: tuple[str, ...], value: Data) -> Edit:
     raise CannotEdit("its mapping begins behind something else on the line")
 
 
+def renamed(span: Span, old: str, new: str) -> Edit:
+    """Another name at the end of a value or a key, whose quotes and expressions stay.
+
+    Raises:
+        CannotEdit: the name does not stand there in one piece.
+    """
+    text = span.text
+    quote = text[:1] if text[:1] in ("'", '"') and text[-1:] == text[:1] else ""
+    inner = text[len(quote) : len(text) - len(quote)]
+    pairs = enumerate(zip(old, new, strict=False))
+    same = next((at for at, (one, other) in pairs if one != other), min(len(old), len(new)))
+    gone, come = old[same:], new[same:]
+    _, expression, tail = inner.rpartition("}}")
+    one, other = (old, tail) if expression else (inner, old)
+    ends = one.casefold().endswith(other.casefold()) and tail.endswith(gone)
+    if span.line != span.end_line or not ends:
+        raise CannotEdit(f"`{old}` does not stand there in one piece")
+    begin, end = _offsets(span)
+    kept = inner[: len(inner) - len(gone)]
+    return Edit(span.source, begin, end, f"{quote}{kept}{come}{quote}")
+
+
 def removed(key: Span, value: Span) -> Edit:
     """A key and its value taken away: their lines, or their place in a flow mapping.
 

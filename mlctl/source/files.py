@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.files import open_regular
@@ -21,6 +23,10 @@ PROJECT_FILE = "mlctl.yml"  # of mlctl itself; no folder's resource
 CASES = (".test.yml", ".test.yaml")  # of `mlctl test`
 MAX_ENTRIES = 100_000  # of a folder and all below it
 _SUFFIXES = (".yml", ".yaml")
+
+
+# Texts in place of those of files, by their real paths: what is yet to be written.
+unwritten: ContextVar[Mapping[str, str]] = ContextVar("unwritten", default=MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,9 @@ def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Doc
     A pipe is read where it is named (`<(command)`), and not where it lies in a folder.
     """
     name = str(path)
+    texts = unwritten.get()
+    if texts and (text := texts.get(os.path.realpath(name))) is not None:
+        return load(name, text, report, explicit=explicit)
     try:
         with open(path, "rb") if explicit else open_regular(Path(path)) as file:
             if os.fstat(file.fileno()).st_size > MAX_BYTES:

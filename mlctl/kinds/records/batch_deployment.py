@@ -44,6 +44,7 @@ BATCH_DEPLOYMENT = Kind(
     ),
     needs_file=True,
     printed_empty=("environment_variables",),
+    may_be_renamed=True,
     named_in_jobs=("deploymentName",),
     columns={
         "Name": ("name",),

@@ -83,6 +83,7 @@ COMPUTE = Kind(
     nodes=_nodes,
     vm_size=("size",),
     delay="compute",
+    may_be_renamed=True,
     named_in_jobs=("computeId", "default_compute", "azureml.defaultComputeName"),
     ends_jobs=True,
     lost="its nodes are given back, and the jobs that run on them are lost",

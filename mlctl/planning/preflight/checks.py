@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mlctl.assets.local_files import JOB_DEFINITION
 from mlctl.diagnostics import Diagnostic
-from mlctl.planning.model import Action, Change
+from mlctl.planning.model import Action, ActionReason, Change
 from mlctl.planning.preflight import (
     immutability,
     names,
@@ -52,12 +52,17 @@ def findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagn
 
 
 def before_pruning(changes: Sequence[Change], live_state: LiveState) -> list[Change]:
-    """The changes without those that are deleted only after others have been updated.
+    """The changes without those that are deleted only after others have been written.
 
     Nothing may wait for the quota that these give back: what is updated may wait for that itself.
     """
     left = references.leaving(changes, live_state.scope)
-    return [one for one in changes if one.action is not Action.DELETE or one.address not in left]
+    return [
+        one
+        for one in changes
+        if one.action is not Action.DELETE
+        or not (one.address in left or one.reason is ActionReason.SUPERSEDED)
+    ]
 
 
 def deletion_findings(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:

@@ -76,7 +76,7 @@ def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterato
         if parent is None or not parent.action.deletes:
             kind = kind_of(endpoint.address)
             routed = dict(routes.routes(kind, endpoint.body))
-            if parent is not None and parent.resource is not None:
+            if parent is not None:
                 told = {
                     at: parent.values[at] for at in kind.routes if parent.values.get(at) is not None
                 }
@@ -97,7 +97,7 @@ def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnos
 
     Replacing a cluster does not harm its deployments, as the new one has the same name. Replacing
     an endpoint deletes its deployments, so none may be left that no file declares. What is pruned
-    may have been in use by what the same plan points elsewhere.
+    or superseded may have been in use by what the same plan points elsewhere.
     """
     gone = {one.address for one in changes if one.action.deletes}
     declared = {one.address: one.resource for one in changes if one.resource is not None}
@@ -105,7 +105,7 @@ def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnos
         used_by = live_state.used_by.get(change.address, []) if change.address in gone else []
         if change.action is Action.REPLACE:
             used_by = [one for one in used_by if one.up == change.address]
-        if change.reason is ActionReason.PRUNED:
+        if change.reason in (ActionReason.PRUNED, ActionReason.SUPERSEDED):
             told = [one for one, resource in declared.items() if _names(resource, change.address)]
             used_by = [one for one in used_by if one not in declared] + told
         left = [one for one in used_by if one not in gone]

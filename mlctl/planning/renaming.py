@@ -1,0 +1,214 @@
+"""New names for what would be replaced, in the texts of the files that declare it and refer to it.
+
+Pure: the names, the new texts, and what cannot be renamed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mlctl.config.graph import Graph, build
+from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import written
+from mlctl.planning.model import Action, Plan
+from mlctl.pointer import Pointer
+from mlctl.schema import Schema, resolved
+from mlctl.source import Document
+from mlctl.source.document import STDIN
+from mlctl.source.edit import CannotEdit, Edit, edited, renamed
+from mlctl.source.overlay import Part
+
+NO_SUCCESSOR = Rule(
+    "MLC418",
+    "no-successor",
+    Severity.ERROR,
+    "something that cannot be replaced under a new name",
+    "`--replace-strategy blue-green` writes a new name into the files, makes what has it, points"
+    " what refers to the old one there, and deletes the old one last. That takes a name that may"
+    " change: the name of an endpoint is its address for all who call it. It takes a name that"
+    " stands in the text of a file, too.",
+    "Replace it in place (`--replace-strategy in-place`), or write the new name yourself, and"
+    " `--prune` the old one.",
+)
+_NUMBERED = re.compile(r"(?P<stem>.+)-(?P<v>v?)(?P<number>\d{1,6})", re.IGNORECASE)
+_TRIES = 100
+
+Renames = Mapping[Address, Address]
+"""Old addresses and new ones, which differ in their names."""
+
+
+class CannotRename(Exception):
+    """Something cannot be replaced under a new name; `found` says what, where and why."""
+
+    def __init__(self, found: Diagnostic) -> None:
+        super().__init__(found.message)
+        self.found = found
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name in pieces: `stem`, its number in a row, and what may stand before numbers."""
+
+    stem: str
+    number: int = 1
+    marks: tuple[str, ...] = ("-", "-v")
+
+    @classmethod
+    def of(cls, name: str) -> _Name:
+        found = _NUMBERED.fullmatch(name)
+        if found is None:
+            return cls(name)
+        marks = ("-v", "-") if found["v"] else ("-", "-v")
+        return cls(found["stem"], int(found["number"]), marks)
+
+
+def to_rename(plan: Plan) -> Iterator[Resource]:
+    """What would be replaced by a plan.
+
+    Raises:
+        CannotRename: its name must stay.
+    """
+    for change in plan.changes:
+        if change.action is not Action.REPLACE:
+            continue
+        if change.resource is None or not change.resource.kind.may_be_renamed:
+            forcing = (change.label_of(one) for one in change.fields if one.forces_replacement)
+            place = next((one for one in forcing if one is not None), change.label)
+            what = f"{change.address} must be replaced, and its name is its address for others"
+            hint = "leave the field as it is, or declare a new one beside it and move its callers"
+            raise CannotRename(Diagnostic(NO_SUCCESSOR, what, place, hint, (), str(change.address)))
+        yield change.resource
+
+
+def new_address(
+    resource: Resource, known: Container[Address], is_live: Callable[[Address], bool]
+) -> Address:
+    """The next address in the row of a resource that nothing has: `blue-2` after `blue`.
+
+    Where the names of a kind take no number behind a dash it is `cpu-v2`; a long name is cut.
+
+    Raises:
+        CannotRename: there is none that is valid and free.
+    """
+    name, schema = _Name.of(resource.address.name), _schema_of_names(resource)
+    for number in range(name.number + 1, name.number + 1 + _TRIES):
+        ends = (f"{mark}{number}" for mark in name.marks)
+        valid = next((one for end in ends if (one := _valid(name.stem, end, schema))), None)
+        if valid is not None:
+            address = replace(resource.address, name=valid)
+            if address not in known and not is_live(address):
+                return address
+    what = f"there is no new name for {resource.address} that is valid and free"
+    place = resource.label(("name",))
+    raise CannotRename(Diagnostic(NO_SUCCESSOR, what, place, NO_SUCCESSOR.fix))
+
+
+def _valid(stem: str, end: str, schema: Schema) -> str | None:
+    """A name that ends so, cut to the length that is allowed; None where it is not valid."""
+    longest = schema.get("maxLength", len(stem) + len(end)) - len(end)
+    name = stem[:longest].rstrip("-") + end
+    return name if re.search(schema.get("pattern", ""), name) else None
+
+
+def mentions(text: str, renames: Renames) -> Iterator[tuple[int, Address]]:
+    """The lines of a text that name what is renamed by its address, or as `azureml:NAME`."""
+    for old in renames:
+        short = rf"|azureml:{re.escape(old.name)}" if old.parent is None else ""
+        said = re.compile(rf"(?:{re.escape(str(old))}{short})(?![\w-])", re.IGNORECASE)
+        for number, line in enumerate(text.splitlines(), 1):
+            if said.search(line):
+                yield number, old
+
+
+def renamed_texts(graph: Graph, renames: Renames, overlays: Iterable[Document]) -> dict[Path, str]:
+    """The new texts of the files that declare what is renamed, refer to it or overlay it.
+
+    Raises:
+        CannotRename: a name does not stand in the text of a file.
+    """
+    edits: dict[tuple[str, int, int], Edit] = {}
+    for label, old in _places(graph, renames, tuple(overlays)):
+        edit = _edit(label, old, renames[old])
+        edits[edit.source.name, edit.begin, edit.end] = edit
+    return edited(edits.values())
+
+
+def _edit(label: Label, old: Address, new: Address) -> Edit:
+    if label.span.source.name == STDIN:
+        raise _refused(old, new, label, "the document came from standard input")
+    try:
+        return renamed(label.span, old.name, new.name)
+    except CannotEdit as error:
+        raise _refused(old, new, label, str(error)) from None
+
+
+def left_over(graph: Graph, renames: Renames) -> CannotRename | None:
+    """What of the graph of the renamed files still goes by an old name; None where nothing does."""
+    for old, new in renames.items():
+        told = graph.resources.get(old)
+        if told is not None:
+            return _refused(old, new, told.label(("name",)), "another line gives it that name")
+        for edge in graph.edges:
+            if edge.target == old:
+                place = graph.resources[edge.source].label(edge.at)
+                return _refused(old, new, place, "it would still refer to the old one")
+    return None
+
+
+def _places(
+    graph: Graph, renames: Renames, overlays: Sequence[Document]
+) -> Iterator[tuple[Label, Address]]:
+    """Where a name stands that changes, and what is called by it."""
+    for old in renames:
+        yield graph.resources[old].label(("name",)), old
+    for edge in graph.edges:
+        if edge.target in renames:
+            yield _place(graph.resources[edge.source], edge.at), edge.target
+    for document in overlays:
+        laid = list(_overlaid(document))
+        for key, resource in laid:
+            if resource.address in renames:
+                yield document.label((key,), key=True), resource.address
+        for edge in build([one for _, one in laid]).edges:
+            if edge.target in renames and edge.at != (kind_of(edge.source).parent_key,):
+                resource = next(one for _, one in laid if one.address == edge.source)
+                yield _place(resource, edge.at), edge.target
+
+
+def _place(resource: Resource, at: Pointer) -> Label:
+    """The value that is a name; the key, where that is one."""
+    return resource.label(at, key=not isinstance(resource.get(*map(str, at)), str))
+
+
+def _overlaid(document: Document) -> Iterator[tuple[str, Resource]]:
+    """What an overlay says of each resource, by its key, as if that were all of its document."""
+    for key, said in document.data.items():
+        if isinstance(said, dict):
+            address, part = Address.parse(key), Part.of(document, (key,))
+            kind = kind_of(address)
+            form = kind.form_of(said)
+            yield key, Resource(address, kind, form, part, written(said, form))
+
+
+def _schema_of_names(resource: Resource) -> Schema:
+    properties = resolved(resource.form.schema).get("properties", {})
+    return dict(properties.get("name", {}))
+
+
+def _refused(old: Address, new: Address, place: Label, why: str) -> CannotRename:
+    return CannotRename(
+        Diagnostic(
+            NO_SUCCESSOR,
+            f"{old} cannot become {new} here: {why}",
+            place,
+            f"write `{new.name}` there yourself, or replace it in place",
+            (),
+            str(old),
+        )
+    )

@@ -1,0 +1,67 @@
+"""Replacing without a gap: a resource under a new name takes the place of the old one.
+
+The old one is deleted last, when all that referred to it refers to its successor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from mlctl.kinds import kind_of, routes
+from mlctl.kinds.address import Address
+from mlctl.kinds.routes import Shares
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange
+from mlctl.planning.refresh import LiveState
+
+Successors = Mapping[Address, Address]
+"""For each resource the one that takes its place."""
+NONE: Successors = MappingProxyType({})
+
+
+def with_successors(
+    changes: Iterable[Change], live_state: LiveState, successors: Successors
+) -> list[Change]:
+    """The changes, with the deletes of what has a successor.
+
+    Requests that the old one gets by what no file says go to its successor, too.
+    """
+    decided = {one.address: one for one in changes}
+    for old, new in successors.items():
+        live = live_state.live.get(old)
+        if live is not None:
+            decided[old] = Change(
+                *(old, Action.DELETE), live=live, reason=ActionReason.SUPERSEDED, because=new
+            )
+            _repoint(decided, live_state, old, new)
+    return list(decided.values())
+
+
+def _repoint(
+    decided: dict[Address, Change], live_state: LiveState, old: Address, new: Address
+) -> None:
+    above = live_state.live.get(old.up) if old.up is not None else None
+    if above is None:
+        return
+    kind = kind_of(above.address)
+    change = decided.get(above.address, Change(above.address, Action.NO_OP, live=above))
+    for field in kind.route_fields:
+        was = (
+            routes.shares(change.values.get(field.at)) or routes.routes(kind, above.body)[field.at]
+        )
+        if routes.share({field.at: was}, old.name):
+            before = routes.value(field, was)
+            after = routes.value(field, _renamed(was, old.name, new.name))
+            change = replace(
+                change,
+                action=Action.UPDATE,
+                fields=(*change.fields, FieldChange(field.at, before, after)),
+                values={**change.values, field.at: after},
+            )
+            decided[above.address] = change
+
+
+def _renamed(shares: Shares, old: str, new: str) -> Shares:
+    folded = old.casefold()
+    return {new if name.casefold() == folded else name: part for name, part in shares.items()}
