@@ -57,6 +57,7 @@ _CHECKS: tuple[RuleCheck, ...] = (
     names.duplicates,
     names.conflicts,
     paths.missing_paths,
+    paths.left_expressions,
     clusters.min_over_max,
     clusters.no_max,
     clusters.zero_idle_time,

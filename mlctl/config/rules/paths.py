@@ -9,8 +9,9 @@ from pathlib import Path
 from mlctl.assets.local_files import is_local, resolve
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, finding, with_inline_assets
-from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, SourceText, Span
 from mlctl.kinds import Resource
+from mlctl.kinds.expressions import find
 from mlctl.kinds.field import Form
 from mlctl.pointer import Pointer, dotted
 from mlctl.schema.placeholders import placeholder
@@ -39,8 +40,21 @@ MISSING_TO_PLAN = Rule(
     _FIX,
     _ORIGIN,
 )
-PATH_RULES = (MISSING_PATH, MISSING_TO_PLAN)
+LEFT_EXPRESSION = Rule(
+    "MLC206",
+    "expression-in-content",
+    Severity.WARNING,
+    "a conda file with an expression, which stays as it is",
+    "`${{ var.NAME }}` and `${{ env.NAME }}` stand for values in documents, and in the components"
+    " that these name. A conda file, code or a model is content, which is taken as it is: the image"
+    " would be built with the expression itself.",
+    "Write the value, or the dependencies in place: `conda_file:` may be a mapping in the document,"
+    " where expressions have values.",
+    "mlctl",
+)
+PATH_RULES = (MISSING_PATH, MISSING_TO_PLAN, LEFT_EXPRESSION)
 
+_CONDA_FILE: Pointer = ("conda_file",)
 # A file that is named relative to a folder that another field names.
 _INSIDE: dict[Pointer, Pointer] = {
     ("code_configuration", "scoring_script"): ("code_configuration", "code"),
@@ -60,6 +74,29 @@ def missing_paths(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
                 yield from _inside(resource, at, path, context)
             else:
                 yield _missing(resource, at, path, planning=context.planning)
+
+
+def left_expressions(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC206, for the first of a file."""
+    for resource in with_inline_assets(graph):
+        path = local(resource, _CONDA_FILE)
+        text = context.script(path) if path is not None else None
+        found = next((one for one in find(text or "") if one.path[0] in ("var", "env")), None)
+        if path is None or text is None or found is None:
+            continue
+        ahead = text[: found.start]
+        line, column = ahead.count("\n"), found.start - (ahead.rfind("\n") + 1)
+        place = Span(
+            SourceText(str(path), text), line, column, line, column + found.end - found.start
+        )
+        yield finding(
+            LEFT_EXPRESSION,
+            resource,
+            resource.label(_CONDA_FILE),
+            f"`{path}` has `{found.text}`, and mlctl fills in documents, not the files they name",
+            "write the value, or the dependencies in the document",
+            Label(place, "stays as it is"),
+        )
 
 
 def local(resource: Resource, at: Pointer) -> Path | None:
