@@ -135,7 +135,7 @@ class Loader:
         read = NamedFiles(self.report, _components(resources), self._filled)
         script = _script if self.scripts else lambda _path: None
         context = rules.RuleContext(
-            self.today, os.path.exists, self.planning, script, read.component
+            self.today, os.path.exists, self.planning, script, read.component, read.conda
         )
         self.report.extend((*rules.check(built, context), *self.policies(built)))
         read.check(built)

@@ -62,6 +62,20 @@ class NamedFiles:
                         self.component(found.folder / local_path(step))
         return self._read[known]
 
+    def conda(self, path: Path) -> Document | None:
+        """The document of a conda file; None where there is no file, or nothing in it to read.
+
+        A secret in it is found when it is read first.
+        """
+        real = self._real(path)
+        if real is None:
+            return None
+        if real not in self._read:
+            found = self._read[real] = self._document(path)
+            secrets = masking.places(found.data) if found else ()
+            self.report.extend(plain_secret(found, at) for at in secrets if found)
+        return self._read[real]
+
     def check(self, graph: Graph) -> None:
         """Read what the documents name and what becomes content."""
         for resource in with_inline_assets(graph):
@@ -73,11 +87,7 @@ class NamedFiles:
                 if one.refers_to == COMPONENT.name:
                     self.component(path)
                 elif one.codec == "conda":
-                    real = self._real(path)
-                    if real is not None and real not in self._read:
-                        conda = self._read[real] = self._document(path)
-                        secrets = masking.places(conda.data) if conda else ()
-                        self.report.extend(plain_secret(conda, at) for at in secrets if conda)
+                    self.conda(path)
 
     def taken(self) -> list[Document]:
         """The new components, which are new no longer."""

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from mlctl import schema, source
 from mlctl.config import graph, rules
+from mlctl.config.pipelines import ReadDocument
 from mlctl.diagnostics import Report
 from mlctl.kinds import Kind, kind_of_schema
 from mlctl.kinds.resource import build
 from mlctl.render import diagnostics
+from mlctl.source import Document
 
 TODAY = date(2026, 11, 20)
 
@@ -23,11 +25,11 @@ def check(
     planning: bool = False,
     name: str = "main.yml",
     script: Callable[[Path], str | None] = lambda _: None,
+    conda: ReadDocument = lambda _: None,
 ) -> Report:
     """What the rules of text, schema and meaning find in the documents of one file."""
-    return check_files(
-        {name: "---\n".join(texts)}, rules.RuleContext(today, exists, planning, script)
-    )
+    facts = rules.RuleContext(today, exists, planning, script, conda=conda)
+    return check_files({name: "---\n".join(texts)}, facts)
 
 
 def check_files(texts: Mapping[str, str], facts: rules.RuleContext) -> Report:
@@ -51,12 +53,18 @@ def codes(report: Report) -> list[str]:
 
 def of_case(folder: Path, file: str) -> Report:
     """What is found in a file of `cases/rules/CODE-NAME/`, with its paths beside it."""
+
+    def conda(path: Path) -> Document | None:
+        text = (folder / path).read_text() if (folder / path).is_file() else ""
+        return next(iter(source.load(str(path), text, Report())), None)
+
     return check(
         (folder / file).read_text(encoding="utf-8"),
         exists=lambda path: (folder / path).exists(),
         planning=folder.name == "MLC204-missing-path-to-plan",
         name=file,
         script=lambda path: (folder / path).read_text() if (folder / path).is_file() else None,
+        conda=conda,
     )
 
 

@@ -86,6 +86,25 @@ def test_a_conda_file_that_is_right_is_not_spoken_of(tmp_path: Path) -> None:
     assert found(tmp_path, ENVIRONMENT) == []
 
 
+def test_an_environment_of_a_scoring_script_is_read_from_its_conda_file(tmp_path: Path) -> None:
+    scoring = (
+        "$schema: https://azuremlschemas.azureedge.net/latest/batchDeployment.schema.json\n"
+        "name: blue\nendpoint_name: heart\nmodel: azureml:m:1\ncompute: azureml:c\n"
+        "environment: azureml:scoring:1\n"
+        "code_configuration: {code: azureml:code:1, scoring_script: score.py}\n"
+    )
+    conda = tmp_path / "conda.yml"
+    conda.write_text(GOOD)
+    assert sorted(found(tmp_path, f"{ENVIRONMENT}---\n{scoring}")) == ["MLC332 main.yml:5:1"]
+    conda.write_text(f"{GOOD}variables: {{MY_TOKEN: abcdef012345}}\n")  # told once
+    assert sorted(found(tmp_path, f"{ENVIRONMENT}---\n{scoring}")) == [
+        "MLC319 conda.yml:4:13",
+        "MLC332 main.yml:5:1",
+    ]
+    conda.write_text(f"{GOOD}  - pip:\n      - azureml-core==1.57\n")
+    assert found(tmp_path, f"{ENVIRONMENT}---\n{scoring}") == []
+
+
 def test_components_that_components_name_are_read_too(tmp_path: Path) -> None:
     step = "type: pipeline\njobs:\n  next:\n    component: ./{}.yml\n"
     (tmp_path / "a.yml").write_text(step.format("b"))

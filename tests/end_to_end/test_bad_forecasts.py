@@ -126,6 +126,15 @@ def test_a_quota_that_no_configuration_fits_is_told_at_the_nodes_of_the_cluster(
     assert "allows 3 low-priority cores" in told
 
 
+def test_a_job_that_is_never_done_is_late_whatever_the_deadline(mlctl: Run, sample: Path) -> None:
+    Path("storm.json").write_text(json.dumps({"shocks": {"per_hour": 60, "fraction": 1}}))
+    edit(sample / "deployment.yml", "timeout: 300", "timeout: 3000")
+    flags = ("--files", "4", "--seconds-per-file", "900", "--runs", "3", "--weather", "storm.json")
+    line = ("simulate", sample, *flags, "--policy", "once", "--deadline", "300d", "-o", "json")
+    (row,) = (one for one in mlctl(*line).json["rows"] if one["name"] == "storm")
+    assert (row["until_done"]["not_done"], row["late"]["value"]) == (3, 1)
+
+
 def test_jobs_that_never_end_are_counted_and_the_forecast_does(mlctl: Run, sample: Path) -> None:
     """A shock a minute that takes all nodes: no work of half an hour is ever done."""
     Path("storm.json").write_text(json.dumps({"shocks": {"per_hour": 60, "fraction": 1}}))

@@ -14,6 +14,7 @@ from mlctl.config.rules import (
     commands,
     deployments,
     documents,
+    environments,
     jobs,
     low_priority,
     names,
@@ -48,6 +49,7 @@ RULES: tuple[Rule, ...] = tuple(
             *steps.STEP_RULES,
             *step_values.STEP_VALUE_RULES,
             *scripts.SCRIPT_RULES,
+            *environments.ENVIRONMENT_RULES,
         ),
         key=lambda rule: rule.code,
     )
@@ -81,6 +83,7 @@ _CHECKS: tuple[RuleCheck, ...] = (
     deployments.no_environment,
     deployments.pipeline_settings,
     scripts.broken_script,
+    environments.no_driver,
     documents.read_only,
     documents.old_schema,
     pools.classic_service,

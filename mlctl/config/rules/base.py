@@ -27,7 +27,8 @@ class RuleContext:
     `exists` says whether a path exists, and raises nothing. `planning` is true for `plan` and
     `apply`, which read the local files that a document names; `validate` does not. `script` gives
     the text of a scoring script, None if it cannot be read or is not to be checked. `read` gives
-    the document of a component that another one names, None where there is none to read.
+    the document of a component that another one names, `conda` that of a conda file; None where
+    there is none to read.
     """
 
     today: date
@@ -35,6 +36,7 @@ class RuleContext:
     planning: bool = False
     script: Callable[[Path], str | None] = lambda _path: None
     read: ReadDocument = lambda _path: None
+    conda: ReadDocument = lambda _path: None
 
 
 RuleCheck: TypeAlias = Callable[[Graph, RuleContext], Iterator[Diagnostic]]

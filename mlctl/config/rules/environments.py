@@ -1,0 +1,86 @@
+"""The environments of scoring scripts: whether the service's own driver can run in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mlctl.assets.local_files import is_local, local_path
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Resource
+from mlctl.pointer import Data
+from mlctl.schema.placeholders import placeholder
+
+NO_DRIVER = Rule(
+    "MLC332",
+    "environment-without-azureml-core",
+    Severity.WARNING,
+    "an environment of a scoring script without `azureml-core`",
+    "The service runs a scoring script by a program of its own, which imports `azureml-core`. In an"
+    " environment that lacks it every job fails once its nodes are up, with nothing but `exited"
+    " with status code 42`.",
+    "Add `azureml-core` and `azureml-dataset-runtime[fuse]` to the `pip` dependencies of the conda"
+    " file. Where the image brings them along, waive the rule with `# mlctl:ignore=MLC332`.",
+    "learn.microsoft.com/training/modules/deploy-model-batch-endpoint/4-deploy-custom-model-batch-"
+    'endpoint: "the library azureml-core as it is required for batch deployments";'
+    " Azure/azureml-examples#2614",
+)
+ENVIRONMENT_RULES = (NO_DRIVER,)
+
+_SCRIPT = ("code_configuration", "scoring_script")
+_CURATED = "azureml/curated/"  # images that have what the service needs
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+def no_driver(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC332, once for an environment."""
+    told = set[int]()
+    for deployment in declared(graph, "batch-deployment"):
+        for resource, at in _environments(deployment, graph):
+            if id(resource) in told or not deployment.text(*_SCRIPT):
+                continue
+            packages = _packages(_conda(resource, at, context))
+            if packages and not any(one.startswith("azureml-") for one in packages):
+                told.add(id(resource))
+                yield finding(
+                    NO_DRIVER,
+                    resource,
+                    resource.label((*at, "conda_file"), key=True),
+                    f"the scoring script of `{deployment.address.name}` runs in an environment"
+                    " without `azureml-core`",
+                    "add `azureml-core` and `azureml-dataset-runtime[fuse]` to its `pip` packages",
+                )
+
+
+def _environments(deployment: Resource, graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...]]]:
+    """The environments that are written here: the document, and where it has one."""
+    if isinstance(deployment.get("environment"), dict):
+        yield deployment, ("environment",)
+    for edge in graph.edges_of(deployment.address):
+        if edge.at == ("environment",):
+            for address in graph.declared(edge.target):
+                yield graph.resources[address], ()
+
+
+def _conda(resource: Resource, at: tuple[str, ...], context: RuleContext) -> Data:
+    """The conda specification; None where there is none to read, or the image is curated."""
+    held = resource.get(*at, "conda_file")
+    if _CURATED in (resource.text(*at, "image") or ""):
+        return None
+    if isinstance(held, str) and is_local(held) and not placeholder(held):
+        document = context.conda(resource.document.folder / local_path(held))
+        return document.data if document else None
+    return held
+
+
+def _packages(conda: Data) -> list[str]:
+    """The names of the packages, in small letters; none where they are not all written there."""
+    listed = conda.get("dependencies") if isinstance(conda, dict) else None
+    flat: list[Data] = []
+    for one in listed if isinstance(listed, list) else ():
+        inner = one.get("pip") if isinstance(one, dict) else [one]
+        flat += inner if isinstance(inner, list) else [None]
+    names = [_NAME.match(one) if isinstance(one, str) else None for one in flat]
+    return [one[0].casefold() for one in names if one] if all(names) else []
