@@ -9,7 +9,7 @@ EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts test test-az test-rehearsal test-shortcut fix docs site coverage bench fuzz demo clean
+.PHONY: help audit setup check lint types contracts test test-az test-rehearsal test-shortcut test-azurite fix docs site coverage bench fuzz demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-az   the unmodified az of PyPI on the emulator; installs it in $(VENV)/az, which takes minutes"
 	@echo "make test-rehearsal  the table of all rehearsal samples, and many random rehearsals; takes minutes"
 	@echo "make test-shortcut   10000 histories of forecasts beside those of the event engine; takes minutes"
+	@echo "make test-azurite    leases of blobs beside Azurite, Microsoft's own emulator; installs it with npm in $(VENV)/azurite"
 	@echo "make fix       format, and repair what the linter can repair"
 	@echo "make docs      write the pages that are made from the program"
 	@echo "make site      the documentation as a site in dist/site; a broken link fails"
@@ -84,6 +85,15 @@ $(VENV)/az/bin/az: | $(READY)
 # HISTORIES=10000 compares as many histories of each law with those of the event engine.
 test-shortcut: $(READY)
 	MLCTL_TEST_HISTORIES=$(or $(HISTORIES),10000) $(BIN)/python -m pytest tests/forecast/test_skip.py
+
+# AZURITE=/path/to/azurite-blob takes one that is there.
+AZURITE ?= $(VENV)/azurite/node_modules/.bin/azurite-blob
+test-azurite: $(READY) $(AZURITE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,azure,emulator]'
+	MLCTL_TEST_AZURITE=$(abspath $(AZURITE)) $(BIN)/python -m pytest -rs tests/contract/test_leases.py tests/emulator/storage/test_leases.py
+
+$(VENV)/azurite/node_modules/.bin/azurite-blob: | $(READY)
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/azurite azurite
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from mlctl.backends.local.backend import LocalBackend
 from tests.builders import shell
+from tests.builders.azurite import Azurite, running
 from tests.builders.paths import LOW_PRIORITY
 from tests.builders.served import Served, serving
 from tests.builders.shell import Run
@@ -55,6 +56,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         shell.at_home(folder, patch)
         yield folder
+
+
+@pytest.fixture(scope="session")
+def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
+    """Azurite, where there is one; its clock is moved by tests."""
+    with running(tmp_path_factory.mktemp("azurite")) as found:
+        yield found
 
 
 @pytest.fixture

@@ -45,6 +45,9 @@ class ManualClock:
     slept: list[float] = field(default_factory=list)
     moment: float = 1000.0
 
+    def now(self) -> float:
+        return self.moment
+
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.moment += seconds
@@ -108,6 +111,7 @@ def azure(
     base: str = BASE,
     limit: float = 600.0,
     credential: Any = None,
+    wall: Callable[[], float] | None = None,
 ) -> Azure:
     """The backend on an emulator; skips where the extra is not installed."""
     pytest.importorskip("azure.identity", reason="the azure extra is not installed")
@@ -122,7 +126,7 @@ def azure(
     transport: Any = InProcess(given)
     session.mount(base, transport)
     steady = Random(0)
-    ticking = Clock(clock.sleep, lambda: clock.moment, steady, limit)
+    ticking = Clock(clock.sleep, clock.now, steady, limit, clock.now, wall or time.time)
     arm = ArmClient(base, credential or Credential(), RequestsTransport(session=session), ticking)
     return Azure(
         AzureBackend(arm, scope, Cloud("Test", base, base, "core.windows.net")), clock, transport

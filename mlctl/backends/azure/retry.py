@@ -22,15 +22,25 @@ _FEW, _PACE = 5, 5.0  # writes left at which to slow down; seconds for each that
 _CONNECTING, _READING, _LEAST = 10.0, 60.0, 0.1  # seconds that one attempt may take
 
 
+def elapsed() -> float:
+    """Seconds from any moment, also while the machine sleeps, where the system counts those."""
+    return time.clock_gettime(_AWAKE_OR_NOT)
+
+
+_AWAKE_OR_NOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # macOS counts them in both
+
+
 @dataclass(frozen=True, slots=True)
 class Clock:
     """The clock of a backend and the source of its jitter; `limit`: the seconds that one operation
-    may take."""
+    may take. `elapsed` counts on while the machine sleeps; `wall` gives Unix seconds."""
 
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
     rng: Random = field(default_factory=Random)
     limit: float = 1800.0
+    elapsed: Callable[[], float] = elapsed
+    wall: Callable[[], float] = time.time
 
     def deadline(self) -> float:
         """The deadline of an operation that starts now."""

@@ -6,7 +6,7 @@ It is in the same state file, so it is shared between processes and deleted when
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -85,20 +85,29 @@ class BlobStore:
 
     def put(self, kind: ItemKind, name: str, note: Data, content: bytes = b"") -> None:
         """Store an item, over one of the same name."""
-        with self._store.write() as db:
-            db.execute(
-                "INSERT INTO shelf VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
-                " SET note = excluded.note, content = excluded.content",
-                (kind.value, _key(kind, name), name, json.dumps(note), content),
-            )
+        self.update(kind, name, lambda _: note, content)
 
-    def set_note(self, kind: ItemKind, name: str, note: Data) -> None:
-        """Replace the note of an item and keep its bytes."""
+    def update(
+        self,
+        kind: ItemKind,
+        name: str,
+        change: Callable[[Data], Data],
+        content: bytes | None = None,
+    ) -> Data:
+        """Store what `change` makes of the note (None: there is no item), in one transaction.
+
+        Without `content` the bytes stay. What `change` raises is raised, and nothing stored.
+        """
+        key = (kind.value, _key(kind, name))
         with self._store.write() as db:
+            row = db.execute("SELECT note FROM shelf WHERE sort = ? AND key = ?", key).fetchone()
+            note = change(json.loads(row[0]) if row else None)
             db.execute(
-                "UPDATE shelf SET note = ? WHERE sort = ? AND key = ?",
-                (json.dumps(note), kind.value, _key(kind, name)),
+                "INSERT INTO shelf VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+                " note = excluded.note, content = iif(?, content, excluded.content)",
+                (*key, name, json.dumps(note), content or b"", content is None),
             )
+        return note
 
     def delete(self, kind: ItemKind, name: str) -> bool:
         """Delete an item; whether there was one."""

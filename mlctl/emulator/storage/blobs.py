@@ -10,11 +10,7 @@ import base64
 import hashlib
 import hmac
 import re
-import sys
 from collections.abc import Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
-from email.utils import format_datetime
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
@@ -23,6 +19,7 @@ from mlctl.emulator.http.messages import Response
 from mlctl.emulator.requests.blob_store import ItemKind, StoredItem
 from mlctl.emulator.requests.call import Call
 from mlctl.emulator.requests.settings import EmulatorSettings
+from mlctl.emulator.storage import answers, leases
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, ServiceError
 
@@ -61,7 +58,7 @@ def handle(call: Call) -> Response:
         authorize(call)
         return _dispatch(call)
     except ServiceError as error:
-        return _xml_error(error)
+        return answers.error(error)
 
 
 def authorize(call: Call) -> None:
@@ -81,15 +78,6 @@ def authorize(call: Call) -> None:
     raise Permanent(
         "AuthenticationFailed", "Server failed to authenticate the request.", status=403
     )
-
-
-def _xml_error(error: ServiceError) -> Response:
-    body = (
-        '<?xml version="1.0" encoding="utf-8"?>'
-        f"<Error><Code>{error.code}</Code><Message>{escape(error.message)}</Message></Error>"
-    )
-    headers = {"content-type": "application/xml", "x-ms-error-code": error.code}
-    return Response(error.status, headers, body.encode())
 
 
 def _dispatch(call: Call) -> Response:
@@ -114,18 +102,22 @@ def _dispatch(call: Call) -> Response:
 def _container_done(call: Call) -> Response:
     """Containers exist: making, asking for and deleting one change nothing."""
     status = {"PUT": 201, "DELETE": 202}.get(call.request.method, 200)
-    return Response(status, _dated(call, call.settings.now()))
+    return Response(status, answers.dated(call, call.settings.now()))
 
 
 def _put(call: Call, content: bytes) -> Response:
-    path = _path(call)
-    if call.request.header("if-none-match") == "*" and call.blob_store.find(ItemKind.BLOB, path):
-        raise Permanent("BlobAlreadyExists", "The specified blob already exists.", status=409)
     content_type = call.request.header("x-ms-blob-content-type")
     content_type = content_type or call.request.header("content-type", "application/octet-stream")
     note = _note(call, content, content_type, _meta(call.request.headers))
-    call.blob_store.put(ItemKind.BLOB, path, note, content)
-    return Response(201, {**_dated(call, note["modified"], note), "content-md5": note["md5"]})
+
+    def change(old: Data) -> Data:
+        _check_conditions(call, old)
+        return {**note, **leases.after_write(old, call.request, call.settings.now())}
+
+    call.blob_store.update(ItemKind.BLOB, _path(call), change, content)
+    return Response(
+        201, {**answers.dated(call, note["modified"], note), "content-md5": note["md5"]}
+    )
 
 
 def _note(
@@ -144,7 +136,7 @@ def _note(
 def _put_block(call: Call) -> Response:
     block = f"{_path(call)}\n{call.request.query_value('blockid')}"
     call.blob_store.put(ItemKind.BLOCK, block, None, call.request.body)
-    return Response(201, _dated(call, call.settings.now()))
+    return Response(201, answers.dated(call, call.settings.now()))
 
 
 def _put_blocks(call: Call) -> Response:
@@ -162,21 +154,55 @@ def _put_blocks(call: Call) -> Response:
 
 
 def _describe(call: Call) -> Response:
-    item = _found(call)
-    call.blob_store.set_note(
-        ItemKind.BLOB, item.name, {**item.note, "meta": _meta(call.request.headers)}
-    )
-    return Response(200, _dated(call, call.settings.now(), item.note))
+    def change(old: Data) -> Data:
+        kept = {name: held for name, held in _there(old).items() if name != leases.NOTE}
+        lease = leases.after_write(old, call.request, call.settings.now())
+        return {**kept, "meta": _meta(call.request.headers), **lease}
+
+    note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
+    return Response(200, answers.dated(call, call.settings.now(), note))
 
 
-_PUTS = {"metadata": _describe, "block": _put_block, "blocklist": _put_blocks}
+def _lease(call: Call) -> Response:
+    """An operation of the blob's lease, which changes neither its content nor its etag."""
+    now, done = call.settings.now(), list[tuple[int, dict[str, str]]]()
+
+    def change(old: Data) -> Data:
+        kept = {name: held for name, held in _there(old).items() if name != leases.NOTE}
+        _check_conditions(call, old)
+        lease, answer = leases.changed(leases.BlobLease.of(old), call.request, now)
+        done.append(answer)
+        return {**kept, **lease.as_note()}
+
+    note = call.blob_store.update(ItemKind.BLOB, _path(call), change)
+    (status, headers), *_ = done
+    return Response(status, {**answers.dated(call, note["modified"], note), **headers})
+
+
+def _check_conditions(call: Call, note: Data) -> None:
+    """Check `If-Match` and `If-None-Match`.
+
+    Raises:
+        ServiceError: 412, or 409 where only a new blob was to be written.
+    """
+    if call.request.header("if-none-match") == "*" and note is not None:
+        raise Permanent("BlobAlreadyExists", "The specified blob already exists.", status=409)
+    wanted = call.request.header("if-match")
+    if wanted not in ("", "*") and wanted != (note or {}).get("etag"):
+        text = "The condition specified using HTTP conditional header(s) is not met."
+        raise Permanent("ConditionNotMet", text, status=412)
+
+
+_PUTS = {"metadata": _describe, "block": _put_block, "blocklist": _put_blocks, "lease": _lease}
 
 
 def _show(call: Call) -> Response:
     item = _found(call)
-    note = item.note
+    note, now = item.note, call.settings.now()
+    leases.check_read(note, call.request, now)
     headers = {
-        **_dated(call, note["modified"], note),
+        **leases.headers(note, now),
+        **answers.dated(call, note["modified"], note),
         "content-type": note["type"],
         "content-length": str(note["size"]),
         "x-ms-blob-type": "BlockBlob",
@@ -186,31 +212,13 @@ def _show(call: Call) -> Response:
     if call.request.method == "HEAD":
         return Response(200, headers)
     content = call.blob_store.content(ItemKind.BLOB, item.name)
-    return _ranged(call, Response(200, headers, content))
-
-
-def _ranged(call: Call, whole: Response) -> Response:
-    """The part of a blob that a `Range` header asks for."""
-    size = len(whole.body)
-    text = call.request.header("x-ms-range") or call.request.header("range")
-    match = re.fullmatch(r"bytes=([0-9]+)-([0-9]*)", text)
-    if not match:
-        return whole
-    first, last = _offset(match[1]), min(_offset(match[2] or str(size)), size - 1)
-    if first >= size:
-        raise Permanent("InvalidRange", "The range specified is invalid for this blob.", status=416)
-    part = whole.body[first : last + 1]
-    held = {"content-length": str(len(part)), "content-range": f"bytes {first}-{last}/{size}"}
-    return replace(whole, status=206, headers={**whole.headers, **held}, body=part)
-
-
-def _offset(digits: str) -> int:
-    """A number of a `Range`; Python refuses to read very long ones."""
-    return int(digits) if len(digits) < len(str(sys.maxsize)) else sys.maxsize
+    return answers.ranged(call, Response(200, headers, content))
 
 
 def _drop(call: Call) -> Response:
-    call.blob_store.delete(ItemKind.BLOB, _found(call).name)
+    item = _found(call)
+    leases.after_write(item.note, call.request, call.settings.now())
+    call.blob_store.delete(ItemKind.BLOB, item.name)
     return Response(202)
 
 
@@ -227,28 +235,15 @@ def _list(call: Call) -> Response:
         elif name > marker:
             lines.append((name, item.note))
     more = lines[_PAGE - 1][0] if len(lines) > _PAGE else ""
+    blobs = "".join(answers.entry(call, *each) for each in lines[:_PAGE])
     found_folders = (f"<BlobPrefix><Name>{escape(each)}</Name></BlobPrefix>" for each in folders)
     body = (
         '<?xml version="1.0" encoding="utf-8"?><EnumerationResults>'
         f"<Prefix>{escape(prefix)}</Prefix><Blobs>"
-        f"{''.join(sorted(found_folders))}{''.join(_entry(*each) for each in lines[:_PAGE])}"
+        f"{''.join(sorted(found_folders))}{blobs}"
         f"</Blobs><NextMarker>{escape(more)}</NextMarker></EnumerationResults>"
     )
     return Response(200, {"content-type": "application/xml"}, body.encode())
-
-
-def _entry(name: str, note: Mapping[str, Data]) -> str:
-    meta = "".join(
-        f"<{account_key}>{escape(held)}</{account_key}>"
-        for account_key, held in note["meta"].items()
-    )
-    return (
-        f"<Blob><Name>{escape(name)}</Name><Properties>"
-        f"<Last-Modified>{_date(note['modified'])}</Last-Modified><Etag>{escape(note['etag'])}</Etag>"
-        f"<Content-Length>{note['size']}</Content-Length><BlobType>BlockBlob</BlobType>"
-        f"<Content-Type>{escape(note['type'])}</Content-Type></Properties>"
-        f"<Metadata>{meta}</Metadata></Blob>"
-    )
 
 
 def _container(call: Call) -> str:
@@ -262,23 +257,24 @@ def _path(call: Call) -> str:
 
 def _found(call: Call) -> StoredItem:
     item = call.blob_store.find(ItemKind.BLOB, _path(call))
-    if item is None:
-        raise NotFound("BlobNotFound", "The specified blob does not exist.")
+    _there(item)
+    assert item is not None
     return item
+
+
+def _there(note: Data) -> Data:
+    """A note, or item, of a blob.
+
+    Raises:
+        NotFound: there is no such blob.
+    """
+    if note is None:
+        raise NotFound("BlobNotFound", "The specified blob does not exist.")
+    return note
 
 
 def _meta(headers: Mapping[str, str]) -> dict[str, str]:
     return {name[len(_META) :]: held for name, held in headers.items() if name.startswith(_META)}
-
-
-def _dated(call: Call, moment: float, note: Mapping[str, Data] | None = None) -> dict[str, str]:
-    etag = note["etag"] if note else '"0x0"'
-    headers = {"etag": str(etag), "last-modified": _date(moment)}
-    return {**headers, "x-ms-version": call.request.header("x-ms-version", "2022-11-02")}
-
-
-def _date(moment: float) -> str:
-    return format_datetime(datetime.fromtimestamp(moment, UTC), usegmt=True)
 
 
 def _signature(settings: EmulatorSettings) -> str:

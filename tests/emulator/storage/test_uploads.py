@@ -130,7 +130,7 @@ def test_a_deleted_blob_is_gone() -> None:
 
 
 def test_a_storage_verb_that_is_unknown_is_refused_in_storages_words() -> None:
-    answer = world().put(f"{BLOB}?comp=lease", None)
+    answer = world().put(f"{BLOB}?comp=tier", None)
     assert (answer.status, answer.header("x-ms-error-code")) == (405, "UnsupportedHttpVerb")
 
 

@@ -1,0 +1,240 @@
+"""Leases of blobs, by Lease Blob of Azure Storage's REST API and its table of outcomes by state.
+
+https://learn.microsoft.com/rest/api/storageservices/lease-blob. Leases last by the wall clock of
+the emulator's settings, not by the virtual one: those who renew them are real processes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias
+from uuid import uuid4
+
+from mlctl.emulator.http.messages import Request
+from mlctl.pointer import Data
+from mlctl.service_errors import CONFLICT, PRECONDITION_FAILED, Permanent
+
+NOTE = "lease"  # the key of a blob's note
+_INFINITE, _SHORTEST, _LONGEST = -1, 15, 60  # seconds
+_ID = "x-ms-lease-id"
+
+
+class LeaseState(StrEnum):
+    """The states of a lease, in Azure's words."""
+
+    AVAILABLE = "available"
+    LEASED = "leased"
+    EXPIRED = "expired"
+    BREAKING = "breaking"
+    BROKEN = "broken"
+
+
+_LOCKED = (LeaseState.LEASED, LeaseState.BREAKING)
+
+
+@dataclass(frozen=True, slots=True)
+class BlobLease:
+    """The lease of a blob, as its note has it; moments are Unix seconds, infinity is for ever."""
+
+    id: str = ""
+    duration: int = 0
+    until: float = 0.0
+    breaks_at: float | None = None
+
+    @classmethod
+    def of(cls, note: Mapping[str, Data] | None) -> BlobLease:
+        """That of a blob's note."""
+        return cls(**(note or {}).get(NOTE, {}))
+
+    def as_note(self) -> dict[str, Data]:
+        """As a part of the note; nothing for none."""
+        return {NOTE: asdict(self)} if self.id else {}
+
+    def state(self, now: float) -> LeaseState:
+        """Its state at a moment."""
+        if not self.id:
+            return LeaseState.AVAILABLE
+        if self.breaks_at is not None:
+            return LeaseState.BROKEN if now >= self.breaks_at else LeaseState.BREAKING
+        return LeaseState.EXPIRED if now >= self.until else LeaseState.LEASED
+
+    def is_of(self, name: str) -> bool:
+        """Whether this is the id of the lease."""
+        return bool(self.id) and self.id.casefold() == name.casefold()
+
+
+def headers(note: Mapping[str, Data], now: float) -> dict[str, str]:
+    """What the properties of a blob say of its lease."""
+    lease = BlobLease.of(note)
+    state = lease.state(now)
+    told = {"x-ms-lease-state": state.value}
+    told["x-ms-lease-status"] = "locked" if state in _LOCKED else "unlocked"
+    if state is LeaseState.LEASED:
+        told["x-ms-lease-duration"] = "infinite" if lease.duration == _INFINITE else "fixed"
+    return told
+
+
+def after_write(note: Mapping[str, Data] | None, request: Request, now: float) -> dict[str, Data]:
+    """The lease that stays with a blob after a write: one that is over goes.
+
+    Raises:
+        ServiceError: 412, it is leased to another, or not leased although the caller thinks so.
+    """
+    lease, name = BlobLease.of(note), request.header(_ID)
+    if lease.state(now) in _LOCKED:
+        if not name:
+            text = "There is currently a lease on the blob and no lease ID was specified in the"
+            raise _failed("LeaseIdMissing", f"{text} request.")
+        _check_match(lease, name)
+        return lease.as_note()
+    if name:
+        text = "A lease ID was specified, but the lease for the blob has expired."
+        raise _failed("LeaseNotPresentWithBlobOperation", text)
+    return {}
+
+
+def check_read(note: Mapping[str, Data], request: Request, now: float) -> None:
+    """Check the lease that a read names, if it names one.
+
+    Raises:
+        ServiceError: 412, the blob is not leased, or to another.
+    """
+    if request.header(_ID):
+        after_write(note, request, now)
+
+
+Answer: TypeAlias = tuple[int, dict[str, str]]
+
+
+def changed(lease: BlobLease, request: Request, now: float) -> tuple[BlobLease, Answer]:
+    """A lease operation: the lease after it, and the status and the headers of the answer.
+
+    Raises:
+        ServiceError: 409, the state does not allow it; 400, a header makes no sense.
+    """
+    match request.header("x-ms-lease-action").casefold():
+        case "acquire":
+            made = _acquired(lease, request, now)
+            return made, (201, {_ID: made.id})
+        case "renew":
+            made = _renewed(lease, request.header(_ID), now)
+            return made, (200, {_ID: made.id})
+        case "change":
+            wanted = request.header("x-ms-proposed-lease-id")
+            made = _renamed(lease, request.header(_ID), wanted, now)
+            return made, (200, {_ID: made.id})
+        case "release":
+            _check_holder(lease, request.header(_ID))
+            return BlobLease(), (200, {})
+        case "break":
+            made = _broken(lease, request, now)
+            left = math.ceil(max(0.0, (made.breaks_at or now) - now))
+            return made, (202, {"x-ms-lease-time": str(left)})
+        case _:
+            raise _invalid("x-ms-lease-action")
+
+
+def _acquired(lease: BlobLease, request: Request, now: float) -> BlobLease:
+    wanted = request.header("x-ms-proposed-lease-id")
+    state = lease.state(now)
+    if state is LeaseState.BREAKING and lease.is_of(wanted):
+        text = "There is already a breaking lease, and can't be acquired."
+        raise _conflict("LeaseIsBreakingAndCannotBeAcquired", text)
+    if state in _LOCKED and not lease.is_of(wanted):
+        raise _conflict("LeaseAlreadyPresent", "There is already a lease present.")
+    duration = _number(request, "x-ms-lease-duration")
+    if duration != _INFINITE and not _SHORTEST <= (duration or 0) <= _LONGEST:
+        raise _invalid("x-ms-lease-duration")
+    assert duration is not None
+    until = math.inf if duration == _INFINITE else now + duration
+    return BlobLease(wanted or str(uuid4()), duration, until)
+
+
+def _renewed(lease: BlobLease, name: str, now: float) -> BlobLease:
+    _check_holder(lease, name)
+    if lease.state(now) in (LeaseState.BREAKING, LeaseState.BROKEN):
+        text = "The lease ID matched, but the lease has been broken explicitly and cannot be"
+        raise _conflict("LeaseIsBrokenAndCannotBeRenewed", f"{text} renewed.")
+    until = math.inf if lease.duration == _INFINITE else now + lease.duration
+    return replace(lease, until=until)
+
+
+def _renamed(lease: BlobLease, name: str, wanted: str, now: float) -> BlobLease:
+    if not wanted:
+        raise _invalid("x-ms-proposed-lease-id")
+    state = lease.state(now)
+    if state not in _LOCKED:
+        raise _absent()
+    is_same = lease.is_of(wanted) and state is LeaseState.LEASED  # asked for again
+    if not lease.is_of(name) and not is_same:
+        raise _mismatch()
+    if state is LeaseState.BREAKING:
+        text = "The lease ID matched, but the lease is currently in breaking state and cannot be"
+        raise _conflict("LeaseIsBreakingAndCannotBeChanged", f"{text} changed.")
+    return replace(lease, id=wanted)
+
+
+def _broken(lease: BlobLease, request: Request, now: float) -> BlobLease:
+    period = _number(request, "x-ms-lease-break-period")
+    if period is not None and not 0 <= period <= _LONGEST:
+        raise _invalid("x-ms-lease-break-period")
+    match lease.state(now):
+        case LeaseState.AVAILABLE:
+            raise _absent()
+        case LeaseState.BROKEN:
+            return lease
+        case LeaseState.EXPIRED:
+            return replace(lease, breaks_at=now)
+        case LeaseState.BREAKING:
+            left = (lease.breaks_at or now) - now
+        case LeaseState.LEASED:
+            left = lease.until - now
+    usual = 0.0 if math.isinf(left) else left
+    return replace(lease, breaks_at=now + (usual if period is None else min(period, left)))
+
+
+def _check_holder(lease: BlobLease, name: str) -> None:
+    if not lease.is_of(name):
+        raise _mismatch()
+
+
+def _check_match(lease: BlobLease, name: str) -> None:
+    if not lease.is_of(name):
+        text = "The lease ID specified did not match the lease ID for the blob."
+        raise _failed("LeaseIdMismatchWithBlobOperation", text)
+
+
+def _number(request: Request, name: str) -> int | None:
+    text = request.header(name)
+    if not text:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise _invalid(name) from None
+
+
+def _absent() -> Permanent:
+    text = "There is currently no lease on the blob."
+    return _conflict("LeaseNotPresentWithLeaseOperation", text)
+
+
+def _mismatch() -> Permanent:
+    text = "The lease ID specified did not match the lease ID for the blob."
+    return _conflict("LeaseIdMismatchWithLeaseOperation", text)
+
+
+def _invalid(name: str) -> Permanent:
+    text = "The value for one of the HTTP headers is not in the correct format."
+    return Permanent("InvalidHeaderValue", f"{text} ({name})")
+
+
+def _conflict(code: str, text: str) -> Permanent:
+    return Permanent(code, text, status=CONFLICT)
+
+
+def _failed(code: str, text: str) -> Permanent:
+    return Permanent(code, text, status=PRECONDITION_FAILED)
