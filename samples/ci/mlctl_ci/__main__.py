@@ -24,7 +24,8 @@ from gitlab import GitLab
 from host import Host, NoPlan
 from process import run
 
-OK, CHANGES, STALE, STOPPED = 0, 2, 4, 8
+OK, CHANGES, STALE, STOPPED, LOCKED = 0, 2, 4, 8, 10
+_PATIENCE = ("--lock-timeout", "10m")  # while another run applies the same project
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,12 @@ def apply(job: Job, host: Host) -> int:
     """Carry out exactly the plan that was reviewed, and say on the pull request what came of it."""
     shutil.rmtree(job.folder, ignore_errors=True)  # no plan but the one that was reviewed
     host.fetch_plan(job.name, job.folder)
-    done = run(["apply", str(job.plan), *job.args])
+    done = run(["apply", str(job.plan), *_PATIENCE, *job.args])
     title = {
         OK: "mlctl apply: done",
         STALE: "mlctl apply: the workspace has changed since the plan was made",
         STOPPED: "mlctl apply: stopped",
+        LOCKED: "mlctl apply: another apply of the project is running, or took its lease",
     }.get(done.code, f"mlctl apply: failed (exit code {done.code})")
     text = reports.failure(title, done.told)
     if done.code == STALE:
