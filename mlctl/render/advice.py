@@ -19,6 +19,10 @@ _LOCKED = (
 # (https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors),
 # those of azure-ai-ml's issues, and our own.
 _BY_CODE = {
+    "LeaseStore": (
+        "it takes the datastore's key (role AzureML Data Scientist) or the role Storage Blob Data"
+        " Contributor, and a way through the account's firewall; --no-lock applies without a lease"
+    ),
     "ScopeLocked": _LOCKED,
     "ClusterMinNodes": "use a smaller size, lower `min_instances`, or ask for more quota",
     "Quota|CoresExceed": _QUOTA,

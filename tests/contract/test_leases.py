@@ -5,13 +5,31 @@ from __future__ import annotations
 import pytest
 
 from mlctl.backends.ports.lease import LeaseHeld, LeaseLost
+from mlctl.kinds.address import Address
 from tests.builders import leased
 from tests.builders.leased import ANA, CI, Leased
 
+CPU = Address("compute", "cpu-cluster")
 
-@pytest.fixture(params=["local"])
-def place() -> Leased:
-    return leased.on_local()
+
+def body(most: int) -> dict[str, object]:
+    scale = {"minNodeCount": 0, "maxNodeCount": most, "nodeIdleTimeBeforeScaleDown": "PT2M"}
+    properties = {"vmSize": "STANDARD_DS3_V2", "scaleSettings": scale}
+    return {"properties": {"computeType": "AmlCompute", "properties": properties}}
+
+
+BODY, OTHER = body(1), body(2)
+
+
+@pytest.fixture(params=["local", "azure on the emulator", "azure on Azurite"])
+def place(request: pytest.FixtureRequest) -> Leased:
+    match request.param:
+        case "local":
+            return leased.on_local()
+        case "azure on the emulator":
+            return leased.on_emulator()
+        case _:
+            return leased.on_azurite(request.getfixturevalue("azurite"))
 
 
 def test_one_holds_it_and_the_other_is_told_who(place: Leased) -> None:
@@ -113,3 +131,50 @@ def test_a_holder_that_slept_while_nobody_took_it_goes_on(place: Leased) -> None
     place.mine.renew(lease)
     with pytest.raises(LeaseHeld):
         place.theirs.acquire("scoring", CI)
+
+
+@pytest.fixture(params=["local", "azure on the emulator"])
+def workspace(request: pytest.FixtureRequest) -> Leased:
+    return leased.on_local() if request.param == "local" else leased.on_emulator()
+
+
+def test_a_write_under_a_lease_is_made(workspace: Leased) -> None:
+    under = workspace.backend.under(workspace.mine.acquire("scoring", ANA))
+    under.put(CPU, BODY).wait()
+    under.delete(CPU).wait()
+    assert workspace.backend.read([CPU]) == {}
+
+
+@pytest.mark.parametrize("verb", ["put", "delete"])
+def test_a_paused_holder_writes_nothing_after_another_has_acquired(
+    workspace: Leased, verb: str
+) -> None:
+    workspace.backend.put(CPU, BODY).wait()
+    before = workspace.backend.read([CPU])
+    under = workspace.backend.under(workspace.mine.acquire("scoring", ANA))
+    workspace.later(61)
+    workspace.theirs.acquire("scoring", CI)
+    with pytest.raises(LeaseLost, match="`scoring` is lost: another apply has taken it"):
+        under.delete(CPU) if verb == "delete" else under.put(CPU, OTHER)
+    assert workspace.backend.read([CPU]) == before
+
+
+def test_a_broken_holder_stops_before_its_next_write(workspace: Leased) -> None:
+    under = workspace.backend.under(workspace.mine.acquire("scoring", ANA))
+    under.put(CPU, BODY).wait()
+    workspace.theirs.break_(workspace.theirs.held()[0])
+    with pytest.raises(LeaseLost, match="it was broken"):
+        under.put(CPU, OTHER)
+
+
+def test_a_paused_holder_goes_on_where_nobody_has_taken_it(workspace: Leased) -> None:
+    under = workspace.backend.under(workspace.mine.acquire("scoring", ANA))
+    workspace.later(61)
+    under.put(CPU, BODY).wait()
+    assert CPU in workspace.backend.read([CPU])
+
+
+def test_others_who_need_no_lease_are_not_fenced(workspace: Leased) -> None:
+    workspace.mine.acquire("scoring", ANA)
+    workspace.backend.put(CPU, BODY).wait()
+    assert CPU in workspace.backend.read([CPU])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 
 from mlctl import pointer
@@ -12,9 +14,11 @@ from mlctl.backends.azure import activity, capacity, errors, metrics, report
 from mlctl.backends.azure.arm import ArmClient, AzureOperation, path_of
 from mlctl.backends.azure.capacity import OtherWorkspaces, normalized_region
 from mlctl.backends.azure.clouds import Cloud
+from mlctl.backends.azure.datastore import Datastore
 from mlctl.backends.azure.errors import answers_decoded
 from mlctl.backends.azure.health import HealthChecker
 from mlctl.backends.azure.jobs import AzureJobs
+from mlctl.backends.azure.leases import BlobLeases
 from mlctl.backends.azure.reads import (
     ResourceReader,
     resource_path,
@@ -26,6 +30,7 @@ from mlctl.backends.azure.uploads import Uploader
 from mlctl.backends.ports.activity import Activity
 from mlctl.backends.ports.backend import ComputeNode, Live, Usage
 from mlctl.backends.ports.health import HealthCheck
+from mlctl.backends.ports.lease import Lease
 from mlctl.backends.ports.metrics import Series
 from mlctl.catalog import Size
 from mlctl.kinds import codec, kind_of
@@ -52,6 +57,9 @@ class AzureBackend:
         self._reader = ResourceReader(arm, scope)
         self._neighbours = OtherWorkspaces(arm, scope)
         self._uploader = Uploader(arm, scope, cloud)
+        store = partial(Datastore, arm, scope, cloud)
+        self._leases = BlobLeases(store, arm.clock.elapsed, arm.clock.wall)
+        self._lease: Lease | None = None  # the one that writes are made under
         self._seen: dict[Address, Live] = {}
         self._location: str | None = None
         self._asking = Lock()
@@ -109,6 +117,7 @@ class AzureBackend:
             ServiceError: refused at once.
         """
         _refuse_retired([address.kind])
+        self._check_lease()
         kind, sent = kind_of(address), dict(body)
         at, etag = resource_path(address, self.scope), sent.pop("etag", None)
         if kind.patched and self._is_patch(address, body):
@@ -131,6 +140,7 @@ class AzureBackend:
             NotFound: there is nothing to delete.
         """
         _refuse_retired([address.kind])
+        self._check_lease()
         query, at = kind_of(address).delete_query, resource_path(address, self.scope)
         running = self.arm.begin("DELETE", at, **query)
         if running.about_nothing:
@@ -254,7 +264,23 @@ class AzureBackend:
         Raises:
             ServiceError: refused, or the files have changed since the plan was made.
         """
+        self._check_lease()
         return self._uploader.upload(address, body, upload)
+
+    @property
+    def leases(self) -> BlobLeases:
+        """The leases of the workspace, in its own storage."""
+        return self._leases
+
+    def under(self, lease: Lease) -> AzureBackend:
+        """The backend as it writes under a lease, on the same connections."""
+        fenced = copy.copy(self)
+        fenced._lease = lease  # noqa: SLF001  # our own
+        return fenced
+
+    def _check_lease(self) -> None:
+        if self._lease is not None:
+            self._leases.check(self._lease)
 
     def _is_patch(self, address: Address, body: Mapping[str, Data]) -> bool:
         """Whether it differs from what was read last in what a PATCH may name, and only in that."""

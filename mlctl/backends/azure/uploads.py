@@ -10,22 +10,21 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import NAMESPACE_OID, uuid5
 
 from mlctl import pointer
 from mlctl.assets import hashing, local_files
-from mlctl.backends.azure import errors
+from mlctl.backends.azure import datastore, errors
 from mlctl.backends.azure.arm import ArmClient, path_of
 from mlctl.backends.azure.clouds import Cloud
-from mlctl.backends.azure.reads import resource_path, workspace_path
+from mlctl.backends.azure.datastore import Datastore, container
+from mlctl.backends.azure.reads import resource_path
 from mlctl.files import open_regular
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
-_STORE = "workspaceblobstore"  # every workspace has it; `assets.local_files` names it too
 _HASH_VERSION = "202208"
 _COMPLETED = {"upload_status": "completed"}
 _AT_ONCE = 8  # files that go up at the same time
@@ -76,39 +75,21 @@ class Uploader:
         signed = pointer.get(reference, ("credential", "sasUri"))
         if not signed:
             raise errors.malformed_response("startPendingUpload gives no place to upload to")
-        self._send(_container(str(signed), None, self._arm), upload, PurePosixPath(), address)
+        self._send(container(str(signed), None, self._arm), upload, PurePosixPath(), address)
         return f"{str(reference['blobUri']).rstrip('/')}/{Path(upload.path).name}"
 
     def _asset(self, address: Address, upload: Upload) -> str:
         """Into the workspace's own datastore."""
-        store = workspace_path(self._scope) + path_of("datastores", _STORE)
-        properties = self._arm.get(store)["properties"]
-        container, account = properties["containerName"], self._account(properties)
-        secret = self._secret(store, properties)
-        signed = _container(f"{account}/{container}", secret, self._arm)
-        self._send(signed, upload, PurePosixPath(upload.folder), address)
+        store = Datastore(self._arm, self._scope, self._cloud)
+        self._send(store.container(), upload, PurePosixPath(upload.folder), address)
         if kind_of(address).content_by_url:
-            return f"{account}/{container}/{upload.folder}/{Path(upload.path).name}/"
+            return f"{store.url}/{upload.folder}/{Path(upload.path).name}/"
         scope = self._scope
         return (
             f"azureml://subscriptions/{scope.subscription}/resourcegroups/{scope.resource_group}"
-            f"/workspaces/{scope.workspace}/datastores/{_STORE}"
+            f"/workspaces/{scope.workspace}/datastores/{datastore.NAME}"
             f"/paths/{upload.folder}/{Path(upload.path).name}"
         )
-
-    def _account(self, properties: Body) -> str:
-        name, suffix = properties["accountName"], properties.get("endpoint") or self._cloud.storage
-        here = urlsplit(self._arm.base)
-        scheme = here.scheme if str(name).startswith(f"{here.netloc}/") else "https"
-        return f"{scheme}://{name}.blob.{suffix}"
-
-    def _secret(self, store: str, properties: Body) -> Any:
-        """A SAS token or an account key; without either, the caller's own credential."""
-        if pointer.get(properties, ("credentials", "credentialsType"), "None") == "None":
-            return self._arm.credential
-        asked = {"expirableSecret": True, "expireAfterHours": 1}
-        found = self._arm.post(store + path_of("listSecrets"), asked)
-        return found.get("sasToken") or found.get("key") or self._arm.credential
 
     def _send(
         self, container: Any, upload: Upload, folder: PurePosixPath, address: Address
@@ -144,14 +125,6 @@ def _files_with_names(path: Path, folder: PurePosixPath) -> list[tuple[Path, str
     if not found:
         raise Permanent("EmptyFolder", f"there is nothing to upload in {path}")
     return found
-
-
-def _container(url: str, secret: Any, arm: ArmClient) -> Any:
-    """A client of a container; transfers are retried by apply alone, as all writes are."""
-    from azure.storage.blob import ContainerClient
-
-    options: dict[str, Any] = {"transport": arm.transport, "retry_total": 0}
-    return ContainerClient.from_container_url(url, secret, **options)
 
 
 def _is_uploaded(blob: Any) -> bool:

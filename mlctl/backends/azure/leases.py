@@ -1,0 +1,288 @@
+"""Leases of projects as leases of blobs in the workspace's own container.
+
+The blob says who holds the lease, its metadata the fencing token, and Azure Storage who may write
+it. The resource manager knows nothing of either: whoever writes there renews the lease just before.
+What is on its way by then cannot be called back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from azure.core import MatchConditions
+from azure.core.exceptions import AzureError, HttpResponseError, ResourceNotFoundError
+
+from mlctl.backends.azure.datastore import Datastore
+from mlctl.backends.azure.errors import sdk_errors_decoded
+from mlctl.backends.ports.lease import LEASE_S, Holder, Lease, LeaseHeld, LeaseLost
+from mlctl.pointer import Data
+from mlctl.service_errors import Permanent, ServiceError
+
+FOLDER = ".mlctl/locks/"
+_TOKEN = "token"  # noqa: S105 - of the metadata
+_MARGIN_S = 5.0  # of the lease, kept for the request that goes out under it
+# In seconds: a lease does not wait for an answer.
+_TIMES: dict[str, Any] = {"connection_timeout": 5.0, "read_timeout": 10.0}
+_FORBIDDEN = 403
+_PRESENT, _LOCKED = "LeaseAlreadyPresent", "locked"
+_BROKEN = "LeaseIsBrokenAndCannotBeRenewed"
+# What says that a lease is not ours any more, or that its blob is gone.
+_LOST = frozenset(
+    {
+        *(_BROKEN, "LeaseIdMismatchWithLeaseOperation", "LeaseNotPresentWithLeaseOperation"),
+        "BlobNotFound",
+    }
+)
+_T = TypeVar("_T")
+
+
+class BlobLeases:
+    """The leases of one workspace.
+
+    `store` gives its datastore when it is first needed. `elapsed` counts seconds from any moment,
+    also while the machine sleeps; `wall` gives Unix seconds.
+    """
+
+    def __init__(
+        self,
+        store: Callable[[], Datastore],
+        elapsed: Callable[[], float],
+        wall: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._elapsed = elapsed
+        self._wall = wall
+        self._container: Any = None
+        self._until: dict[str, float] = {}  # by id: when a lease of ours is over, in `elapsed`
+
+    def acquire(self, project: str, holder: Holder, duration: float = LEASE_S) -> Lease:
+        """Take the lease of a project.
+
+        Raises:
+            LeaseHeld: another has it.
+            ServiceError: the storage cannot be reached, or refuses.
+        """
+        return self._ask(lambda container: self._acquire(container, project, holder, duration))
+
+    def _acquire(self, container: Any, project: str, holder: Holder, duration: float) -> Lease:
+        blob, begun, now = container.get_blob_client(_name(project)), self._elapsed(), self._wall()
+        taken = self._taken(blob, project, int(duration))
+        try:
+            metadata = blob.get_blob_properties(**_TIMES).metadata or {}
+            token = int(metadata.get(_TOKEN) or 0) + 1
+            lease = Lease(project, token, holder, now, now + duration, taken.id)
+            blob.upload_blob(
+                json.dumps(_told(lease)),
+                overwrite=True,
+                metadata={_TOKEN: str(token)},
+                lease=taken,
+                **_TIMES,
+            )
+        except BaseException:
+            with suppress(AzureError):  # it is over by itself in a minute
+                taken.release(**_TIMES)
+            raise
+        self._until[lease.id] = begun + duration
+        return lease
+
+    def _taken(self, blob: Any, project: str, duration: int) -> Any:
+        """The SDK's client of the lease of a blob, which is made where there is none.
+
+        Raises:
+            LeaseHeld: another has it.
+        """
+        try:
+            return blob.acquire_lease(lease_duration=duration, **_TIMES)
+        except ResourceNotFoundError:
+            _make(blob)
+        except HttpResponseError as error:
+            if _code(error) != _PRESENT:
+                raise
+            raise LeaseHeld(self._lease(blob, project)) from None
+        return self._taken(blob, project, duration)
+
+    def renew(self, lease: Lease) -> None:
+        """Let a lease last from now on.
+
+        Raises:
+            LeaseLost: it was broken, or another has it.
+            ServiceError: the storage cannot be reached.
+        """
+        begun = self._elapsed()
+        try:
+            self._ask(lambda container: _client(container, lease).renew(**_TIMES))
+        except ServiceError as error:
+            if _LOST.intersection(error.inner):
+                why = "it was broken" if _BROKEN in error.inner else "another apply has taken it"
+                raise LeaseLost(f"the lease of `{lease.project}` is lost: {why}") from None
+            raise
+        self._until[lease.id] = max(begun + lease.ends - lease.since, self._until.get(lease.id, 0))
+
+    def check(self, lease: Lease) -> None:
+        """Renew a lease before a write; what cannot be asked is known by the clock for a while.
+
+        Raises:
+            LeaseLost: it was lost, or is over as far as is known here.
+        """
+        try:
+            self.renew(lease)
+        except LeaseLost:
+            raise
+        except ServiceError as error:
+            if self._elapsed() < self._until.get(lease.id, 0) - _MARGIN_S:
+                return
+            why = f"it is over, and cannot be renewed: {error.message}"
+            raise LeaseLost(f"the lease of `{lease.project}` is lost: {why}") from None
+
+    def release(self, lease: Lease) -> None:
+        """Give a lease back; one that is lost already is left alone.
+
+        Raises:
+            ServiceError: the storage cannot be reached.
+        """
+        self._until.pop(lease.id, None)
+        try:
+            self._ask(lambda container: _client(container, lease).release(**_TIMES))
+        except ServiceError as error:
+            if not _LOST.intersection(error.inner):
+                raise
+
+    def held(self) -> list[Lease]:
+        """The leases of the workspace that are held, by project.
+
+        Raises:
+            ServiceError: the storage cannot be reached, or refuses.
+        """
+        return self._ask(self._held)
+
+    def _held(self, container: Any) -> list[Lease]:
+        found = [
+            one.name
+            for one in container.list_blobs(name_starts_with=FOLDER, **_TIMES)
+            if one.lease.status == _LOCKED
+        ]
+        projects = ((name, name.removeprefix(FOLDER).removesuffix(".json")) for name in found)
+        return [self._lease(container.get_blob_client(name), one) for name, one in projects]
+
+    def break_(self, lease: Lease) -> bool:
+        """End a lease that another holds; whether it was still that one.
+
+        Raises:
+            ServiceError: the storage cannot be reached, or refuses.
+        """
+        return self._ask(lambda container: self._break(container, lease))
+
+    def _break(self, container: Any, lease: Lease) -> bool:
+        from azure.storage.blob import BlobLeaseClient
+
+        blob = container.get_blob_client(_name(lease.project))
+        found = blob.get_blob_properties(**_TIMES)
+        token = (found.metadata or {}).get(_TOKEN)
+        if token != str(lease.token) or found.lease.status != _LOCKED:
+            return False
+        only: dict[str, Any] = {"etag": found.etag, **_TIMES}
+        only["match_condition"] = MatchConditions.IfNotModified
+        try:
+            BlobLeaseClient(blob).break_lease(lease_break_period=0, **only)
+        except HttpResponseError as error:
+            if _code(error) in ("ConditionNotMet", "LeaseNotPresentWithLeaseOperation"):
+                return False
+            raise
+        return True
+
+    def _lease(self, blob: Any, project: str) -> Lease:
+        """The lease of a blob as its holder has written it there, without its id."""
+        read = blob.download_blob(**_TIMES)
+        token = (read.properties.metadata or {}).get(_TOKEN)
+        try:
+            told = dict(json.loads(read.readall() or b"{}"))
+            duration = float(told.get("duration") or LEASE_S)
+            since = float(told.get("since") or self._wall())
+        except (TypeError, ValueError):  # somebody else's words
+            told, duration, since = {}, LEASE_S, self._wall()
+        holder = Holder.of(told.get("holder") or {})
+        # Renewed just now, as far as anybody can see.
+        return Lease(project, int(token or 0), holder, since, self._wall() + duration)
+
+    def _ask(self, ask: Callable[[Any], _T]) -> _T:
+        """What the container answers: by the workspace's secret, or by the caller's own right.
+
+        Raises:
+            ServiceError: the storage cannot be reached, or refuses.
+        """
+        if self._container is not None:
+            return _answer(lambda: ask(self._container))
+        store = _answer(self._store)
+        try:
+            container = _answer(store.container)
+            answer = _answer(lambda: ask(container))
+        except ServiceError as error:
+            if error.status != _FORBIDDEN:
+                raise
+            container = store.own_container()
+            answer = _answer(lambda: ask(container))
+        self._container = container
+        return answer
+
+
+def _answer(ask: Callable[[], _T]) -> _T:
+    """What is asked of the storage.
+
+    Raises:
+        Permanent: it cannot be reached, or refuses.
+    """
+    try:
+        with sdk_errors_decoded():
+            return ask()
+    except (LeaseHeld, LeaseLost):
+        raise
+    except ServiceError as error:
+        if error.code == _STORE:
+            raise
+        message = f"the workspace's storage cannot keep a lease: {error}"
+        raise Permanent(
+            _STORE,
+            message,
+            status=error.status,
+            details=error.details,
+            inner=(error.code,),
+            request_id=error.request_id,
+        ) from None
+
+
+_STORE = "LeaseStore"  # the code, by which there is advice
+
+
+def _name(project: str) -> str:
+    return f"{FOLDER}{project}.json"
+
+
+def _client(container: Any, lease: Lease) -> Any:
+    from azure.storage.blob import BlobLeaseClient
+
+    return BlobLeaseClient(container.get_blob_client(_name(lease.project)), lease.id)
+
+
+def _make(blob: Any) -> None:
+    """Make an empty blob, unless another has meanwhile."""
+    try:
+        blob.upload_blob(b"", overwrite=False, **_TIMES)
+    except HttpResponseError as error:
+        if _code(error) not in _MADE:
+            raise
+
+
+_MADE = ("BlobAlreadyExists", "LeaseIdMissing")
+
+
+def _code(error: HttpResponseError) -> str:
+    response: Any = error.response
+    return str(response.headers.get("x-ms-error-code")) if response is not None else ""
+
+
+def _told(lease: Lease) -> dict[str, Data]:
+    duration = lease.ends - lease.since
+    return {"holder": lease.holder.as_data(), "since": lease.since, "duration": duration}
