@@ -92,8 +92,10 @@ def chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def write(path: Path, content: bytes, *, private: bool = False) -> None:
+def write(path: Path, content: bytes, *, private: bool = False, durable: bool = False) -> None:
     """Write a file whole or not at all; with `private`, its owner alone can read it.
+
+    With `durable` it is on the disk once this returns, whatever happens to the machine then.
 
     What is no regular file (a device, a pipe, `/dev/stdout`) is written into, and never replaced.
     Of a link the target is written, and the link stays. The folder must be there.
@@ -117,7 +119,12 @@ def write(path: Path, content: bytes, *, private: bool = False) -> None:
             if target.exists() and not private:
                 os.fchmod(file.fileno(), stat.S_IMODE(mode))
             file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         _replace(scratch, target, content)
+        if durable:
+            _sync_folder(target.parent)
     finally:
         with suppress(OSError):
             scratch.unlink()
@@ -148,6 +155,15 @@ def _replace(scratch: Path, target: Path, content: bytes) -> None:
         if error.errno != errno.EBUSY:
             raise
         target.write_bytes(content)  # a file that a container has mounted cannot be replaced
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let a new name in a folder outlive the machine."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _is_descriptor(path: Path) -> bool:

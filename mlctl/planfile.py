@@ -213,6 +213,7 @@ def _written_step(step: Step, without: int) -> dict[str, Data]:
         written["base"] = _without_secrets(step, step.base)
     more = {
         "body": _without_secrets(step, step.body),
+        "kept": [pointer.text(at) for at in step.kept],
         "needs": list(step.needs),
         "secrets": [_written_secret(step, secret) for secret in step.secrets],
         "subsumed": step.subsumed,
@@ -258,6 +259,7 @@ def _read_step(data: Mapping[str, Data], without: Sequence[tuple[Pointer, ...]])
         tuple(map(_read_upload, data.get("uploads", ()))),
         without[data["without"]],
         data.get("base"),
+        tuple(map(pointer.parse, data.get("kept", ()))),
     )
 
 

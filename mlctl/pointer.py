@@ -73,6 +73,15 @@ def texts(data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, str]]:
             yield from texts(inner, (*at, step))
 
 
+def leaves(data: Data, at: Pointer = ()) -> Iterator[tuple[Pointer, Data]]:
+    """Every value in objects that is no object with something in it, and its pointer."""
+    if isinstance(data, dict) and (data or not at):
+        for key, inner in data.items():
+            yield from leaves(inner, (*at, key))
+    else:
+        yield at, data
+
+
 def put(data: dict[str, Data], pointer: Pointer, value: Data) -> None:
     """Set the value at `pointer` (keys only), making the objects on the way."""
     *way, last = pointer

@@ -6,12 +6,14 @@ One thread decides what starts; a scheduler runs the tasks, which touch nothing 
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
 from mlctl.applying.events import RetryOptions, StepEvent, StepState
+from mlctl.applying.kept import Journal, Kept
 from mlctl.applying.runner import WRITTEN, Assignment, SharedState, StepRunner
 from mlctl.applying.schedulers import Scheduler, ThreadScheduler, VirtualTimeScheduler
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
@@ -27,16 +29,22 @@ def apply(
     stop: threading.Event,
     retry: RetryOptions | None = None,
     wait: bool = True,
+    journal: Journal | None = None,
 ) -> Iterator[StepEvent]:
     """Carry out the steps; the last event of each step is its outcome.
 
     Once `stop` is set nothing new starts: what runs is finished, the rest is cancelled. So it is
     once a step has run out of attempts: the service is away, and the others would run out of theirs
     one after the other. Without `wait`, a step that no other needs is done once it is accepted, and
-    not read back.
+    not read back. What is unset or deleted on the way, and put back later, is in the `journal` by
+    then: the process may be killed.
+
+    Raises:
+        ServiceError: the journal cannot be written; nothing was begun.
     """
     progress = _Progress(work)
-    shared = SharedState(stop)
+    shared = SharedState(stop, Kept(work, journal))
+    shared.kept.begin()
     needed = {need for step in work.steps for need in step.needs}
     with closing(_scheduler(backend, parallelism)) as scheduler:
         running = 0
@@ -84,7 +92,9 @@ class _Progress:
         self._sorter = TopologicalSorter({step.id: step.needs for step in self.work.steps})
         self._sorter.prepare()
         self._by_id: Mapping[int, Step] = {step.id: step for step in self.work.steps}
-        self._final = {step.target: step for step in self.work.steps}
+        self._by_target = defaultdict[Address, list[Step]](list)
+        for step in self.work.steps:
+            self._by_target[step.target].append(step)
 
     @property
     def active(self) -> bool:
@@ -96,7 +106,15 @@ class _Progress:
     def assignment(self, step: Step, *, waits: bool) -> Assignment:
         """The step, and what is known of its target."""
         expected = self.expected.get(step.target)
-        return Assignment(step, expected, self._final[step.target], waits, self._renewed(step))
+        steps = self._by_target[step.target]
+        later = tuple(steps[steps.index(step) + 1 :])
+        waiting = self._waiting(step) if later else ()
+        return Assignment(step, expected, later, waits, self._renewed(step), waiting)
+
+    def _waiting(self, step: Step) -> tuple[Step, ...]:
+        """The last steps on what can only be deleted once this step has let go of it."""
+        after = (one for one in self.work.steps if one.deletes and step.id in one.needs)
+        return tuple(self._by_target[one.target][-1] for one in after)
 
     def _renewed(self, step: Step) -> dict[Address, str | None]:
         """What goes with a delete and is made anew, with the fingerprints."""

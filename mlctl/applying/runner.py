@@ -8,11 +8,12 @@ the write it is read back and compared.
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator, Mapping, MutableMapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mlctl.applying.events import NotEffective, RetryOptions, Stale, StepEvent, StepState
+from mlctl.applying.kept import Kept
 from mlctl.applying.schedulers import WaitUntil
 from mlctl.applying.targets import as_planned, live_fingerprint, mismatches_of
 from mlctl.backends.ports.backend import (
@@ -41,17 +42,23 @@ WRITTEN = "written by this apply"  # in place of a fingerprint: it cannot be kno
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A step, the fingerprint that its target should have now, and the last step on that target.
+    """A step, the fingerprint that its target should have now, and the `later` steps on it.
 
     `renewed` are the addresses, with their fingerprints, of what goes with this step's delete and
-    is made anew later.
+    is made anew later. `waiting` are the last steps on what is deleted only after this step.
     """
 
     step: Step
     expected: str | None
-    final: Step
+    later: tuple[Step, ...]
     waits: bool
     renewed: Mapping[Address, str | None] = field(default_factory=dict)
+    waiting: tuple[Step, ...] = ()
+
+    @property
+    def final(self) -> Step:
+        """The last step on the target."""
+        return self.later[-1] if self.later else self.step
 
 
 @dataclass(slots=True)
@@ -59,14 +66,14 @@ class SharedState:
     """What the steps of an apply know of each other.
 
     `stop` is set by the user. `outage` is the first step that ran out of attempts: the service is
-    away, and nothing new starts; nor does it once the lease is `lost`. `deleted` are the bodies
-    that were read just before a delete.
+    away, and nothing new starts; nor does it once the lease is `lost`. `kept` are the bodies that
+    were read just before a delete.
     """
 
     stop: threading.Event
+    kept: Kept
     outage: Step | None = None
     lost: LeaseLost | None = None
-    deleted: MutableMapping[Address, Mapping[str, Data]] = field(default_factory=dict)
 
 
 _T = TypeVar("_T")
@@ -115,11 +122,10 @@ class StepRunner:
         """Carry out the step; its last event."""
         waits = self.assignment.waits
         live = yield from self._read(step.target)
-        if self._is_done(step, live):
+        if self._is_done(step, live) or (yield from self._is_needless(live)):
             return StepEvent(step, StepState.DONE, waited=waits)
-        yield from self._keep_renewed()
-        if live is not None and step.deletes:
-            self.shared.deleted[step.target] = live.body
+        if step.deletes:
+            yield from self._keep(step, live)
         written = yield from self._write(step, live)
         if not waits:
             return StepEvent(step, StepState.DONE, wrote=self._wrote, waited=False)
@@ -146,24 +152,42 @@ class StepRunner:
         """
         if as_planned(step, live, self.scope):
             return True
+        if step.subsumed and as_planned(self.assignment.final, live, self.scope):
+            return True  # it went with its parent before, and was made anew with it
         if self.assignment.expected in (WRITTEN, live_fingerprint(live, self.scope)):
             return False
-        if as_planned(self.assignment.final, live, self.scope):
-            return True  # this plan was carried out before
+        if any(as_planned(one, live, self.scope) for one in self.assignment.later):
+            return True  # this plan was carried out before, at least that far
         raise Stale("Stale", f"{step.target} has changed since the plan was made")
 
-    def _keep_renewed(self) -> _StepTask[None]:
-        """Keep the bodies of what goes with this delete, and is made anew later.
+    def _is_needless(self, live: Live | None) -> _StepTask[bool]:
+        """Whether the plan was carried out before, and the target is as its last step wants it.
+
+        An endpoint would lose its default deployment for a while, for nothing.
+        """
+        waiting = self.assignment.waiting
+        if not (waiting and as_planned(self.assignment.final, live, self.scope)):
+            return False
+        for last in waiting:
+            there = yield from self._read(last.target)
+            if not as_planned(last, there, self.scope):
+                return False
+        return True
+
+    def _keep(self, step: Step, live: Live | None) -> _StepTask[None]:
+        """Keep the bodies of what is deleted now, and of what goes with it and is made anew later.
 
         Raises:
             Stale: one has changed since the plan was made.
         """
+        bodies = {} if live is None else {step.target: live.body}
         for address, expected in self.assignment.renewed.items():
             live = yield from self._read(address)
             if expected not in (WRITTEN, live_fingerprint(live, self.scope)):
                 raise Stale("Stale", f"{address} has changed since the plan was made")
             if live is not None:
-                self.shared.deleted[address] = live.body
+                bodies[address] = live.body
+        self.shared.kept.keep(bodies)
 
     def _read(self, address: Address) -> _StepTask[Live | None]:
         """A resource, once no operation runs on it any more."""
@@ -221,7 +245,7 @@ class StepRunner:
 
     def _body(self, step: Step, live: Live | None) -> Mapping[str, Data]:
         """What the step says, over what is there, or was there before this apply deleted it."""
-        there = live.body if live is not None else self.shared.deleted.get(step.target)
+        there = live.body if live is not None else self.shared.kept.body(step.target)
         return {} if step.deletes else step.body_over(there)
 
     def _send_and_wait(

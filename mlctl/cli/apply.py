@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -40,7 +40,7 @@ from mlctl.planning.model import Action, Plan
 from mlctl.planning.steps import Work
 from mlctl.pointer import Data
 from mlctl.project.steps import NewText, Planned
-from mlctl.render import outcome
+from mlctl.render import outcome, owed
 from mlctl.render.outcome import Outcome
 from mlctl.render.places import with_places
 
@@ -104,7 +104,9 @@ def apply(
         if yes and planned.plan.pruned and pruning.prune_limit is None:
             session.say(_limitless(planned.plan))
             return Exit.REFUSED
-        return carry_out_plan(session, backend, planned, yes, parallelism, output, lease)
+        return carry_out_plan(
+            session, backend, planned, yes, parallelism, output, lease, paths=paths
+        )
 
 
 def destroy(
@@ -139,6 +141,7 @@ def carry_out_plan(
     lease: Wanted | None,
     *,
     destroying: bool = False,
+    paths: Sequence[str] = (),
 ) -> Exit:
     """Show a plan, ask unless `yes`, and carry it out."""
     plan = planned.plan
@@ -162,6 +165,8 @@ def carry_out_plan(
         warnings=plan.warnings,
         lease=lease,
         texts=planned.texts,
+        paths=paths,
+        deleted=planned.graph.resources if destroying else (),
     )
     code = carry_out(session, backend, running)
     if planned.texts and code is not Exit.OK:
@@ -202,7 +207,8 @@ def _apply_saved(
                 session.say(f"  {found['code']}: {found['summary']}")
             return Exit.REFUSED if saved.document.get("refused") else Exit.REJECTED
         work = planfile.fill_secrets(saved.work, _documents(session))
-        run = Execution(work, saved.actions, {}, parallelism, output, lease=lease)
+        paths = [str(path)]
+        run = Execution(work, saved.actions, {}, parallelism, output, lease=lease, paths=paths)
         return carry_out(session, backend, run)
 
 
@@ -236,7 +242,8 @@ class Execution:
 
     `resources` are those that files declare, by the addresses of the plan. `warnings` are those of
     the plan, where they are not shown with it. `lease` is the one to carry it out under, if any.
-    `texts` are written into files before.
+    `texts` are written into files before. `paths` are the files that were planned, or the plan.
+    `deleted` is what shall be gone, whether it is there or not.
     """
 
     work: Work
@@ -249,6 +256,8 @@ class Execution:
     warnings: tuple[Diagnostic, ...] = ()
     lease: Wanted | None = None
     texts: Mapping[Path, NewText] = field(default_factory=dict)
+    paths: Sequence[str] = ()
+    deleted: Collection[Address] = ()
 
 
 def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
@@ -278,7 +287,8 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
         LeaseHeld: another apply of the project runs.
         OutputError: a file cannot be written.
     """
-    lease = run.lease if run.work.steps else None
+    journals = session.journals(backend)
+    lease = run.lease if run.work.steps or journals.unfinished() else None
     with stop_on_signal() as stop, under_lease(backend, lease, stop) as leased:
         replacing.write(session, run.texts)
         events = run_steps(
@@ -288,8 +298,12 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
             stop=stop,
             retry=RetryOptions(),
             wait=run.wait,
+            journal=journals.new(datetime.now(UTC), run.paths),
         )
-        return _shown(session, run, with_places(events, run.resources))
+        ended = _shown(session, run, with_places(events, run.resources))
+        for left in journals.settle(backend, run.deleted):
+            session.note(owed.left(left.owed, left.path))
+        return ended
 
 
 def _shown(session: Session, run: Execution, events: Iterator[StepEvent]) -> Outcome:

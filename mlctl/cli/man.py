@@ -42,6 +42,10 @@ where \\fB\\-\\-env\\fR is not given.
 .B MLCTL_LOCAL_DB
 Where the simulated cloud is.
 .TP
+.B MLCTL_JOURNAL_DIR
+Where an apply says what it has yet to put back; else
+.IR .mlctl/journal .
+.TP
 .BR NO_COLOR
 No colours, whatever the terminal.
 .SH SEE ALSO

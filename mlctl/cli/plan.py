@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -30,11 +30,13 @@ from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.model import Plan
+from mlctl.planning.owed import Owed
 from mlctl.planning.ownership import NOBODY
 from mlctl.planning.refresh import LiveState, refresh
 from mlctl.planning.successors import NONE, Successors
 from mlctl.pointer import Data
 from mlctl.project.steps import Planned, plan_loaded
+from mlctl.render.owed import notes
 from mlctl.render.terminal import clean
 from mlctl.service_errors import TIMED_OUT, Permanent
 
@@ -127,14 +129,21 @@ def _plan_once(
     prune = pruning.chosen(session, backend.scope, targets, loaded)
     wanted = [_address(loaded.graph, target) for target in targets]
     of = ownership.project if prune else None
+    journals = session.journals(backend)
+    owed = () if destroying or comparing else tuple(journals.owed().values())
     live_state = (
-        refresh_settled(session, backend, loaded.graph, of, successors)
+        refresh_settled(session, backend, loaded.graph, of, successors, owed)
         if settled
         else refresh(
-            loaded.graph, backend, destroying=destroying, of=of, superseded=successors.keys()
+            loaded.graph,
+            backend,
+            destroying=destroying,
+            of=of,
+            superseded=successors.keys(),
+            owed=owed,
         )
     )
-    return plan_loaded(
+    planned = plan_loaded(
         loaded.graph,
         live_state,
         backend,
@@ -146,6 +155,9 @@ def _plan_once(
         prune=prune,
         successors=successors,
     )
+    for note in notes(owed, live_state, planned.plan) if not successors else ():
+        session.note(note)
+    return planned
 
 
 def refresh_settled(
@@ -154,19 +166,20 @@ def refresh_settled(
     graph: Graph,
     of: str | None = None,
     successors: Successors = NONE,
+    owed: Collection[Owed] = (),
 ) -> LiveState:
     """The live state, once no operation goes on on a resource of the graph, or of a project.
 
     Raises:
         ServiceError: the backend cannot be read, or an operation takes too long.
     """
-    old = successors.keys()
-    live_state = refresh(graph, backend, of=of, superseded=old)
-    ours = graph.resources.keys() | old
+    read = partial(refresh, graph, backend, of=of, superseded=successors.keys(), owed=owed)
+    live_state = read()
+    ours = {*graph.resources, *successors, *live_state.owed}
     declared = {one: live for one, live in live_state.live.items() if one in ours}
     declared |= {one.address: one for one in live_state.owned}
     waited = wait_until_settled(session, backend, declared)
-    return refresh(graph, backend, of=of, superseded=old) if waited else live_state
+    return read() if waited else live_state
 
 
 def wait_until_settled(session: Session, backend: Backend, found: Mapping[Address, Live]) -> bool:

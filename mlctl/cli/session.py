@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from mlctl.backends import open_backend
@@ -35,6 +36,7 @@ from mlctl.source.files import PROJECT_FILE
 
 if TYPE_CHECKING:
     from mlctl.config.loader import Loader
+    from mlctl.journal import Journals
     from mlctl.kinds import Kind
     from mlctl.project.policies import Policies
 
@@ -209,6 +211,13 @@ class Session:
                 backend.check_state()
         finally:
             backend.close()
+
+    def journals(self, backend: Backend) -> Journals:
+        """The journals of applies of this folder in the workspace of a backend."""
+        from mlctl.journal import FOLDER, Journals
+
+        folder = self.environment.get("MLCTL_JOURNAL_DIR")
+        return Journals(Path(folder) if folder else FOLDER, backend.name, backend.scope)
 
     def note(self, text: str) -> None:
         """Print a note on stderr, unless only errors are shown."""

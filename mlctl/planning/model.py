@@ -11,6 +11,7 @@ from mlctl.diagnostics import Diagnostic, Label
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import moving
+from mlctl.planning.owed import Owed
 from mlctl.pointer import Data, Pointer
 
 PROVISIONING_STATE: Pointer = ("provisioning_state",)
@@ -79,7 +80,8 @@ class Change:
     what it was compared with. `reason` says why it is deleted or replaced; `because` is the parent
     whose change forces this one, or what takes its place. `dependents` are the live resources that
     refer to what is deleted or replaced, or are beneath it; `jobs` those that have not ended on it,
-    None where they could not be read.
+    None where they could not be read. `owed` is what the change puts back of what an apply that did
+    not end took away.
     """
 
     address: Address
@@ -92,6 +94,7 @@ class Change:
     because: Address | None = None
     dependents: tuple[Address, ...] = ()
     jobs: tuple[RunningJob, ...] | None = ()
+    owed: Owed | None = None
 
     @property
     def in_motion(self) -> bool:

@@ -11,6 +11,7 @@ from mlctl.kinds.address import Scope
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.routes import Routes
 from mlctl.kinds.values import (
+    complete,
     encode,
     encode_fields,
     form_of_body,
@@ -68,8 +69,28 @@ def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
     return Part(part.body, (*part.without, *wires))
 
 
+def kept(change: Change, body: Mapping[str, Data], scope: Scope) -> tuple[Pointer, ...]:
+    """Where a body says what the live resource has, and the file does not."""
+    if change.live is None:
+        return ()
+    resource, live = change.resource, change.live.body
+    told = (
+        encode(complete(resource.values, resource.form), resource.form, scope) if resource else {}
+    )
+    return tuple(
+        at
+        for at, value in pointer.leaves(body)
+        if pointer.get(told, at) is None and pointer.get(live, at) == value
+    )
+
+
 def renewed_base(change: Change, part: Part) -> Mapping[str, Data] | None:
-    """What stays of a resource that is to be made anew: all but what the part says otherwise."""
-    if change.live is None or change.action is not Action.REPLACE:
+    """What stays of a resource that is to be made anew: all but what the part says otherwise.
+
+    Since an apply that did not end it is what that one owes.
+    """
+    if change.live is None:
+        return overlay(change.owed.body, {}, part.without) if change.owed is not None else None
+    if change.action is not Action.REPLACE:
         return None
     return overlay(change.live.body, {}, part.without)

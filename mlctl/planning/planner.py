@@ -23,6 +23,7 @@ from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.preflight import checks, immutability, protection, quota, references
 from mlctl.planning.pruning import Prune, pruned
+from mlctl.planning.put_back import NOTE, with_owed, with_routes
 from mlctl.planning.refresh import LiveState, named_by
 from mlctl.planning.removal import removed
 from mlctl.planning.successors import NONE, Successors, with_successors
@@ -54,6 +55,8 @@ def plan(
         planner = _Planner(graph, live_state, ownership)
         changes = planner.changes(chosen)
         changes = with_successors(changes, live_state, successors)
+        about = {change.address for change in changes} if targets else None
+        changes = with_routes(changes, live_state, about)
         if prune:
             changes += (
                 one for one in pruned(graph, live_state, prune) if one.address not in successors
@@ -198,7 +201,12 @@ class _Planner:
         self, address: Address, resource: Resource, values: Values, notes: Mapping[Pointer, str]
     ) -> Change:
         """The change that creates a resource: every value as a change from nothing."""
-        values = self._ownership.marked(resource, values, self._live_state.scope)
+        scope, owed = self._live_state.scope, self._live_state.owed.get(address)
+        if owed is not None:
+            said, values = values, with_owed(owed, resource, values, scope, self._ownership)
+            back = (at for at, value in values.items() if said.get(at) != value)
+            notes = {**notes, **dict.fromkeys(back, NOTE)}
+        values = self._ownership.marked(resource, values, scope)
         fields = (
             FieldChange(
                 one.at, None, values[one.at], sensitive=one.secret, note=notes.get(one.at, "")
@@ -206,7 +214,7 @@ class _Planner:
             for one in resource.form.fields
             if one.at in values and one.mutability is not Mutability.READ_ONLY
         )
-        return Change(address, Action.CREATE, tuple(fields), resource, values)
+        return Change(address, Action.CREATE, tuple(fields), resource, values, owed=owed)
 
     def _classified(
         self, change: Change, resource: Resource, live: Live, notes: Mapping[Pointer, str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from mlctl import pointer
@@ -25,6 +25,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import UploadTarget
 from mlctl.kinds.values import claims, complete, decode, effective, form_of_body, moving, state
 from mlctl.planning.diff import differences
+from mlctl.planning.owed import Owed
 from mlctl.planning.ownership import owner
 from mlctl.service_errors import Permanent
 
@@ -40,6 +41,7 @@ class LiveState:
     else has a name that must be unique in its region. `used_by` gives the live
     deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
     the backend holds clusters to. `owned` is what has the tag of the project that was asked about.
+    `owed` is what applies that did not end have yet to put back.
     """
 
     scope: Scope
@@ -51,6 +53,7 @@ class LiveState:
     deleting: Mapping[Address, Live] = field(default_factory=dict)
     quota_refuses: QuotaRefusal = QuotaRefusal.MIN
     owned: tuple[Live, ...] = ()
+    owed: Mapping[Address, Owed] = field(default_factory=dict)
 
 
 def refresh(
@@ -60,12 +63,13 @@ def refresh(
     destroying: bool = False,
     of: str | None = None,
     superseded: Collection[Address] = (),
+    owed: Collection[Owed] = (),
 ) -> LiveState:
     """Read every declared resource, all that they refer to, and quotas and names taken.
 
     `used_by` is read only if something may be deleted: it takes listing every endpoint. What is
     owned by the project `of` takes listing everything. What is `superseded` is read, too, with its
-    parent.
+    parent. Of what was `owed`, that is kept which the resources still lack.
 
     Raises:
         ServiceError: the backend cannot be read.
@@ -73,6 +77,7 @@ def refresh(
     every = _everything(backend) if of else {}
     wanted = set(graph.resources) | {edge.target for edge in graph.edges}
     wanted |= {*superseded, *(one.up for one in superseded if one.up is not None)}
+    wanted |= {address for one in owed for address in (one.address, *one.children)}
     found = {address: every[address] for address in wanted if address in every}
     found |= backend.read(wanted - every.keys())
     found |= _assets_in_use(graph, found, backend)
@@ -100,6 +105,7 @@ def refresh(
         gone,
         backend.quota_refuses() if isinstance(backend, SupportsUsage) else QuotaRefusal.MIN,
         owned,
+        {one.address: one for one in _still(owed, live)},
     )
 
 
@@ -168,6 +174,13 @@ def everything(kind: Kind, backend: Backend) -> list[Live]:
         if kind.retired_service and error.status == _GONE:
             return []
         raise
+
+
+def _still(owed: Iterable[Owed], live: Mapping[Address, Live]) -> Iterator[Owed]:
+    for one in owed:
+        left = one.left(live.get(one.address))
+        if left is not None:
+            yield left
 
 
 def _assets_in_use(

@@ -17,7 +17,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import moving, overlay
 from mlctl.planning.model import Action, ActionReason, Change, Plan
-from mlctl.planning.parts import Part, renewed_base, routed_part, said_part
+from mlctl.planning.parts import Part, kept, renewed_base, routed_part, said_part
 from mlctl.planning.preflight import references
 from mlctl.planning.refresh import named_by
 from mlctl.planning.routing import Routing, is_said_by, routing
@@ -71,6 +71,7 @@ class Step:
     uploads: tuple[Upload, ...] = ()
     without: tuple[Pointer, ...] = ()
     base: Mapping[str, Data] | None = None
+    kept: tuple[Pointer, ...] = ()
 
     @property
     def deletes(self) -> bool:
@@ -201,6 +202,7 @@ class _Builder:
             uploads=resource.uploads if resource and change.live is None else (),
             without=part.without,
             base=renewed_base(change, part),
+            kept=kept(change, part.body, self._plan.scope),
         )
 
     def _needs(self, change: Change, resource: Resource) -> set[_Key]:

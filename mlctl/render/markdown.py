@@ -77,6 +77,8 @@ def _table(made: Plan) -> Iterator[str]:
         what = _WORDS[change.action]
         if change.reason is ActionReason.PRUNED:
             what = f"{what}: no file declares it any more"
+        if change.owed is not None:
+            what = f"{what}, with what an apply that did not end took away"
         fields = ", ".join(_fields(change))
         address = _code(str(change.address))
         yield f"| `{SYMBOLS[change.action]}` | {address} | {what}{fields} | {asked} |"

@@ -14,7 +14,7 @@ from mlctl.masking import masked
 from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
 from mlctl.pointer import Data, Pointer, dotted
-from mlctl.render import cost, diagnostics, plan_text
+from mlctl.render import cost, diagnostics, owed, plan_text
 from mlctl.render.style import Style, Styler
 from mlctl.render.terminal import clean
 from mlctl.render.tree import DiffBranch, DiffLeaf, hidden, lines, styled_sign
@@ -179,6 +179,8 @@ class _View:
             yield f"{_listed(_some(change.dependents))} {verb} on it"
         if action is Action.CREATE and resource is not None and plan_text.outdates(change):
             yield "a new version: the newest one has other content, and that never changes"
+        if change.owed is not None:
+            yield owed.reason(change.owed)
         if change.repairs:
             yield "its last operation did not succeed, so it is put again"
         if change.reason is ActionReason.SUPERSEDED:
@@ -240,7 +242,7 @@ class _View:
     def _remarks(self, change: Change, one: FieldChange) -> Iterator[str]:
         if one.note:
             yield f"from {one.note}"
-        if one.after is not None and plan_text.is_default(change, one):
+        elif one.after is not None and plan_text.is_default(change, one):
             yield "default"
         for field in kind_of(change.address).route_fields:
             if one.at[: len(field.at)] == field.at and one.after:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mlctl.applying import executor
 from mlctl.applying.events import RetryOptions, StepEvent
+from mlctl.applying.kept import Journal
 from mlctl.assets.local_files import resolve_local_files
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend
@@ -20,6 +21,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.planning import planner, steps
 from mlctl.planning.model import Plan
+from mlctl.planning.owed import Owed
 from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.pruning import Prune
 from mlctl.planning.refresh import refresh
@@ -56,6 +58,7 @@ def planned(
     targets: Collection[Address] = (),
     ownership: Ownership = NOBODY,
     prune: Prune | None = None,
+    owed: Collection[Owed] = (),
 ) -> Planned:
     """The plan that makes the workspace as declared."""
     report = Report()
@@ -63,7 +66,7 @@ def planned(
     built = graph.build(resolve_local_files(resources, scope, report), scope)
     assert not report.failed
     of = ownership.project if prune else None
-    world = refresh(built, backend, destroying=destroying, of=of)
+    world = refresh(built, backend, destroying=destroying, of=of, owed=owed)
     made = planner.plan(
         built,
         world,
@@ -98,10 +101,18 @@ def carried_out(
     parallelism: int = 4,
     stop: threading.Event | None = None,
     retry: RetryOptions | None = None,
+    journal: Journal | None = None,
 ) -> list[StepEvent]:
     """Everything that happened when the work was done."""
-    stop = stop or threading.Event()
-    return list(executor.apply(work, backend, parallelism=parallelism, stop=stop, retry=retry))
+    events = executor.apply(
+        work,
+        backend,
+        parallelism=parallelism,
+        stop=stop or threading.Event(),
+        retry=retry,
+        journal=journal,
+    )
+    return list(events)
 
 
 def succeeded(work: Work, backend: Backend) -> list[StepEvent]:

@@ -49,7 +49,7 @@ def bodies(backend: Backend) -> dict[str, dict[str, Any]]:
     live = [one for kind in kinds for one in backend.list(kind)]
     for above in backend.list("batch-endpoint"):
         live += backend.list("batch-deployment", above.address.name)
-    return {str(one.address): _timeless(one.body) for one in live}
+    return {str(one.address): timeless(one.body) for one in live}
 
 
 # Times, and the nodes that a cluster happens to have.
@@ -57,9 +57,10 @@ _PASSING = {"createdOn", "modifiedOn", "systemData", "allocationState", "nodeSta
 _PASSING |= {"allocationStateTransitionTime", "currentNodeCount", "targetNodeCount"}
 
 
-def _timeless(body: Mapping[str, Any]) -> dict[str, Any]:
+def timeless(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A body without what passes with time."""
     return {
-        key: _timeless(value) if isinstance(value, dict) else value
+        key: timeless(value) if isinstance(value, dict) else value
         for key, value in body.items()
         if key not in _PASSING
     }

@@ -1,7 +1,8 @@
 """Edits, foreign writes, plans, saved plans, applies, kills and faults, in any order.
 
 Whatever happened: an apply writes what its plan says and nothing else, what others wrote since is
-never overwritten, and an apply that nothing disturbs ends at the declaration.
+never overwritten, and an apply that nothing disturbs ends at the declaration. What no file says is
+not lost either, wherever an apply is killed: it is there, or a journal has it.
 `MLCTL_TEST_HISTORIES=500 pytest tests/properties/test_apply_machine.py` tries many.
 """
 
@@ -9,7 +10,12 @@ from __future__ import annotations
 
 import copy
 import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from hypothesis import assume, settings
@@ -24,20 +30,27 @@ from hypothesis.stateful import (
 
 from mlctl.applying.events import RetryOptions, StepState
 from mlctl.backends.local.backend import LocalBackend
+from mlctl.journal import JournalFile, Journals
+from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
+from mlctl.kinds.routes import main_child
+from mlctl.kinds.values import moving
+from mlctl.planning.owed import Owed
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders import resources
 from tests.builders.plans import Planned, carried_out, planned
 from tests.builders.simulated import finish_operations
-from tests.builders.workspace import Watched, cloud
+from tests.builders.workspace import SCOPE, Watched, cloud, timeless
 
 MANY = int(os.environ.get("MLCTL_TEST_HISTORIES", "12"))
 ENDPOINT = Address("batch-endpoint", "heart-batch")
+BLUE = Address("batch-deployment", "blue", "heart-batch")
 CLUSTER = Address("compute", "cpu-cluster")
 SIZES = ("Standard_D4s_v3", "Standard_DS3_v2")
 TROUBLES = (FaultKind.FAIL, FaultKind.THROTTLE, FaultKind.DROP)
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
 RETRY = RetryOptions(attempts=3, base=0)
 
 
@@ -47,7 +60,10 @@ class Killed(BaseException):
 
 @dataclass(eq=False)
 class Mortal(Watched):
-    """A backend whose process ends at its nth write: before it is sent, or once it was taken."""
+    """A backend whose process ends at its nth write: before it is sent, or once it was taken.
+
+    The writes of the journal are among them.
+    """
 
     nth: int = 0
     late: bool = False
@@ -57,11 +73,25 @@ class Mortal(Watched):
         super().before(verb, address)
         if len(self.told) == self.nth and not self.late:
             raise Killed
-        self.written.append((verb, address))
+        if verb != "journal":
+            self.written.append((verb, address))
 
     def after(self, verb: str, address: Address) -> None:
         if len(self.told) == self.nth and self.late:
             raise Killed
+
+
+@dataclass(frozen=True)
+class MortalJournal:
+    """The journal of a process that ends at its nth write."""
+
+    inner: JournalFile
+    backend: Mortal
+
+    def write(self, owed: Iterable[Owed]) -> None:
+        self.backend.before("journal", ENDPOINT)
+        self.inner.write(owed)
+        self.backend.after("journal", ENDPOINT)
 
 
 class ApplyMachine(RuleBasedStateMachine):
@@ -75,8 +105,15 @@ class ApplyMachine(RuleBasedStateMachine):
         self.default: str | None = "blue"
         self.saved: Planned | None = None
         self.foreign: dict[Address, int] = {}  # what others wrote since the plan was saved
-        self.described: str | None = None  # of the endpoint, which no file describes
+        self.described: dict[Address, str] = {}  # what no file describes
+        self.chosen: str | None = None  # the default, where no file says one
+        self.script, self.region = "score.py", "eastus"
         self.count = 0
+        self.folder = tempfile.TemporaryDirectory()
+        self.journals = Journals(Path(self.folder.name), "local", SCOPE)
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
 
     def declared(self) -> list[Resource]:
         """What the files declare now."""
@@ -84,11 +121,11 @@ class ApplyMachine(RuleBasedStateMachine):
             resources.compute(size=self.size, max_instances=self.most),
             resources.model(),
             resources.environment(),
-            resources.endpoint(default=self.default),
+            resources.endpoint(default=self.default, location=self.region),
             *(
                 resources.deployment(
                     name,
-                    code_configuration={"code": "azureml:0c0de:1", "scoring_script": "score.py"},
+                    code_configuration={"code": "azureml:0c0de:1", "scoring_script": self.script},
                     environment="azureml:torch:1",
                     retry_settings={"max_retries": tries, "timeout": 30},
                 )
@@ -116,22 +153,46 @@ class ApplyMachine(RuleBasedStateMachine):
     def edit_default(self, default: str | None) -> None:
         assume(default is None or default in self.deployments)
         self.default = default
+        self.chosen = None if default else self.live_default()
+
+    @rule(script=st.sampled_from(["score.py", "other.py"]))
+    def edit_the_script(self, script: str) -> None:
+        self.script = script  # which replaces the deployments
+
+    @rule(region=st.sampled_from(["eastus", "westus2"]))
+    def edit_the_region(self, region: str) -> None:
+        self.region = region  # which replaces the endpoint
 
     # Others, who write to the same workspace.
 
-    @rule()
-    def describe_the_endpoint(self) -> None:
-        live = self.backend.read([ENDPOINT]).get(ENDPOINT)
+    @rule(address=st.sampled_from([ENDPOINT, BLUE]))
+    def describe(self, address: Address) -> None:
+        finish_operations(self.backend)
+        live = self.backend.read([address]).get(address)
         assume(live is not None)
         assert live is not None
         self.count += 1
         body = copy.deepcopy(dict(live.body))
-        body["properties"]["description"] = self.described = f"foreign {self.count}"
+        body["properties"]["description"] = self.described[address] = f"foreign {self.count}"
+        self.backend.put(address, body).wait()
+        self.foreign[address] = self.count
+
+    @precondition(lambda self: self.default is None)
+    @rule(name=st.sampled_from(["blue", "green"]))
+    def choose_a_default(self, name: str) -> None:
+        finish_operations(self.backend)
+        found = self.backend.read([ENDPOINT, Address(BLUE.kind, name, ENDPOINT.name)])
+        assume(len(found) == 2 and main_child(KINDS[ENDPOINT.kind], found[ENDPOINT].body) != name)
+        body = copy.deepcopy(dict(found[ENDPOINT].body))
+        body["properties"]["defaults"] = {"deploymentName": name}
         self.backend.put(ENDPOINT, body).wait()
+        self.chosen = name
+        self.count += 1
         self.foreign[ENDPOINT] = self.count
 
     @rule(seconds=st.integers(60, 900))
     def change_how_long_nodes_idle(self, seconds: int) -> None:
+        finish_operations(self.backend)
         live = self.backend.read([CLUSTER]).get(CLUSTER)
         assume(live is not None)
         assert live is not None
@@ -149,24 +210,25 @@ class ApplyMachine(RuleBasedStateMachine):
     @rule()
     def save_a_plan(self) -> None:
         finish_operations(self.backend)
-        self.saved = planned(self.backend, *self.declared())
+        self.saved = self.planned()
         self.foreign = {}
 
     @precondition(lambda self: self.saved is not None)
     @rule()
     def apply_the_saved_plan(self) -> None:
         assert self.saved is not None
+        finish_operations(self.backend)
         before = self.bodies(self.foreign)
         _, backend = self.carry_out(self.saved)
         assert self.bodies(self.foreign) == before
         assert not {address for _, address in backend.written} & set(self.foreign)
         self.saved = None
+        self.chosen = None if self.default else self.live_default() or self.chosen
 
     @rule(nth=st.integers(1, 9), late=st.booleans())
     def apply_and_be_killed(self, nth: int, late: bool) -> None:
         finish_operations(self.backend)
-        made = planned(self.backend, *self.declared())
-        self.carry_out(made, nth=nth, late=late)
+        self.carry_out(self.planned(), nth=nth, late=late)
 
     @rule(
         kind=st.sampled_from(TROUBLES),
@@ -176,7 +238,7 @@ class ApplyMachine(RuleBasedStateMachine):
     )
     def apply_in_trouble(self, kind: FaultKind, verb: str, at: Address, times: int | None) -> None:
         finish_operations(self.backend)
-        made = planned(self.backend, *self.declared())
+        made = self.planned()
         fault = CallFault(kind, verb, str(at), times=times, seconds=0.0, status=0)
         control.add_fault(self.backend.handle, fault)
         try:
@@ -188,21 +250,36 @@ class ApplyMachine(RuleBasedStateMachine):
     def apply_undisturbed(self) -> None:
         for _ in range(3):  # what a kill left unfinished may need another plan
             finish_operations(self.backend)
-            made = planned(self.backend, *self.declared())
+            made = self.planned()
             if made.plan.rejections or made.plan.empty:
                 break
             events, _ = self.carry_out(made)
             assert [str(one.error) for one in events if one.state is StepState.FAILED] == []
         finish_operations(self.backend)
-        assert planned(self.backend, *self.declared()).plan.empty or made.plan.rejections
+        assert self.planned().plan.empty or made.plan.rejections
+        if not made.plan.rejections:
+            self.journals.settle(self.backend)  # as every apply does at its end
+            assert self.live_default() == (self.default or self.chosen or self.live_default())
+            assert self.journals.unfinished() == []
 
     # What is always true.
 
     @invariant()
     def what_others_wrote_of_what_no_file_says_stays(self) -> None:
+        for address, text in self.described.items():
+            live = self.backend.read([address]).get(address)
+            if live is not None and not moving(live.body):
+                assert live.body["properties"].get("description") == text
+
+    def planned(self) -> Planned:
+        """The plan for what is declared, and for what is owed."""
+        owed = self.journals.owed().values()
+        return planned(self.backend, *self.declared(), owed=owed)
+
+    def live_default(self) -> str | None:
+        """The default deployment of the endpoint."""
         live = self.backend.read([ENDPOINT]).get(ENDPOINT)
-        if live is not None and self.described is not None:
-            assert live.body["properties"].get("description") == self.described
+        return main_child(KINDS[ENDPOINT.kind], live.body) or None if live else None
 
     def carry_out(
         self, made: Planned, nth: int = 0, *, late: bool = False
@@ -213,7 +290,9 @@ class ApplyMachine(RuleBasedStateMachine):
         if made.plan.rejections:
             return events, backend
         try:
-            events = carried_out(made.work, backend, parallelism=1, retry=RETRY)
+            journal = MortalJournal(self.journals.new(NOW), backend)
+            events = carried_out(made.work, backend, parallelism=1, retry=RETRY, journal=journal)
+            self.journals.settle(self.backend)
         except Killed:
             assert nth
         steps = {step.target for step in made.work.steps}
@@ -222,14 +301,20 @@ class ApplyMachine(RuleBasedStateMachine):
         return events, backend
 
     def forget(self, backend: Mortal) -> bool:
-        """Count what an apply wrote as foreign to a plan that was saved before it."""
-        self.foreign |= dict.fromkeys((address for _, address in backend.written), 0)
+        """Count what an apply wrote as foreign to a plan that was saved before it.
+
+        It may have begun what that plan ends: what is unset and set again, deleted and made anew.
+        """
+        assert self.saved is not None
+        times = Counter(step.target for step in self.saved.work.steps)
+        written = (address for _, address in backend.written if times[address] < 2)
+        self.foreign |= dict.fromkeys(written, 0)
         return True
 
     def bodies(self, addresses: Any) -> dict[str, Any]:
         """Those that are there, by address."""
         found = self.backend.read([*addresses])
-        return {str(one): live.body for one, live in found.items()}
+        return {str(one): timeless(live.body) for one, live in found.items()}
 
 
 ApplyMachine.TestCase.settings = settings(max_examples=MANY, stateful_step_count=12)

@@ -34,7 +34,7 @@ UNSENT = {
     *("latest_version", "intellectual_property", "services", "parent_job_name", "log_files"),
     "utc_time_created",
 }
-OWN = {"project", "policy", "test"}  # files of mlctl itself, which describe no resource
+OWN = {"project", "policy", "test", "journal"}  # files of mlctl itself, which describe no resource
 
 # Fields whose codec sends what is within them.
 CODED = {

@@ -44,10 +44,15 @@ def plan_and_apply(
         session.show(report)
     if report.failed:
         return Exit.ERROR
+    owed = [
+        one
+        for one in session.journals(backend).owed().values()
+        if set(one.about) & loaded.graph.resources.keys()
+    ]
     live_state = (
-        refresh(loaded.graph, backend)
+        refresh(loaded.graph, backend, owed=owed)
         if args.dry_run
-        else refresh_settled(session, backend, loaded.graph)
+        else refresh_settled(session, backend, loaded.graph, owed=owed)
     )
     ownership = replace(session.settings.project.ownership(tagged=False), all_tags=edited)
     made = plan(loaded.graph, live_state, backend=backend.name, ownership=ownership)
@@ -101,7 +106,11 @@ def carry_out(
 ) -> Exit:
     """Apply a plan; say what failed."""
     execution = Execution(
-        work(made, graph), planned_actions(made), planned_resources(made), wait=not args.no_wait
+        work(made, graph),
+        planned_actions(made),
+        planned_resources(made),
+        wait=not args.no_wait,
+        paths=[args.file] if args.file else [],
     )
     ended = perform(session, backend, execution)
     for line in _errors(ended):

@@ -1,0 +1,173 @@
+"""What a killed apply has taken away is put back: from the shell, by processes that die."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders.shell import Run, cluster, edit, environment
+
+SHOW = ("batch-endpoint", "show", "-n", "scoring", "--query", "defaults.deployment_name")
+BLUE = ("batch-deployment", "show", "-n", "blue", "-e", "scoring", "--query", "description")
+URL = "https://azuremlschemas.azureedge.net/latest"
+# Ends with SIGKILL at the nth write to the workspace, once that was taken or before.
+KILL = """
+import os, signal, sys
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.cli.run import run
+nth, late = int(sys.argv[1]), sys.argv[2] == "late"
+def counted(verb, told=[]):
+    really = getattr(LocalBackend, verb)
+    def wrapped(self, *given):
+        told.append(verb)
+        if len(told) == nth and not late: os.kill(os.getpid(), signal.SIGKILL)
+        done = really(self, *given)
+        if len(told) == nth: os.kill(os.getpid(), signal.SIGKILL)
+        return done
+    setattr(LocalBackend, verb, wrapped)
+told = []
+counted("put", told)
+counted("delete", told)
+sys.exit(run(sys.argv[3:]))
+"""
+
+
+@pytest.fixture
+def scoring(mlctl: Run, tmp_path: Path) -> Path:
+    """An endpoint whose default no file says, and a deployment that an edit replaces."""
+    folder = tmp_path / "infra"
+    cluster(folder / "cpu.yml")
+    (folder / "src").mkdir()
+    for name in ("score", "other"):
+        (folder / "src" / f"{name}.py").write_text(
+            "def init(): ...\ndef run(batch): return batch\n"
+        )
+    (folder / "endpoint.yml").write_text(
+        f"$schema: {URL}/batchEndpoint.schema.json\nname: scoring\n"
+    )
+    (folder / "blue.yml").write_text(
+        f"$schema: {URL}/modelBatchDeployment.schema.json\nname: blue\nendpoint_name: scoring\n"
+        "type: model\nmodel: {path: 'azureml://jobs/train/outputs/model/', type: custom_model}\n"
+        "compute: azureml:cpu\nenvironment: {image: 'ubuntu:22.04'}\n"
+        "code_configuration: {code: ./src, scoring_script: score.py}\n"
+    )
+    assert mlctl("apply", "infra", "--yes").code == 0
+    mlctl("batch-deployment", "update", "-n", "blue", "-e", "scoring", "--set", "description=old")
+    mlctl("batch-endpoint", "update", "-n", "scoring", "--set", "defaults.deployment_name=blue")
+    edit(folder / "blue.yml", "score.py", "other.py")
+    return folder
+
+
+def killed(folder: Path, nth: int, when: str, *arguments: str) -> None:
+    """Run mlctl in a process of its own, which is killed at its nth write."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILL, str(nth), when, *arguments],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def journals(folder: Path) -> list[Path]:
+    return sorted((folder / ".mlctl" / "journal").glob("*.json"))
+
+
+def there(mlctl: Run) -> tuple[Any, Any]:
+    """The default deployment, and what somebody has written of the deployment."""
+    return mlctl(*SHOW).json, mlctl(*BLUE).json
+
+
+@pytest.mark.parametrize(("nth", "when"), [(1, "late"), (2, "late"), (3, "late"), (4, "late")])
+def test_after_a_kill_the_next_apply_puts_back_what_no_file_says(
+    mlctl: Run, scoring: Path, nth: int, when: str
+) -> None:
+    killed(scoring.parent, nth, when, "apply", "infra", "--yes")
+    (journal,) = journals(scoring.parent)
+    assert str(scoring) in json.loads(journal.read_text())["paths"]
+    assert mlctl("apply", "infra", "--yes").code == 0
+    assert there(mlctl) == ("blue", "old")
+    assert journals(scoring.parent) == []
+    assert mlctl("plan", "infra", "--detailed-exitcode").code == 0
+
+
+def test_the_plan_after_a_kill_shows_what_is_put_back(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    mlctl("batch-endpoint", "wait", "-n", "scoring", "--updated")
+    planned = mlctl("plan", "infra")
+    assert "deployment_name: blue # from an apply that did not end" in planned.out
+    assert "(puts back the default deployment, which the apply of 20" in planned.out
+    changes = mlctl("plan", "infra", "-o", "json").json["resource_changes"]
+    (journal,) = journals(scoring.parent)
+    told = [one["owed"]["journal"] for one in changes if one["owed"]]
+    assert told == [str(journal.relative_to(scoring.parent))] * len(told) != []
+    assert (
+        "with what an apply that did not end took away"
+        in mlctl("plan", "infra", "-o", "markdown").out
+    )
+
+
+def test_an_ordinary_apply_writes_no_journal(mlctl: Run, scoring: Path) -> None:
+    assert mlctl("apply", "infra", "--yes").code == 0
+    assert journals(scoring.parent) == []
+    edit(scoring / "cpu.yml", "max_instances: 2", "max_instances: 3")
+    (scoring.parent / ".mlctl" / "journal" / ".gitignore").unlink()
+    (scoring.parent / ".mlctl" / "journal").rmdir()
+    assert mlctl("apply", "infra", "--yes").code == 0
+    assert not (scoring.parent / ".mlctl" / "journal").exists()
+
+
+def test_a_failure_leaves_a_journal_too_and_says_so(mlctl: Run, scoring: Path) -> None:
+    fault = ("local", "fault", "add", "fail", "--operation", "put", "--status", "400")
+    mlctl(*fault, "--target", "batch-deployment/*")
+    done = mlctl("apply", "infra", "--yes")
+    assert done.code == 7
+    (journal,) = journals(scoring.parent)
+    assert f"It is kept in `{journal.relative_to(scoring.parent)}`" in done.err
+    mlctl("local", "fault", "clear")
+    assert mlctl("apply", "infra", "--yes").code == 0
+    assert there(mlctl) == ("blue", "old")
+
+
+def test_a_command_of_az_that_makes_it_anew_puts_it_back_too(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    created = ("batch-deployment", "create", "-f", "infra/blue.yml", "-e", "scoring", "--replace")
+    assert mlctl(*created).code == 0
+    assert there(mlctl) == ("blue", "old")
+    assert journals(scoring.parent) == []
+
+
+def test_what_is_destroyed_is_not_owed_any_more(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    assert mlctl("destroy", "infra", "--yes").code == 0
+    assert journals(scoring.parent) == []
+
+
+def test_a_journal_that_cannot_be_written_stops_an_apply_that_would_need_it(
+    mlctl: Run, scoring: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLCTL_JOURNAL_DIR", str(scoring / "cpu.yml" / "journal"))
+    done = mlctl("apply", "infra", "--yes")
+    assert (done.code, "cannot write" in done.err) == (1, True)
+    assert there(mlctl) == ("blue", "old")
+    edit(scoring / "blue.yml", "other.py", "score.py")
+    edit(scoring / "cpu.yml", "max_instances: 2", "max_instances: 3")
+    assert mlctl("apply", "infra", "--yes").code == 0
+
+
+@pytest.mark.parametrize("verb", ["plan", "apply"])
+def test_a_damaged_journal_is_told_with_what_to_do(mlctl: Run, scoring: Path, verb: str) -> None:
+    folder = scoring.parent / ".mlctl" / "journal"
+    folder.mkdir()
+    (folder / "1.json").write_text("{")
+    done = mlctl(verb, "infra")
+    assert (done.code, done.err.count("is damaged: repair it, or delete it")) == (1, 1)
+    assert "Traceback" not in done.err

@@ -1,0 +1,197 @@
+"""Journals: files that outlive an apply that does not end."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from mlctl import schema
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.journal import JournalError, JournalFile, Journals
+from mlctl.kinds.address import Address, Scope
+from mlctl.planning.owed import Owed
+from mlctl.service_errors import Transient
+from tests.builders.bodies import CPU
+from tests.builders.plans import applied
+from tests.builders.resources import compute, endpoint
+from tests.builders.workspace import SCOPE, cloud
+
+NOW = datetime(2026, 11, 23, 5, 50, 11, tzinfo=UTC)
+ENDPOINT = endpoint().address
+TAGS = Owed(CPU, {"tags": {"team": "ds"}})
+DEFAULT = Owed(ENDPOINT, {"properties": {"defaults": {"deploymentName": "blue"}}}, deleted=False)
+
+
+@pytest.fixture
+def journals(tmp_path: Path) -> Journals:
+    return Journals(tmp_path / ".mlctl" / "journal", "local", SCOPE)
+
+
+def written(journals: Journals, *owed: Owed, after: int = 0) -> JournalFile:
+    """A journal that says what is owed, so many seconds after the first."""
+    journal = journals.new(NOW + timedelta(seconds=after), ["infra"])
+    journal.write(owed)
+    return journal
+
+
+def test_what_is_written_is_read_again(journals: Journals) -> None:
+    written(journals, TAGS, DEFAULT)
+    (found,) = journals.unfinished()
+    assert found.paths == [str(Path("infra").absolute())]
+    assert {one.address: one.body for one in found.owed.values()} == {
+        CPU: TAGS.body,
+        ENDPOINT: DEFAULT.body,
+    }
+    assert [one.since for one in journals.owed().values()] == ["2026-11-23T05:50:11Z"] * 2
+    assert [one.deleted for one in journals.owed().values()] == [True, False]
+
+
+def test_a_journal_is_what_its_schema_says(journals: Journals) -> None:
+    path = written(journals, TAGS, DEFAULT).path
+    jsonschema.Draft202012Validator(schema.load("journal")).validate(json.loads(path.read_text()))
+
+
+def test_a_journal_is_its_owners_alone_and_no_repository_sees_it(journals: Journals) -> None:
+    path = written(journals, TAGS).path
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for folder in (path.parent, path.parent.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert (folder / ".gitignore").read_text() == "*\n"
+
+
+def test_a_new_journal_is_no_file_before_it_is_written_to(journals: Journals) -> None:
+    journals.new(NOW)
+    assert not journals.folder.exists()
+    assert journals.owed() == {}
+
+
+def test_what_came_from_standard_input_is_no_path(journals: Journals) -> None:
+    assert journals.new(NOW, ["-"]).paths == []
+
+
+@pytest.mark.parametrize(
+    "other", [{"backend": "azure"}, {"scope": Scope("s", "rg", "elsewhere")}], ids=str
+)
+def test_the_journal_of_another_workspace_is_left_alone(
+    journals: Journals, other: dict[str, Any]
+) -> None:
+    path = written(Journals(**{**_fields(journals), **other}), TAGS).path
+    assert journals.owed() == {}
+    assert journals.settle(cloud()) == []
+    assert path.exists()
+
+
+def _fields(journals: Journals) -> dict[str, Any]:
+    return {"folder": journals.folder, "backend": journals.backend, "scope": journals.scope}
+
+
+def test_of_two_journals_the_later_one_counts(journals: Journals) -> None:
+    written(journals, Owed(CPU, {"tags": {"team": "ops", "cost": "7"}}), after=0)
+    written(journals, TAGS, after=60)
+    owed = journals.owed()[CPU]
+    assert owed.body == {"tags": {"team": "ds", "cost": "7"}}
+    assert owed.since == "2026-11-23T05:51:11Z"
+
+
+DAMAGED = ["", "{", "[]", "{}", '{"format_version": "9.0"}', "\0\0", "[" * 100_000]
+
+
+@pytest.mark.parametrize("text", DAMAGED, ids=lambda text: text[:8])
+def test_a_damaged_journal_is_told_in_one_sentence(journals: Journals, text: str) -> None:
+    path = written(journals, TAGS).path
+    path.write_text(text)
+    with pytest.raises(JournalError, match="is damaged: repair it, or delete it") as caught:
+        journals.owed()
+    assert str(path) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("address", "cluster/cpu"), ("address", "cpu"), ("body", []), ("deleted", "yes")],
+)
+def test_so_is_one_that_names_what_cannot_be(journals: Journals, key: str, value: Any) -> None:
+    path = written(journals, TAGS).path
+    document = json.loads(path.read_text())
+    document["owed"][0][key] = value
+    path.write_text(json.dumps(document))
+    with pytest.raises(JournalError, match="is damaged"):
+        journals.owed()
+
+
+def test_what_was_cut_off_while_it_was_written_is_no_journal(journals: Journals) -> None:
+    path = written(journals, TAGS).path
+    path.with_name(f".{path.name}.12ab34cd").write_text("{")
+    assert list(journals.owed()) == [CPU]
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    journals = Journals(tmp_path / "file" / "journal", "local", SCOPE)
+    with pytest.raises(JournalError, match="MLCTL_JOURNAL_DIR"):
+        written(journals, TAGS)
+
+
+def test_a_journal_is_on_the_disk_before_it_has_its_name(
+    journals: Journals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+
+    def fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    path = written(journals, TAGS).path
+    assert [synced[0].startswith(f".{path.name}."), synced[1:]] == [True, ["journal"]]
+
+
+def workspace(**values: Any) -> LocalBackend:
+    """A workspace with a cluster and an endpoint."""
+    backend = cloud()
+    applied(backend, compute(**values), endpoint())
+    return backend
+
+
+def test_what_is_back_is_settled_and_the_file_is_gone(journals: Journals) -> None:
+    path = written(journals, TAGS).path
+    assert journals.settle(workspace(tags={"team": "ds"})) == []
+    assert not path.exists()
+
+
+def test_what_is_not_there_and_a_default_that_is_not_set_are_still_owed(journals: Journals) -> None:
+    path = written(journals, TAGS, DEFAULT).path
+    (left,) = journals.settle(workspace())
+    assert (list(left.owed), left.path) == ([ENDPOINT], path)
+    assert list(journals.owed()) == [ENDPOINT]
+    assert list(journals.settle(cloud())) == []  # the endpoint has gone since
+
+
+def test_of_an_endpoint_that_is_made_anew_the_default_is_still_owed(journals: Journals) -> None:
+    written(journals, Owed(ENDPOINT, {**DEFAULT.body, "tags": {"team": "ds"}}))
+    (left,) = journals.settle(workspace())
+    (owed,) = left.owed.values()
+    assert (owed.deleted, owed.body) == (False, DEFAULT.body)
+
+
+def test_what_is_deleted_on_purpose_is_forgotten(journals: Journals) -> None:
+    written(journals, TAGS, DEFAULT)
+    blue = Address("batch-deployment", "blue", ENDPOINT.name)
+    assert list(journals.settle(cloud(), [CPU, blue])) == []
+    assert journals.unfinished() == []
+
+
+def test_a_workspace_that_cannot_be_read_settles_nothing(journals: Journals) -> None:
+    written(journals, TAGS)
+
+    class Away(LocalBackend):
+        def read(self, addresses: Any) -> Any:
+            raise Transient("Away", f"{len(addresses)} not read")
+
+    (left,) = journals.settle(Away(":memory:", SCOPE))
+    assert list(left.owed) == [CPU]
