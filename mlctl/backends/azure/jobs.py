@@ -22,6 +22,7 @@ from mlctl.backends.azure.job_bodies import job_of, run_of
 from mlctl.backends.azure.job_lists import created, newest, recent
 from mlctl.backends.azure.planes import FRONT, data_plane, data_plane_token
 from mlctl.backends.azure.reads import resource_path, workspace_path
+from mlctl.backends.azure.waiting import explained
 from mlctl.backends.ports.jobs import Job, JobEvent, JobProgress, JobView, MetricPoint
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
@@ -186,6 +187,8 @@ class AzureJobs:
     def follow(self, name: str, seconds: float, *, detail: bool) -> Iterator[JobProgress]:  # noqa: ARG002
         """Look at a job until it has ended, but no longer than `seconds`; its states are told.
 
+        Where it has not begun by then, the last look says what it waits for.
+
         Raises:
             NotFound: there is no such job.
         """
@@ -194,9 +197,10 @@ class AzureJobs:
         while True:
             job, at = self.show(name), clock.now() - began
             new = (JobEvent(at, "STATUS", {"status": job.status}),) if job.status != told else ()
-            yield JobProgress(at, job, {}, new)
+            last = job.ended or at >= seconds
+            yield JobProgress(at, explained(self.arm, self.scope, job) if last else job, {}, new)
             told = job.status
-            if job.ended or at >= seconds:
+            if last:
                 return
             clock.pause(min(_LOOK, seconds - at))
 
