@@ -24,9 +24,10 @@ from mlctl.backends.ports.lease import (
     Leases,
     SupportsLeases,
 )
-from mlctl.service_errors import ServiceError
+from mlctl.service_errors import ServiceError, Transient
 
 _POLL_S = 2.0  # between two looks at a lease that another holds
+_ATTEMPTS = 5  # to reach what keeps the leases
 _RENEW_S = LEASE_S / 3
 _RENEW_AGAIN_S = LEASE_S / 12  # after a renewal that failed
 _LONGEST = 200  # characters of a command
@@ -39,8 +40,8 @@ def _ignore(_: Lease) -> None: ...
 class Wanted:
     """The lease of a project, for a holder, who waits `timeout` seconds where another has it.
 
-    `waiting` is called once, with that other's. `now` counts seconds from any moment, and `pause`
-    waits for an event, for seconds at most, and says whether it was set.
+    `waiting` is called once, with that other's. `now` counts seconds from any moment, and by
+    `pause` (see `keep_renewed`) it waits.
     """
 
     project: str
@@ -74,7 +75,7 @@ def under_lease(
         return
     done = threading.Event()
     renewing = threading.Thread(
-        target=keep_renewed, args=(leases, lease, done, wanted.pause), name="lease", daemon=True
+        target=keep_renewed, args=(leases, lease, done), name="lease", daemon=True
     )
     renewing.start()
     try:
@@ -88,18 +89,23 @@ def under_lease(
 
 def _acquired(leases: Leases, wanted: Wanted, stop: threading.Event) -> Lease | None:
     """The lease; None where `stop` was set before it was free."""
-    until, told = wanted.now() + wanted.timeout, False
+    until, failures, told = wanted.now() + wanted.timeout, 0, False
     while True:
+        wait = _POLL_S
         try:
             return leases.acquire(wanted.project, wanted.holder)
         except LeaseHeld as error:
-            left = until - wanted.now()
-            if left <= 0:
+            wait = min(wait, until - wanted.now())
+            if wait <= 0:
                 raise
             if not told:
                 wanted.waiting(error.lease)
-            told = True
-        if wanted.pause(stop, min(_POLL_S, left)):
+            failures, told = 0, True
+        except Transient:
+            failures += 1
+            if failures >= _ATTEMPTS:
+                raise
+        if wanted.pause(stop, wait):
             return None
 
 
@@ -107,9 +113,12 @@ def keep_renewed(
     leases: Leases,
     lease: Lease,
     done: threading.Event,
-    pause: Callable[[threading.Event, float], bool],
+    pause: Callable[[threading.Event, float], bool] = threading.Event.wait,
 ) -> None:
-    """Renew a lease until `done` is set or the lease is lost, which the next write says."""
+    """Renew a lease until `done` is set or the lease is lost, which the next write says.
+
+    `pause` waits for an event, for seconds at most, and says whether it was set.
+    """
     wait = _RENEW_S
     while not pause(done, wait):
         try:
@@ -144,7 +153,7 @@ def _run_url(environment: Mapping[str, str]) -> str:
     """The page of the pipeline's run, on GitHub, Azure DevOps or GitLab; "" elsewhere."""
     get = environment.get
     if get("GITHUB_RUN_ID"):
-        at = f"{get('GITHUB_SERVER_URL')}/{get('GITHUB_REPOSITORY')}"
+        at = f"{get('GITHUB_SERVER_URL', 'https://github.com')}/{get('GITHUB_REPOSITORY')}"
         return f"{at}/actions/runs/{get('GITHUB_RUN_ID')}"
     if get("BUILD_BUILDID"):
         at = f"{get('SYSTEM_COLLECTIONURI', '')}{get('SYSTEM_TEAMPROJECT')}"

@@ -290,7 +290,8 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
     journals = session.journals(backend)
     lease = run.lease if run.work.steps or journals.unfinished() else None
     with stop_on_signal() as stop, under_lease(backend, lease, stop) as leased:
-        replacing.write(session, run.texts)
+        if not stop.is_set():  # else somebody stopped the wait for the lease
+            replacing.write(session, run.texts)
         events = run_steps(
             run.work,
             leased,

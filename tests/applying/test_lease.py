@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
 from mlctl.applying.events import StepState
 from mlctl.applying.executor import apply
 from mlctl.applying.lease import Wanted, holder, keep_renewed, under_lease
+from mlctl.backends.local.leases import LocalLeases
 from mlctl.backends.ports.lease import Holder, Lease, LeaseHeld, LeaseLost
 from mlctl.kinds.address import Address
 from mlctl.render.outcome import collect, summary
@@ -159,6 +162,25 @@ def test_after_a_reset_the_first_holder_is_not_the_one_with_the_same_number() ->
         backend.under(first).put(CPU, BODY)
     backend.leases.release(first)
     backend.under(second).put(CPU, BODY).wait()
+
+
+@pytest.mark.parametrize(("failures", "comes"), [(4, True), (5, False)])
+def test_a_store_that_is_away_for_a_moment_is_asked_again(
+    failures: int, comes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend, _ = local()
+    real, left = LocalLeases.acquire, [Transient("LeaseStore", "away")] * failures
+
+    def acquire(leases: LocalLeases, *given: Any) -> Lease:
+        if left:
+            raise left.pop()
+        return real(leases, *given)
+
+    monkeypatch.setattr(LocalLeases, "acquire", acquire)
+    expected = nullcontext() if comes else pytest.raises(Transient)
+    with expected, under_lease(backend, wanted(Time()), threading.Event()):
+        assert comes
+    assert left == []
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mlctl.backends.local.backend import LocalBackend
@@ -32,20 +33,21 @@ class Leased:
     backend: Any = None
 
 
-def local(wall: Wall | None = None) -> tuple[LocalBackend, Wall]:
+def local() -> tuple[LocalBackend, Wall]:
     """A simulated workspace in memory, and the clock by which its leases last."""
-    clock = wall or Wall()
+    clock = Wall()
     return LocalBackend(Store(":memory:"), SCOPE, wall=clock), clock
 
 
-def on_local() -> Leased:
-    """Leases in the database of a simulated workspace."""
-    backend, clock = local()
+def on_local(file: Path) -> Leased:
+    """Leases in the state file of a simulated workspace, which two connections have open."""
+    clock = Wall()
+    mine, theirs = (LocalBackend(file, SCOPE, wall=clock) for _ in range(2))
 
     def later(seconds: float) -> None:
         clock.time += seconds
 
-    return Leased(backend.leases, backend.within(SCOPE).leases, later, backend)
+    return Leased(mine.leases, theirs.leases, later, mine)
 
 
 def on_emulator() -> Leased:

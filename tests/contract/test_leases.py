@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
 from mlctl.backends.ports.lease import LeaseHeld, LeaseLost
@@ -22,10 +25,10 @@ BODY, OTHER = body(1), body(2)
 
 
 @pytest.fixture(params=["local", "azure on the emulator", "azure on Azurite"])
-def place(request: pytest.FixtureRequest) -> Leased:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Leased:
     match request.param:
         case "local":
-            return leased.on_local()
+            return leased.on_local(tmp_path / "state.db")
         case "azure on the emulator":
             return leased.on_emulator()
         case _:
@@ -39,6 +42,19 @@ def test_one_holds_it_and_the_other_is_told_who(place: Leased) -> None:
     assert (held.value.lease.holder, held.value.lease.since) == (ANA, lease.since)
     assert held.value.lease.id == ""
     assert lease.since < held.value.lease.ends <= lease.since + 60.0
+
+
+def test_of_many_who_ask_at_once_one_gets_it(place: Leased) -> None:
+    def taken(number: int) -> int:
+        try:
+            return (place.mine, place.theirs)[number % 2].acquire("scoring", ANA).token
+        except LeaseHeld:
+            return 0
+
+    for turn in (1, 2):
+        with ThreadPoolExecutor(8) as pool:
+            assert sorted(pool.map(taken, range(8))) == [0] * 7 + [turn]
+        place.later(61)
 
 
 def test_each_project_has_its_own(place: Leased) -> None:
@@ -134,8 +150,10 @@ def test_a_holder_that_slept_while_nobody_took_it_goes_on(place: Leased) -> None
 
 
 @pytest.fixture(params=["local", "azure on the emulator"])
-def workspace(request: pytest.FixtureRequest) -> Leased:
-    return leased.on_local() if request.param == "local" else leased.on_emulator()
+def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Leased:
+    if request.param == "local":
+        return leased.on_local(tmp_path / "state.db")
+    return leased.on_emulator()
 
 
 def test_a_write_under_a_lease_is_made(workspace: Leased) -> None:

@@ -12,13 +12,17 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mlctl.backends.local.backend import LocalBackend
+from mlctl.kinds.address import Scope
 from tests.builders import ci_api, entry_points, served, shell
 from tests.builders.azure import led
+from tests.builders.leased import ANA
 from tests.builders.paths import LOW_PRIORITY, ROOT
 from tests.builders.workflow import Runner, value
 
 WORKFLOW = ROOT / "samples" / "ci" / "github-actions.yml"
 PULL_REQUEST = {"pull_request": {"number": 7, "head": {"sha": "head"}}}
+LOCAL = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 MARKER = "<!-- mlctl plan infra -->"
 
 
@@ -109,6 +113,25 @@ def test_plans_of_two_pull_requests_hold_each_other_up_neither_before_nor_after_
         again = other.go(WORKFLOW, "workflow_dispatch", {}, "merge")
         assert again["apply"] == "success", other.log
     assert "1 changed" in other.log
+
+
+def test_an_apply_that_another_holds_up_says_who_and_begins_nothing(runner: Runner) -> None:
+    (runner.folder / "mlctl.yml").write_text("project: scoring\n")
+    assert opened(runner)["plan"] == "success"
+    backend = LocalBackend(runner.folder / ".mlctl" / "local.db", LOCAL)
+    backend.leases.acquire("scoring", ANA)
+    backend.close()
+    github = {"github": {"token": runner.api.token}, "runner": {"temp": str(runner.folder)}}
+    agent = {"GITHUB_SHA": "merge", "temp": str(runner.folder)}
+    given = {"command": "apply", "path": "infra", "args": "--lock-timeout 0s"}
+    fine, _ = runner.action(given, github, agent)
+    (told,) = ours(runner, "<!-- mlctl apply infra -->")
+    assert (fine, "### mlctl apply: another apply of the project is running" in told) == (
+        False,
+        True,
+    )
+    assert "held by ana@laptop, process 4711" in told
+    assert mlctl(runner, "compute", "list").json == []
 
 
 def test_drift_opens_one_issue_that_is_updated_and_closed(runner: Runner) -> None:
@@ -203,6 +226,7 @@ def test_the_runner_understands_conditions() -> None:
 
 def test_a_run_that_is_cancelled_ends_its_apply_and_says_what_is_left(runner: Runner) -> None:
     shell.clusters(runner.folder / "five", 5)
+    (runner.folder / "mlctl.yml").write_text("project: scoring\n")
     entry_points.install(runner.folder)
     state = {
         "MLCTL_LOCAL_DB": "state.db",
@@ -240,6 +264,12 @@ def test_a_run_that_is_cancelled_ends_its_apply_and_says_what_is_left(runner: Ru
         text=True,
     )
     assert (runner.folder / "reached").read_text() == "compute/c00"
+
+    def leases() -> list[str]:
+        shown = shell.start(runner.folder, "lock", "show", "-o", "json", env=state)
+        return [one["holder"]["run"] for one in shell.finish(shown).json]
+
+    assert leases() == ["https://github.com/us/ml/actions/runs/2"]
     process.send_signal(signal.SIGTERM)
     assert process.stdout is not None
     for line in process.stdout:
@@ -247,7 +277,7 @@ def test_a_run_that_is_cancelled_ends_its_apply_and_says_what_is_left(runner: Ru
             break
     (runner.folder / "go").write_text("")
     process.communicate(timeout=60)
-    assert process.returncode == 8
+    assert (process.returncode, leases()) == (8, [])
     (told,) = ours(runner, "<!-- mlctl apply five -->")
     assert "### mlctl apply: stopped" in told
     assert "Not started:\n" in told

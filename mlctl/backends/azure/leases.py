@@ -19,7 +19,7 @@ from mlctl.backends.azure.datastore import Datastore
 from mlctl.backends.azure.errors import sdk_errors_decoded
 from mlctl.backends.ports.lease import LEASE_S, Holder, Lease, LeaseHeld, LeaseLost
 from mlctl.pointer import Data
-from mlctl.service_errors import Permanent, ServiceError
+from mlctl.service_errors import Permanent, ServiceError, Transient
 
 FOLDER = ".mlctl/locks/"
 _TOKEN = "token"  # noqa: S105 - of the metadata
@@ -232,7 +232,7 @@ def _answer(ask: Callable[[], _T]) -> _T:
     """What is asked of the storage.
 
     Raises:
-        Permanent: it cannot be reached, or refuses.
+        ServiceError: it cannot be reached, or refuses.
     """
     try:
         with sdk_errors_decoded():
@@ -243,14 +243,11 @@ def _answer(ask: Callable[[], _T]) -> _T:
         if error.code == _STORE:
             raise
         message = f"the workspace's storage cannot keep a lease: {error}"
-        raise Permanent(
-            _STORE,
-            message,
-            status=error.status,
-            details=error.details,
-            inner=(error.code,),
-            request_id=error.request_id,
-        ) from None
+        kind = Transient if isinstance(error, Transient) else Permanent
+        told = kind(_STORE, message, status=error.status, details=error.details)
+        told.request_id = error.request_id
+        told.inner = (error.code,)
+        raise told from None
 
 
 _STORE = "LeaseStore"  # the code, by which there is advice

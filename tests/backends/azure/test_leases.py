@@ -14,7 +14,7 @@ from mlctl.emulator import Response
 from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Address
 from mlctl.render.advice import advice
-from mlctl.service_errors import Permanent
+from mlctl.service_errors import Permanent, Transient
 from tests.builders.azure import TOKEN, Azure, Between, azure, emulated, no, says
 from tests.builders.leased import ANA, CI
 
@@ -145,7 +145,7 @@ def test_where_the_storage_refuses_nothing_goes_on_and_it_is_said_what_it_takes(
 
 def test_where_the_storage_cannot_be_reached_it_is_said_so() -> None:
     client = behind((LEASE, LOST))
-    with pytest.raises(Permanent, match=r"cannot keep a lease: \(ConnectionLost\)") as found:
+    with pytest.raises(Transient, match=r"cannot keep a lease: \(ConnectionLost\)") as found:
         client.backend.leases.acquire("scoring", ANA)
     assert "--no-lock" in str(advice(found.value))
 
