@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import yaml
 
@@ -162,6 +163,8 @@ def test_gitlab_edits_one_note_applies_the_reviewed_plan_and_keeps_one_issue(
         assert report[0]["location"] == {"path": "infra/low-pri-cluster.yml", "lines": {"begin": 4}}
         run_on_gitlab(tmp_path, api, "mlctl plan", "10", **request)
         run_on_gitlab(tmp_path, api, "mlctl plan", "11", **request)
+        counts = json.loads((tmp_path / "gl-terraform-report.json").read_text())
+        assert counts == {"create": 4, "update": 0, "delete": 0}
         (note,) = api.notes[120:]
         assert "### mlctl plan: 4 to add" in note["body"]
         api.jobs["11"] = ci_api.packed(tmp_path / ".mlctl-ci" / "mlctl-plan-infra")
@@ -173,6 +176,19 @@ def test_gitlab_edits_one_note_applies_the_reviewed_plan_and_keeps_one_issue(
             run_on_gitlab(tmp_path, api, "mlctl drift", "14")
         (issue,) = api.issues
         assert ("| 2 | 4 |" in issue["description"], issue["state"]) == (True, "closed")
+
+
+def test_gitlab_lists_the_cases_that_fail(tmp_path: Path) -> None:
+    repository(tmp_path)
+    (tmp_path / "infra" / "a.test.yml").write_text(
+        "tests:\n- {name: good, files: [low-pri-cluster.yml]}\n"
+        "- {name: bad, files: [low-pri-cluster.yml], expect: {findings: [MLC999]}}\n"
+    )
+    job = yaml.safe_load((CI / "gitlab-ci.yml").read_text())["mlctl test"]
+    done = step(tmp_path, "\n".join(job["script"]), {"MLCTL_CI_PATH": "infra"})
+    assert done.returncode == 1
+    suite = ElementTree.parse(tmp_path / job["artifacts"]["reports"]["junit"]).getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
 
 
 def test_what_is_wrong_with_the_variables_is_told_in_a_line(tmp_path: Path) -> None:

@@ -91,6 +91,8 @@ def plan(job: Job, host: Host) -> int:
     fine = done.code in (OK, CHANGES)
     host.summarize(text)
     host.output("changes", "true" if done.code == CHANGES else "false")
+    if fine and host.counts_file is not None:
+        host.counts_file.write_text(reports.counts(job.folder.glob("plan*.json")), encoding="utf-8")
     if fine:
         host.output("artifact", job.name)
         host.output("folder", str(job.folder))

@@ -20,6 +20,7 @@ class AzureDevOps:
 
     findings = "azure-pipelines"
     findings_file: Path | None = None
+    counts_file: Path | None = None
     longest = 140_000  # of 150 000, with the marker
     again = "Run the pipeline by hand on this branch: it plans anew, and applies once approved."
 

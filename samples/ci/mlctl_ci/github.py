@@ -21,6 +21,7 @@ class GitHub:
 
     findings = "github"
     findings_file: Path | None = None
+    counts_file: Path | None = None
     longest = 65_000  # of 65 536, with the marker
     again = 'Run the workflow by hand ("Run workflow"): it plans anew, and applies once approved.'
 

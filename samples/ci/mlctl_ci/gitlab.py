@@ -16,6 +16,7 @@ class GitLab:
 
     findings = "gitlab"
     findings_file: Path | None = Path("gl-code-quality-report.json")
+    counts_file: Path | None = Path("gl-terraform-report.json")
     longest = 500_000  # of 1 000 000, which nobody reads
     again = (
         'Run the pipeline by hand ("New pipeline"): it plans anew, and "mlctl apply" applies it.'

@@ -17,6 +17,7 @@ class Host(Protocol):
 
     findings: str  # the output format of `mlctl validate` that this host shows at its lines
     findings_file: Path | None  # where it looks for them; None: in the log
+    counts_file: Path | None  # where it looks for how much a plan changes
     longest: int  # bytes of a comment
     again: str  # how a plan is made anew and applied
 
