@@ -16,6 +16,7 @@ from tests.builders.azurite import Azurite
 from tests.builders.emulator import Wall
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000001", "rg", "ws")
+LOCAL = Scope("00000000-0000-0000-0000-000000000000", "local", "local")  # that of the command line
 ANA = Holder("ana@laptop", 4711, "mlctl apply infra")
 CI = Holder("runner@agent", 7, "mlctl apply plan.json", "https://ci.example/runs/9")
 

@@ -8,12 +8,10 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.lease import Lease
-from mlctl.kinds.address import Scope
-from tests.builders.leased import CI
+from tests.builders.leased import CI, LOCAL
 from tests.builders.shell import Run, cluster
 
 STATE = Path(".mlctl", "local.db")
-LOCAL = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 BREAK = ("lock", "break", "--project", "scoring")
 
 

@@ -13,16 +13,14 @@ import pytest
 import yaml
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.kinds.address import Scope
 from tests.builders import ci_api, entry_points, served, shell
 from tests.builders.azure import led
-from tests.builders.leased import ANA
+from tests.builders.leased import ANA, LOCAL
 from tests.builders.paths import LOW_PRIORITY, ROOT
 from tests.builders.workflow import Runner, value
 
 WORKFLOW = ROOT / "samples" / "ci" / "github-actions.yml"
 PULL_REQUEST = {"pull_request": {"number": 7, "head": {"sha": "head"}}}
-LOCAL = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 MARKER = "<!-- mlctl plan infra -->"
 
 

@@ -11,6 +11,8 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
+from mlctl.backends.local.backend import LocalBackend
+from tests.builders.leased import CI, LOCAL
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run, cluster, edit
 
@@ -149,6 +151,16 @@ def test_tests(mlctl: Run, infra: Path) -> None:
     printed = mlctl("test", "-o", "json").json
     assert [one["passed"] for one in printed] == [True, False]
     check("tests", printed)
+
+
+def test_leases(mlctl: Run) -> None:
+    mlctl("compute", "list")  # makes the state
+    backend = LocalBackend(Path(".mlctl", "local.db"), LOCAL)
+    backend.leases.acquire("scoring", CI)
+    backend.close()
+    printed = mlctl("lock", "show", "-o", "json").json
+    assert [one["holder"]["run"] for one in printed] == [CI.run]
+    check("leases", printed)
 
 
 def test_health(mlctl: Run) -> None:
