@@ -191,13 +191,21 @@ def test_an_update_applies_no_default(mlctl: Run) -> None:
     assert kept == [9, 600, {"a": "1", "b": "2"}]
 
 
-def test_an_update_of_a_cluster_in_a_network_keeps_its_subnet(mlctl: Run) -> None:
+def test_an_update_of_a_cluster_in_a_network_keeps_its_subnet(
+    mlctl: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, sent = LocalBackend.put, []
+
+    def noting(self: LocalBackend, address: Address, given: Any) -> Any:
+        sent.append(given["properties"]["properties"].get("subnet"))
+        return put(self, address, given)
+
+    monkeypatch.setattr(LocalBackend, "put", noting)
     mlctl(*SPOT, "--vnet-name", "v", "--subnet", "s")
-    before = body("compute/spot")["properties"]["properties"]["subnet"]
     for flags in (("--max-instances", "3"), ("--set", "tags.a=1")):
         assert mlctl("compute", "update", "-n", "spot", *flags).code == 0
-        assert body("compute/spot")["properties"]["properties"]["subnet"] == before
-    assert before["id"].endswith("/virtualNetworks/v/subnets/s")
+    assert sent == [body("compute/spot")["properties"]["properties"]["subnet"]] * 3
+    assert sent[0]["id"].endswith("/virtualNetworks/v/subnets/s")
 
 
 @pytest.mark.parametrize(
