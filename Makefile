@@ -9,7 +9,7 @@ EXTRAS ?=
 PARALLEL ?= -n auto --dist worksteal
 PYTHONS := $(or $(PYTHON),python3.13 python3.12 python3.11 python3)
 
-.PHONY: help audit setup check lint types contracts test test-az test-rehearsal test-shortcut test-azurite fix docs site coverage bench fuzz demo clean
+.PHONY: help audit setup check lint types contracts test test-az test-rehearsal test-shortcut test-histories test-azurite fix docs site coverage bench fuzz demo clean
 
 help:
 	@echo "make setup     build .venv with everything that the checks need; EXTRAS=azure,emulator for these too"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-rehearsal  the table of all rehearsal samples, and many random rehearsals; takes minutes"
 	@echo "make test-shortcut   10000 histories of forecasts beside those of the event engine; takes minutes"
 	@echo "make test-azurite    leases of blobs beside Azurite, Microsoft's own emulator; installs it with npm in $(VENV)/azurite"
+	@echo "make test-histories  300 histories of edits, other people, kills and faults on each backend; takes minutes"
 	@echo "make fix       format, and repair what the linter can repair"
 	@echo "make docs      write the pages that are made from the program"
 	@echo "make site      the documentation as a site in dist/site; a broken link fails"
@@ -94,6 +95,10 @@ test-azurite: $(READY) $(AZURITE)
 
 $(VENV)/azurite/node_modules/.bin/azurite-blob: | $(READY)
 	npm install --silent --no-audit --no-fund --prefix $(VENV)/azurite azurite
+
+# HISTORIES=500 tries as many of each machine, and prints what happened in them.
+test-histories: $(READY)
+	MLCTL_TEST_HISTORIES=$(or $(HISTORIES),300) $(BIN)/python -m pytest -s $(wildcard tests/properties/test_*_machine.py)
 
 fix: $(READY)
 	$(BIN)/ruff check --fix .

@@ -112,6 +112,7 @@ def azure(
     limit: float = 600.0,
     credential: Any = None,
     wall: Callable[[], float] | None = None,
+    clock: ManualClock | None = None,
 ) -> Azure:
     """The backend on an emulator; skips where the extra is not installed."""
     pytest.importorskip("azure.identity", reason="the azure extra is not installed")
@@ -121,7 +122,7 @@ def azure(
     from mlctl.backends.azure import ArmClient, AzureBackend, Clock, Cloud
     from mlctl.testing.transport import InProcess
 
-    session, clock = requests.Session(), ManualClock()
+    session, clock = requests.Session(), clock or ManualClock()
     given: Any = emulator  # it is only called
     transport: Any = InProcess(given)
     session.mount(base, transport)
