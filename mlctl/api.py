@@ -34,6 +34,7 @@ from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.config.loader import LoadedConfig
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.forecast import DEFAULT_WEATHER
+from mlctl.journal import Journals
 from mlctl.kinds.address import Address, Scope
 from mlctl.planning.refresh import refresh
 from mlctl.pointer import Data
@@ -183,9 +184,13 @@ def plan(
     project: Project | None = None,
     destroy: bool = False,
     targets: Sequence[str] = (),
+    journal: str | Path | None = None,
     **settings: Data,
 ) -> Planned:
     """What apply would change in a workspace; `settings` are those of `load`.
+
+    `journal` is a folder in which applies say what they have yet to put back: what one that did not
+    end has left there is put back.
 
     Raises:
         InvalidFiles: the files have errors.
@@ -193,13 +198,14 @@ def plan(
         ValueError: a target is no address.
     """
     project = project or Project()
+    owed = _journals(journal, workspace).owed().values() if journal and not destroy else ()
     settings["today"] = settings.get("today") or datetime.now(UTC).date()
     found = load(paths, project=project, scope=workspace.scope, **settings)
     if found.report.failed:
         raise InvalidFiles(found.report)
     return plan_loaded(
         found.graph,
-        refresh(found.graph, workspace, destroying=destroy),
+        refresh(found.graph, workspace, destroying=destroy, owed=list(owed)),
         workspace,
         found.report,
         policies_of(project, settings["today"]),
@@ -217,13 +223,15 @@ def apply(
     parallelism: int = _PARALLEL,
     stop: threading.Event | None = None,
     lock_timeout: float | None = 0.0,
+    journal: str | Path | None = None,
 ) -> Outcome:
     """Carry out a plan; `on_event` is called as steps start and end.
 
     Once `stop` is set nothing new starts. The outcome says what was done, what failed and what was
     left: a failure of a step is no exception. The plan of a project that has a name is carried out
     under its lease, for which `lock_timeout` seconds are waited while another has it; None is
-    without one.
+    without one. In the folder `journal` there is a file as long as something is to be put back: the
+    program may be killed.
 
     Raises:
         Refused: the plan has errors; nothing was begun.
@@ -239,9 +247,23 @@ def apply(
     lease = None
     if planned.project and work.steps and lock_timeout is not None:
         lease = Wanted(planned.project, holder("mlctl.apply", {}), lock_timeout)
+    journals = _journals(journal, workspace) if journal else None
     with under_lease(workspace, lease, signal) as leased:
-        events = carry_out(work, leased, parallelism=parallelism, stop=signal)
-        return collect(events, work, actions, on_event)
+        events = carry_out(
+            work,
+            leased,
+            parallelism=parallelism,
+            stop=signal,
+            journal=journals.new(datetime.now(UTC)) if journals else None,
+        )
+        outcome = collect(events, work, actions, on_event)
+        if journals:
+            journals.settle(leased)
+        return outcome
+
+
+def _journals(folder: str | Path, workspace: Backend) -> Journals:
+    return Journals(Path(folder), workspace.name, workspace.scope)
 
 
 def simulate(

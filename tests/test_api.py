@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mlctl
+from mlctl.applying.events import StepEvent, StepState
 from mlctl.backends.ports.lease import Holder, SupportsLeases
 from tests.builders.paths import LOW_PRIORITY
 from tests.builders.shell import cluster, edit
@@ -108,3 +109,29 @@ def test_the_plan_of_a_named_project_is_carried_out_under_its_lease(tmp_path: Pa
         during: list[int] = []
         mlctl.apply(gone, workspace, on_event=lambda _: during.append(len(workspace.leases.held())))
         assert (set(during), workspace.leases.held()) == ({1}, [])
+
+
+def test_a_program_that_is_killed_loses_nothing_with_a_journal(tmp_path: Path) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(event: StepEvent) -> None:
+        if event.state is StepState.DONE and event.step.deletes:
+            raise Killed
+
+    file = cluster(tmp_path / "cpu.yml")
+    journal = tmp_path / "journal"
+    with mlctl.open_workspace() as workspace:
+        mlctl.apply(mlctl.plan(file, workspace), workspace, journal=journal)
+        assert not journal.exists()
+        address = mlctl.Address("compute", "cpu")
+        body = workspace.read([address])[address].body
+        workspace.put(address, {**body, "tags": {"team": "ds"}}).wait()
+        edit(file, "Standard_D4ds_v5", "Standard_DS3_v2")
+        with pytest.raises(Killed):
+            mlctl.apply(mlctl.plan(file, workspace), workspace, on_event=die, journal=journal)
+        assert workspace.read([address]) == {}
+        planned = mlctl.plan(file, workspace, journal=journal)
+        mlctl.apply(planned, workspace, journal=journal)
+        assert workspace.read([address])[address].body["tags"] == {"team": "ds"}
+        assert list(journal.glob("*.json")) == []

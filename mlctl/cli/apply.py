@@ -24,14 +24,15 @@ from mlctl.cli.exits import Exit
 from mlctl.cli.locking import LockArgs
 from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
-from mlctl.cli.plan import ApplyFormat, Target, load_and_plan, show_plan
+from mlctl.cli.plan import ApplyFormat, Target, load_and_plan, show_plan, wait_until_settled
 from mlctl.cli.project_paths import is_plan
 from mlctl.cli.pruning import PruneArgs
 from mlctl.cli.replacing import ReplaceStrategy, Strategy
+from mlctl.cli.resuming import Resume, check_flags, resumed_paths
 from mlctl.cli.rule_choice import Ignore, Strict, new_report
 from mlctl.cli.session import Session
 from mlctl.cli.stopping import stop_on_signal
-from mlctl.cli.validate import Paths
+from mlctl.cli.validate import Paths, PathsToApply
 from mlctl.config.variables import UNSET_VARIABLE
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.kinds.address import Address
@@ -66,8 +67,9 @@ def register(app: typer.Typer, verb: str) -> None:
 
 def apply(
     session: Session,
-    paths: Paths,
+    paths: PathsToApply = None,
     yes: Yes = False,
+    resume: Resume = False,
     parallelism: Parallelism = 10,
     target: Target = None,
     pruning: PruneArgs = PruneArgs(),
@@ -82,6 +84,14 @@ def apply(
     PATH may be a plan that `mlctl plan --out` saved: it is carried out as it stands, without
     asking, and refused if the workspace has moved since.
     """
+    if resume:
+        renames = replace_strategy is Strategy.BLUE_GREEN
+        check_flags(target=target, prune=pruning.prune, renames=renames)
+        paths = paths or resumed_paths(session)
+        if paths is None:
+            return Exit.OK
+    elif not paths:
+        raise UsageError("the following arguments are required: PATH...")
     lease = locks.wanted(session, "apply", paths)
     if len(paths) == 1 and is_plan(Path(paths[0])):
         if replace_strategy is Strategy.BLUE_GREEN:
@@ -98,6 +108,7 @@ def apply(
             settled=True,
             pruning=pruning,
             strategy=replace_strategy,
+            resuming=resume,
         )
         if planned is None:
             return _refuse(report, output, Exit.ERROR)
@@ -194,6 +205,8 @@ def _apply_saved(
             message = f"`{path}` was made for {made_for}, and this is another one"
             raise planfile.PlanFileError(message)
         gone = stale_targets(saved.work, backend)
+        if gone and wait_until_settled(session, backend, backend.read(gone)):
+            gone = stale_targets(saved.work, backend)  # what is in motion shows less than there is
         if gone:
             session.say("ERROR: Saved plan is stale. These have changed since the plan was made:")
             for address in gone:
@@ -287,7 +300,7 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
         LeaseHeld: another apply of the project runs.
         OutputError: a file cannot be written.
     """
-    journals = session.journals(backend)
+    journals = session.journals
     lease = run.lease if run.work.steps or journals.unfinished() else None
     with stop_on_signal() as stop, under_lease(backend, lease, stop) as leased:
         if not stop.is_set():  # else somebody stopped the wait for the lease

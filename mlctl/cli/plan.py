@@ -79,11 +79,13 @@ def load_and_plan(
     comparing: bool = False,
     pruning: PruneArgs = PruneArgs(),
     strategy: Strategy = Strategy.IN_PLACE,
+    resuming: bool = False,
 ) -> Planned | None:
     """The plan for the files; None when the files have errors, which are printed.
 
     If `settled`, operations that go on on what they declare are waited for. If only `comparing`,
-    the plan is no project's, and its policies about changes are not asked.
+    the plan is no project's, and its policies about changes are not asked. If `resuming`, it is
+    about what an apply that did not end owes, and what that needs.
     """
     once = partial(
         _plan_once,
@@ -95,6 +97,7 @@ def load_and_plan(
         settled=settled,
         comparing=comparing,
         pruning=pruning,
+        resuming=resuming,
     )
     if strategy is Strategy.IN_PLACE:
         return once(report)
@@ -116,6 +119,7 @@ def _plan_once(
     settled: bool,
     comparing: bool,
     pruning: PruneArgs,
+    resuming: bool,
 ) -> Planned | None:
     """As `load_and_plan`, once; with `successors` again, which is not told again."""
     ownership = NOBODY if comparing else pruning.ownership(session)
@@ -129,8 +133,7 @@ def _plan_once(
     prune = pruning.chosen(session, backend.scope, targets, loaded)
     wanted = [_address(loaded.graph, target) for target in targets]
     of = ownership.project if prune else None
-    journals = session.journals(backend)
-    owed = () if destroying or comparing else tuple(journals.owed().values())
+    owed = () if destroying or comparing else tuple(session.journals.owed().values())
     live_state = (
         refresh_settled(session, backend, loaded.graph, of, successors, owed)
         if settled
@@ -143,8 +146,12 @@ def _plan_once(
             owed=owed,
         )
     )
+    if resuming:
+        wanted = [
+            one for owing in live_state.owed.values() for one in owing.missing(live_state.live)
+        ]
     planned = plan_loaded(
-        loaded.graph,
+        loaded.graph if wanted or not resuming else Graph({}, ()),
         live_state,
         backend,
         report,

@@ -212,12 +212,19 @@ class Session:
         finally:
             backend.close()
 
-    def journals(self, backend: Backend) -> Journals:
-        """The journals of applies of this folder in the workspace of a backend."""
+    @cached_property
+    def journals(self) -> Journals:
+        """The journals of the project's applies in this workspace, beside its `mlctl.yml`.
+
+        Raises:
+            ProjectError: `mlctl.yml` cannot be used.
+            ScopeError: the workspace is not known.
+        """
         from mlctl.journal import FOLDER, Journals
 
-        folder = self.environment.get("MLCTL_JOURNAL_DIR")
-        return Journals(Path(folder) if folder else FOLDER, backend.name, backend.scope)
+        document, said = self.settings.project.document, self.environment.get("MLCTL_JOURNAL_DIR")
+        beside = document.folder if document is not None else Path()
+        return Journals(Path(said) if said else beside / FOLDER, self.backend_name, self.scope)
 
     def note(self, text: str) -> None:
         """Print a note on stderr, unless only errors are shown."""

@@ -30,6 +30,14 @@ SomePaths = Annotated[
         " the workspace has all.",
     ),
 ]
+PathsToApply = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PATH...",
+        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; or one saved"
+        " plan. None with --resume.",
+    ),
+]
 
 
 class FindingsFormat(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from mlctl import pointer
@@ -51,6 +51,10 @@ class Owed:
         """The resource, what it is beneath, and what gets its requests."""
         above = {self.address.up} if self.address.up is not None else set()
         return frozenset({self.address, *above, *self.children})
+
+    def missing(self, live: Collection[Address]) -> list[Address]:
+        """The resource, and the deployments that are to get its requests and are not there."""
+        return [self.address, *sorted(self.children - set(live))]
 
     def left(self, live: Live | None) -> Owed | None:
         """What of it is still owed to the resource as it is now; None where nothing is.

@@ -55,7 +55,7 @@ def plan(
         planner = _Planner(graph, live_state, ownership)
         changes = planner.changes(chosen)
         changes = with_successors(changes, live_state, successors)
-        about = {change.address for change in changes} if targets else None
+        about = {*targets, *(change.address for change in changes)} if targets else None
         changes = with_routes(changes, live_state, about)
         if prune:
             changes += (

@@ -79,7 +79,7 @@ def left(addresses: Iterable[Address], file: Path) -> str:
     named = ", ".join(map(str, addresses))
     return clean(
         f"note: what {named} had and no file says is not back yet. It is kept in `{file}`, and the"
-        " next apply puts it back"
+        " next apply puts it back, as does: mlctl apply --resume"
     )
 
 

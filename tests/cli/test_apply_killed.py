@@ -145,6 +145,87 @@ def test_a_command_of_az_that_makes_it_anew_puts_it_back_too(mlctl: Run, scoring
     assert journals(scoring.parent) == []
 
 
+def test_resume_puts_back_what_is_owed_and_nothing_else(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 2, "late", "apply", "infra", "--yes")
+    edit(scoring / "cpu.yml", "max_instances: 2", "max_instances: 3")
+    cluster(scoring / "other.yml")
+    done = mlctl("apply", "--resume", "--yes")
+    assert (done.code, there(mlctl)) == (0, ("blue", "old"))
+    assert "(infra/blue.yml:" in done.out
+    assert journals(scoring.parent) == []
+    assert mlctl("compute", "list", "--query", "[].name").json == ["cpu"]
+
+
+def test_resume_puts_back_a_default_though_no_file_is_known(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 1, "late", "apply", "infra", "--yes")
+    (journal,) = journals(scoring.parent)
+    document = json.loads(journal.read_text())
+    journal.write_text(json.dumps({**document, "paths": []}))
+    done = mlctl("apply", "--resume", "--yes")
+    assert (done.code, "0 added, 1 changed, 0 destroyed." in done.out) == (0, True)
+    assert (there(mlctl), journals(scoring.parent)) == (("blue", "old"), [])
+
+
+def test_resume_asks_like_any_apply(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    assert mlctl("apply", "--resume").code == 1
+    assert len(journals(scoring.parent)) == 1
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_of_a_saved_plan_resume_carries_out_the_rest(mlctl: Run, scoring: Path, nth: int) -> None:
+    cluster(scoring / "other.yml")
+    assert mlctl("plan", "infra", "--out", "plan.json").code == 0
+    edit(scoring / "cpu.yml", "max_instances: 2", "max_instances: 3")
+    killed(scoring.parent, nth, "late", "apply", "plan.json")
+    assert mlctl("apply", "--resume").code == 0
+    assert (there(mlctl), journals(scoring.parent)) == (("blue", "old"), [])
+    assert mlctl("compute", "list", "--query", "[].name").json == ["cpu", "other"]
+    query = ("compute", "show", "-n", "cpu", "--query", "max_instances")
+    assert mlctl(*query).json == 2
+
+
+def test_without_anything_owed_there_is_nothing_to_resume(mlctl: Run, scoring: Path) -> None:
+    done = mlctl("apply", "--resume")
+    assert (done.code, done.out) == (0, "")
+    assert "Nothing to resume" in done.err
+    assert there(mlctl) == ("blue", "old")
+
+
+def test_resume_of_files_that_are_gone_says_so(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    scoring.rename(scoring.with_name("moved"))
+    done = mlctl("apply", "--resume", "--yes")
+    assert (done.code, "is not there any more: name the files" in done.err) == (1, True)
+    assert mlctl("apply", "--resume", "moved", "--yes").code == 0
+    assert (there(mlctl), journals(scoring.parent)) == (("blue", "old"), [])
+
+
+@pytest.mark.parametrize(
+    "flags", [("--target", "compute/cpu"), ("--prune",), ("--replace-strategy", "blue-green")]
+)
+def test_resume_takes_no_flags_that_plan_more_or_less(mlctl: Run, flags: tuple[str, ...]) -> None:
+    done = mlctl("apply", "--resume", *flags)
+    assert (done.code, f"takes no {flags[0]}" in done.err) == (1, True)
+
+
+def test_apply_without_a_path_needs_one(mlctl: Run) -> None:
+    done = mlctl("apply", "--yes")
+    assert (done.code, "PATH" in done.err) == (1, True)
+
+
+def test_the_journal_is_beside_the_mlctl_yml_wherever_apply_is_run(
+    mlctl: Run, scoring: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (scoring / "mlctl.yml").write_text("{}\n")
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    assert (len(journals(scoring)), journals(scoring.parent)) == (1, [])
+    monkeypatch.setenv("MLCTL_LOCAL_DB", str(scoring.parent / ".mlctl" / "local.db"))
+    monkeypatch.chdir(scoring)
+    assert mlctl("apply", "--resume", "--yes").code == 0
+    assert (there(mlctl), journals(scoring)) == (("blue", "old"), [])
+
+
 def test_what_is_destroyed_is_not_owed_any_more(mlctl: Run, scoring: Path) -> None:
     killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
     assert mlctl("destroy", "infra", "--yes").code == 0

@@ -46,7 +46,7 @@ def plan_and_apply(
         return Exit.ERROR
     owed = [
         one
-        for one in session.journals(backend).owed().values()
+        for one in session.journals.owed().values()
         if set(one.about) & loaded.graph.resources.keys()
     ]
     live_state = (

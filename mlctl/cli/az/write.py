@@ -100,7 +100,7 @@ def delete(session: Session, kind: Kind, args: WriteArgs) -> Exit:
         live = backend.read([address, address.up] if address.up else [address])
         if address not in live:
             session.note(_nothing_to_delete(backend, address))
-            session.journals(backend).settle(backend, [address])
+            session.journals.settle(backend, [address])
             return Exit.OK
         children = find_children(backend)
         users = users_of(children.values(), backend.scope)
