@@ -89,18 +89,20 @@ def under_lease(
 
 def _acquired(leases: Leases, wanted: Wanted, stop: threading.Event) -> Lease | None:
     """The lease; None where `stop` was set before it was free."""
-    until, failures, told = wanted.now() + wanted.timeout, 0, False
+    until: float | None = None  # when the time to wait is over; it begins when another has it
+    failures = 0
     while True:
         wait = _POLL_S
         try:
             return leases.acquire(wanted.project, wanted.holder)
         except LeaseHeld as error:
+            if until is None and wanted.timeout > 0:
+                wanted.waiting(error.lease)
+            until = wanted.now() + wanted.timeout if until is None else until
             wait = min(wait, until - wanted.now())
             if wait <= 0:
                 raise
-            if not told:
-                wanted.waiting(error.lease)
-            failures, told = 0, True
+            failures = 0
         except Transient:
             failures += 1
             if failures >= _ATTEMPTS:

@@ -1,1 +1,1 @@
-"""As much of Azure Storage as uploads and downloads need."""
+"""As much of Azure Storage as uploads, downloads and leases need."""

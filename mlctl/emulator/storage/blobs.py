@@ -1,4 +1,4 @@
-"""The blob server behind uploads: as much of Azure Storage's REST API as the SDK's transfers need.
+"""The blob server behind uploads and leases: as much of Azure Storage as the SDK needs for them.
 
 `https://HOST/blob/{account}/{container}/{name}`; an account is a folder, `.blob.core.windows.net`
 at its end is dropped.
@@ -83,12 +83,12 @@ def authorize(call: Call) -> None:
 def _dispatch(call: Call) -> Response:
     name, method = call.names.get("blob"), call.request.method
     work = call.request.query_value("comp").casefold()
-    if not name:
+    if not name and work != "lease":
         return _list(call) if (method, work) == ("GET", "list") else _container_done(call)
     match method, work:
         case "PUT", "":
             return _put(call, call.request.body)
-        case "PUT", _ if work in _PUTS:
+        case "PUT", _ if name and work in _PUTS:
             return _PUTS[work](call)
         case "GET" | "HEAD", "" | "metadata":
             return _show(call)

@@ -185,6 +185,12 @@ def test_a_lease_operation_holds_for_one_etag_where_it_says_so() -> None:
     )
 
 
+def test_a_container_is_not_leased_and_does_not_say_that_it_was() -> None:
+    headers = {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "60"}
+    where = "/blob/acct/box?restype=container&comp=lease"
+    assert code(world().put(where, None, headers=headers)) == "UnsupportedHttpVerb"
+
+
 def test_a_list_says_which_are_leased() -> None:
     here = place("leased")
     text = here.world.get("/blob/acct/box?restype=container&comp=list").response.body.decode()
