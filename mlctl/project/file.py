@@ -198,11 +198,15 @@ def unknown_rule(code: str) -> str | None:
 
 
 def _unknown_rules(document: Document) -> Iterator[Diagnostic]:
+    unknown = {code: unknown_rule(code) for _, _, code in _items(document, "ignore")}
+    own = _own_rules(document) if any(unknown.values()) else None
     for at, number, code in _items(document, "ignore"):
-        hint = unknown_rule(code)
-        if hint is not None and not _is_own(document, code):
+        hint = unknown[code]
+        if hint is not None and own is not None and code not in own:
+            near = nearest(code, own)
             label = document.label((*at, number))
-            yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is no rule", label, hint)
+            meant = f"did you mean `{near}`?" if near else hint
+            yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is no rule", label, meant)
 
 
 def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
@@ -215,14 +219,22 @@ def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
             yield at, number, item
 
 
-def _is_own(document: Document, code: str) -> bool:
-    """Whether it is the name of a policy of the project, or may be a code of its plug-ins."""
-    from mlctl.policies.policy import read
+def _own_rules(document: Document) -> set[str] | None:
+    """The names of the project's policies, and the rules of its plug-ins by code and name.
 
-    if not code.startswith("MLC") and any(_items(document, "plugins")):
-        return True
+    None where a plug-in cannot be used, which is an error where its rules count.
+    """
+    from mlctl.policies.policy import read
+    from mlctl.project.plugins import Plugins
+
+    named = [name for _, _, name in _items(document, "plugins")]
+    try:
+        plugins = Plugins.of(Project({"plugins": named}))
+    except ProjectError:
+        return None
     files = [document.folder / item for _, _, item in _items(document, "policies")]
-    return any(one.name == code for one in read(files, Report()))
+    policies = {one.name for one in read([*files, *plugins.policies], Report())}
+    return policies | {word for rule in plugins.rules for word in (rule.code, rule.name)}
 
 
 def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:

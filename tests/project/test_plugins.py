@@ -71,6 +71,27 @@ def test_rules_of_a_package_find_what_they_are_for(mlctl: Run, project: Path) ->
     assert "HOUSE" not in mlctl("validate", "first.yml", "second.yml").out
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("HOUSE001", None),
+        ("one-size", None),
+        ("house-keeps-no-nodes", None),
+        ("HOUSE01", "did you mean `HOUSE001`?"),
+        ("one-sise", "did you mean `one-size`?"),
+        ("OTHER001", "docs/rules.md lists them"),
+    ],
+)
+def test_a_project_ignores_rules_that_its_plugins_bring_and_no_others(
+    mlctl: Run, project: Path, code: str, said: str | None
+) -> None:
+    (project / "mlctl.yml").write_text(f"plugins: [house]\nignore: [{code}]\n")
+    done = mlctl("validate", "first.yml", "second.yml")
+    assert done.code == (1 if said else 0)
+    assert (said or "") in done.err
+    assert code not in done.out
+
+
 def test_policies_of_a_package_count_like_the_projects_own(mlctl: Run, project: Path) -> None:
     edit(project / "first.yml", "max_instances", "min_instances: 1\nmax_instances")
     done = mlctl("validate", "first.yml")
