@@ -7,8 +7,10 @@ from pathlib import Path
 
 from mlctl.backends.ports.backend import Backend, ConnectionOptions
 from mlctl.kinds.address import Scope
+from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent, ServiceError
 
+_OWN = ("local", "azure")
 LOCAL_DB = Path(".mlctl", "local.db")
 
 
@@ -25,6 +27,7 @@ def open_backend(
     Raises:
         ServiceError: there is none of that name, or it cannot be opened.
     """
+    check_name(name)
     if name == "local":
         from mlctl.backends.local.backend import LocalBackend
 
@@ -36,14 +39,29 @@ def open_backend(
     return _of_plugin(name, scope, environment), ""
 
 
+def check_name(name: str) -> None:
+    """Check that there is a backend of a name.
+
+    Raises:
+        ServiceError: there is none.
+    """
+    if name in _OWN:
+        return
+    from mlctl import plugins
+
+    known = [*_OWN, *plugins.names(plugins.BACKENDS)]
+    if name not in known:
+        near = nearest(name, known)
+        hint = f"did you mean `{near}`?" if near else f"there is {', '.join(known)}"
+        raise Permanent("UnknownBackend", f"there is no backend `{name}`; {hint}")
+
+
 def _of_plugin(name: str, scope: Scope, environment: Mapping[str, str]) -> Backend:
     from mlctl import plugins
 
     try:
         found = plugins.load(plugins.BACKENDS, name)
-        if found is None:
-            known = ", ".join(["local", "azure", *plugins.names(plugins.BACKENDS)])
-            raise Permanent("UnknownBackend", f"there is no backend `{name}`; there is: {known}")
+        assert found is not None  # its name was checked
         try:
             backend: Backend = found.value(scope, environment)
         except ServiceError:

@@ -25,7 +25,7 @@ def explain(
     ],
 ) -> Exit:
     """Explain a rule, a kind or a field: meaning, bounds, default, why, how to fix."""
-    from mlctl.project.file import unknown_rule
+    from mlctl.project.checks import unknown_rule
     from mlctl.project.rule_registry import ALL_RULES
     from mlctl.render import explain as render
 

@@ -11,7 +11,7 @@ from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.command import option
 from mlctl.cli.session import Session
 from mlctl.diagnostics import Report
-from mlctl.project.file import unknown_rule
+from mlctl.project.checks import unknown_rule
 
 _IGNORE = "Leave these rules out (codes, names or prefixes; repeatable)."
 Select = Annotated[

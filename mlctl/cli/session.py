@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mlctl.backends import open_backend
+from mlctl.backends import check_name, open_backend
 from mlctl.backends.ports.backend import (
     Backend,
     ConnectionOptions,
@@ -119,8 +119,14 @@ class Session:
 
     @cached_property
     def backend_name(self) -> str:
-        """`local`, `azure`, or what another package provides."""
-        return self.settings.backend(self.flags.backend)
+        """`local`, `azure`, or what another package provides.
+
+        Raises:
+            ServiceError: there is no such backend.
+        """
+        name = self.settings.backend(self.flags.backend)
+        check_name(name)
+        return name
 
     @cached_property
     def scope(self) -> Scope:

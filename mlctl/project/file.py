@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mlctl import schema, source
 from mlctl.config.overlays import Overlays, check_overlay
 from mlctl.diagnostics import Diagnostic, Label, Report
-from mlctl.kinds import KINDS
 from mlctl.planning.ownership import Ownership, Protected
-from mlctl.pointer import Data, Pointer
+from mlctl.pointer import Data
+from mlctl.project.checks import ENVIRONMENTS, findings
 from mlctl.schema.rules import VALUE_NOT_ALLOWED
 from mlctl.schema.text import nearest
 from mlctl.source import Document
+from mlctl.source.rules import EMPTY
 
 _SCHEMA = "project"  # of schemas/, which describes each key
-_ENVIRONMENTS = "environments"
+_WRITE = "write `project: NAME` in it, or remove it"
 
 
 class ProjectError(Exception):
@@ -53,23 +54,25 @@ class Project:
         Raises:
             ProjectError: it cannot be read, or says what its schema does not know.
         """
-        if not path.is_file():
+        if not os.path.lexists(path):
             return cls()
         report = Report()
-        documents = source.read(path, report)
+        documents = source.read(path, report, explicit=False)
+        if not documents and not report.failed:
+            report.add(Diagnostic(EMPTY, f"`{path}` says nothing", None, _WRITE))
         for document in documents:
             report.extend(schema.check(document, schema.load(_SCHEMA)))
         if documents and not report.failed:
-            report.extend(_unknown_rules(documents[0]))
-            report.extend(_unknown_kinds(documents[0]))
+            report.extend(findings(documents[0]))
+            report.extend(map(_second, documents[1:]))
         if report.failed:
             raise ProjectError(report)
-        return cls(documents[0].data, documents[0]) if documents else cls()
+        return cls(documents[0].data, documents[0])
 
     @property
     def environments(self) -> list[str]:
         """The names of the environments that the file describes."""
-        return list(self.values.get(_ENVIRONMENTS, {}))
+        return list(self.values.get(ENVIRONMENTS, {}))
 
     def within(self, environment: str) -> Project:
         """The project in one of its environments.
@@ -84,7 +87,7 @@ class Project:
             has = f"mlctl.yml describes {known}" if known else none
             meant = f"; did you mean `{near}`?" if near else f"; {has}"
             raise UnknownEnvironment(f"there is no environment `{environment}`{meant}")
-        chosen = self.values[_ENVIRONMENTS][environment] or {}
+        chosen = self.values[ENVIRONMENTS][environment] or {}
         values = _laid_over(self.values, chosen)
         return replace(self, values=values, chosen=chosen, environment=environment)
 
@@ -114,7 +117,7 @@ class Project:
         own = len(self.document.data.get(key, ()))
         if number < own:
             return self.document.label((key, number))
-        return self.document.label((_ENVIRONMENTS, str(self.environment), key, number - own))
+        return self.document.label((ENVIRONMENTS, str(self.environment), key, number - own))
 
     @property
     def policies(self) -> list[Path]:
@@ -153,7 +156,7 @@ class Project:
     @property
     def _overlay_files(self) -> list[Path]:
         said = [*self.values.get("overlays", ())]
-        for one in self.values.get(_ENVIRONMENTS, {}).values():
+        for one in self.values.get(ENVIRONMENTS, {}).values():
             said += (one or {}).get("overlays", ())
         return self._below(dict.fromkeys(said))
 
@@ -187,66 +190,6 @@ def _laid_over(base: Mapping[str, Data], top: Mapping[str, Data]) -> dict[str, D
     return merged
 
 
-def unknown_rule(code: str) -> str | None:
-    """What is wrong with a code, a name or the beginning of a code; None where a rule has it."""
-    from mlctl.project.rule_registry import ALL_RULES
-
-    if any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):
-        return None
-    near = nearest(code, [word for rule in ALL_RULES for word in (rule.code, rule.name)])
-    return f"did you mean `{near}`?" if near else "docs/rules.md lists them"
-
-
-def _unknown_rules(document: Document) -> Iterator[Diagnostic]:
-    unknown = {code: unknown_rule(code) for _, _, code in _items(document, "ignore")}
-    own = _own_rules(document) if any(unknown.values()) else None
-    for at, number, code in _items(document, "ignore"):
-        hint = unknown[code]
-        if hint is not None and own is not None and code not in own:
-            near = nearest(code, own)
-            label = document.label((*at, number))
-            meant = f"did you mean `{near}`?" if near else hint
-            yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is no rule", label, meant)
-
-
-def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
-    """The items of a list, of the project itself and of its environments."""
-    said: dict[Pointer, Data] = {(key,): document.data.get(key, ())}
-    for name, one in document.data.get(_ENVIRONMENTS, {}).items():
-        said[_ENVIRONMENTS, name, key] = one.get(key, ())
-    for at, items in said.items():
-        for number, item in enumerate(items):
-            yield at, number, item
-
-
-def _own_rules(document: Document) -> set[str] | None:
-    """The names of the project's policies, and the rules of its plug-ins by code and name.
-
-    None where a plug-in cannot be used, which is an error where its rules count.
-    """
-    from mlctl.policies.policy import read
-    from mlctl.project.plugins import Plugins
-
-    named = [name for _, _, name in _items(document, "plugins")]
-    try:
-        plugins = Plugins.of(Project({"plugins": named}))
-    except ProjectError:
-        return None
-    files = [document.folder / item for _, _, item in _items(document, "policies")]
-    policies = {one.name for one in read([*files, *plugins.policies], Report())}
-    return policies | {word for rule in plugins.rules for word in (rule.code, rule.name)}
-
-
-def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
-    """Patterns of addresses that cover no kind: they would protect nothing."""
-    for at, number, pattern in _items(document, "protect"):
-        kind = pattern.partition("/")[0].casefold()
-        if "/" not in pattern or not any(fnmatchcase(name, kind) for name in KINDS):
-            near = nearest(kind, KINDS)
-            hint = (
-                f"did you mean `{near}/*`?"
-                if near
-                else f"write KIND/NAME; kinds: {', '.join(KINDS)}"
-            )
-            message = f"`{pattern}` is no address, and no pattern of one"
-            yield Diagnostic(VALUE_NOT_ALLOWED, message, document.label((*at, number)), hint)
+def _second(document: Document) -> Diagnostic:
+    message = "mlctl.yml is one document, and this is another one"
+    return Diagnostic(VALUE_NOT_ALLOWED, message, document.label(), "take out the `---` above it")

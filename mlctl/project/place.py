@@ -1,6 +1,6 @@
 """Which `mlctl.yml` is meant: the nearest at or above what a command is about."""
 # os.path answers False where pathlib raises (loops of links, folders that cannot be entered):
-# ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH116, PTH117, PTH118, PTH120
+# ruff: noqa: PTH100, PTH109, PTH112, PTH116, PTH117, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def project_file(paths: Iterable[str | Path]) -> Path | None:
 def nearest(folder: str) -> str | None:
     """The nearest `mlctl.yml` at or above a folder."""
     files = (os.path.join(one, PROJECT_FILE) for one in _up(folder))
-    return next((one for one in files if os.path.isfile(one)), None)
+    return next((one for one in files if os.path.lexists(one)), None)
 
 
 def _projects_of(path: str) -> Iterator[str]:

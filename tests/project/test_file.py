@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ def test_what_the_project_ignores_no_command_checks(mlctl: Run, tmp_path: Path) 
         ("ignore: [nonsense]\n", "docs/rules.md lists them"),
         ("a: [\n", "error[MLC0"),
         ("- a\n", "error[MLC0"),
+        ("# nothing\n", "`mlctl.yml` says nothing\n  = hint: write `project: NAME` in it"),
+        ("project: a\n---\nproject: b\n", "mlctl.yml is one document, and this is another one"),
+        ("policies: [rules.yml]\n", "there is no file `rules.yml`\n --> mlctl.yml:1:12"),
+        (
+            "environments: {prod: {overlays: [prod.yml]}}\n",
+            "there is no file `prod.yml`\n --> mlctl.yml:1:34",
+        ),
     ],
 )
 def test_what_a_project_cannot_say_is_an_error_at_its_place(
@@ -68,6 +76,26 @@ def test_what_a_project_cannot_say_is_an_error_at_its_place(
         assert said in done.err
         assert done.err.endswith("ERROR: mlctl.yml cannot be used as it is\n")
     assert not (tmp_path / ".mlctl").exists()
+
+
+def test_a_project_that_is_no_file_is_not_passed_over(mlctl: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mlctl.yml"
+    file.mkdir()
+    assert "`mlctl.yml` cannot be read" in mlctl("validate", ".").err
+    file.rmdir()
+    for target in ("nowhere", "mlctl.yml"):
+        file.symlink_to(target)
+        assert "`mlctl.yml` cannot be read" in mlctl("validate", ".").err
+        file.unlink()
+    os.mkfifo(file)
+    assert "`mlctl.yml` cannot be read" in mlctl("validate", ".").err
+
+
+def test_a_backend_that_there_is_not_is_told_before_its_workspace(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "mlctl.yml").write_text("backend: azur\n")
+    assert "there is no backend `azur`; did you mean `azure`?" in mlctl("compute", "list").err
 
 
 def test_an_empty_project_says_nothing(mlctl: Run, tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""What is wrong with a `mlctl.yml` beyond its schema: names of what there is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from mlctl.diagnostics import Diagnostic, Report
+from mlctl.files import is_file, is_folder
+from mlctl.kinds import KINDS
+from mlctl.pointer import Data, Pointer
+from mlctl.schema.rules import VALUE_NOT_ALLOWED
+from mlctl.schema.text import nearest
+from mlctl.source import Document
+from mlctl.source.rules import UNREADABLE
+
+ENVIRONMENTS = "environments"
+
+
+def findings(document: Document) -> Iterator[Diagnostic]:
+    """Rules to ignore, kinds to protect and files that there are not."""
+    yield from _unknown_rules(document)
+    yield from _unknown_kinds(document)
+    yield from _absent_files(document)
+
+
+def unknown_rule(code: str) -> str | None:
+    """What is wrong with a code, a name or the beginning of a code; None where a rule has it."""
+    from mlctl.project.rule_registry import ALL_RULES
+
+    if any(rule.name == code or rule.code.startswith(code) for rule in ALL_RULES):
+        return None
+    near = nearest(code, [word for rule in ALL_RULES for word in (rule.code, rule.name)])
+    return f"did you mean `{near}`?" if near else "docs/rules.md lists them"
+
+
+def _unknown_rules(document: Document) -> Iterator[Diagnostic]:
+    unknown = {code: unknown_rule(code) for _, _, code in _items(document, "ignore")}
+    own = _own_rules(document) if any(unknown.values()) else None
+    for at, number, code in _items(document, "ignore"):
+        hint = unknown[code]
+        if hint is not None and own is not None and code not in own:
+            near = nearest(code, own)
+            label = document.label((*at, number))
+            meant = f"did you mean `{near}`?" if near else hint
+            yield Diagnostic(VALUE_NOT_ALLOWED, f"`{code}` is no rule", label, meant)
+
+
+def _items(document: Document, key: str) -> Iterator[tuple[Pointer, int, Data]]:
+    """The items of a list, of the project itself and of its environments."""
+    said: dict[Pointer, Data] = {(key,): document.data.get(key, ())}
+    for name, one in document.data.get(ENVIRONMENTS, {}).items():
+        said[ENVIRONMENTS, name, key] = one.get(key, ())
+    for at, items in said.items():
+        for number, item in enumerate(items):
+            yield at, number, item
+
+
+def _own_rules(document: Document) -> set[str] | None:
+    """The names of the project's policies, and the rules of its plug-ins by code and name.
+
+    None where a plug-in cannot be used, which is an error where its rules count.
+    """
+    from mlctl.policies.policy import read
+    from mlctl.project.file import Project, ProjectError
+    from mlctl.project.plugins import Plugins
+
+    named = [name for _, _, name in _items(document, "plugins")]
+    try:
+        plugins = Plugins.of(Project({"plugins": named}))
+    except ProjectError:
+        return None
+    files = [document.folder / item for _, _, item in _items(document, "policies")]
+    policies = {one.name for one in read([*files, *plugins.policies], Report())}
+    return policies | {word for rule in plugins.rules for word in (rule.code, rule.name)}
+
+
+def _unknown_kinds(document: Document) -> Iterator[Diagnostic]:
+    """Patterns of addresses that cover no kind: they would protect nothing."""
+    for at, number, pattern in _items(document, "protect"):
+        kind = pattern.partition("/")[0].casefold()
+        if "/" not in pattern or not any(fnmatchcase(name, kind) for name in KINDS):
+            near = nearest(kind, KINDS)
+            hint = (
+                f"did you mean `{near}/*`?"
+                if near
+                else f"write KIND/NAME; kinds: {', '.join(KINDS)}"
+            )
+            message = f"`{pattern}` is no address, and no pattern of one"
+            yield Diagnostic(VALUE_NOT_ALLOWED, message, document.label((*at, number)), hint)
+
+
+def _absent_files(document: Document) -> Iterator[Diagnostic]:
+    for key in ("policies", "overlays"):
+        for at, number, name in _items(document, key):
+            path = document.folder / name
+            if not (is_file(path) or is_folder(path)):
+                label = document.label((*at, number))
+                hint = "paths in mlctl.yml are relative to its folder"
+                yield Diagnostic(UNREADABLE, f"there is no file `{path}`", label, hint)
