@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import requires
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from mlctl import __version__
+from tests.builders.paths import ROOT
 from tests.builders.shell import Run, cluster, finish, start
 
 # The names of all imported modules, as the last line of stderr.
@@ -65,11 +66,12 @@ def test_validate_opens_no_connection(tmp_path: Path) -> None:
     assert imported(tmp_path, "validate", "cpu.yml") & network == set()
 
 
-def test_mlctl_needs_few_packages() -> None:
-    needed = {
-        re.split(r"[<>=!~ ;\[]", one)[0] for one in requires("mlctl") or () if "extra" not in one
-    }
-    assert needed == {"typer", "pyyaml", "jsonschema", "rich", "jmespath"}
+def test_mlctl_needs_few_packages_and_no_major_version_that_nobody_has_tried() -> None:
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {one: re.split(r"[<>=]", one)[0] for one in described["dependencies"]}
+    assert set(named.values()) == {"typer", "pyyaml", "jsonschema", "rich", "jmespath"}
+    for one in (*named, *described["optional-dependencies"]["azure"]):
+        assert re.fullmatch(r"[a-z-]+>=[\d.]+,<\d+", one), one
 
 
 def test_mlctl_alone_is_its_help(mlctl: Run) -> None:

@@ -32,11 +32,11 @@ def call(
     named = {"azureml-model-deployment": deployment} if deployment else {}
     try:
         data, _ = plane.send("POST", uri, "", body=_sent(body, name), headers=named)
+        return job_of(data)
     except Transient as error:
         if not error.ambiguous:
             raise
         return _looked_for(name, error, show)
-    return job_of(data)
 
 
 def refuse_local(body: Mapping[str, Data]) -> None:

@@ -266,9 +266,8 @@ class AzureJobs:
         The service takes them for a job that is there: "Only description, tags, displayName,
         properties, and isArchived can be updated" (Azure/azure-sdk-for-python#42156).
         """
-        texts = {key: str(value) for key, value in tags.items()}
         try:
-            self._change_run(self.show(made.name), {"tags": texts})
+            self._change_run(self.show(made.name), {"tags": dict(tags)})
             return self.show(made.name)
         except ServiceError as error:
             text = f"job {made.name} was started, but its tags could not be set: {error.message}"

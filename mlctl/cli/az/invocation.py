@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +21,7 @@ from mlctl.cli.parser.command import flag_values, several
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
 from mlctl.durations import format_iso
-from mlctl.files import expanded, is_file, is_folder
+from mlctl.files import expanded, is_file
 from mlctl.files import read as read_file
 from mlctl.pointer import Data
 from mlctl.schema import Schema
@@ -153,6 +153,12 @@ def document(args: BatchJobArgs, variables: Variables = Variables()) -> dict[str
     if args.tags:
         data["tags"] = data.get("tags", {}) | dict(map(_pair, flag_values(args.tags)))
     update(data, [GenericUpdate(UpdateFlag.SET, tuple(flag_values(args.set_ or ())))], _schema())
+    tags = data.get("tags", {})
+    if not isinstance(tags, dict):
+        raise UsageError(f"`{tags}` are no tags: write tags.KEY=VALUE.")
+    data["tags"] = {
+        key: one if isinstance(one, str) else json.dumps(one) for key, one in tags.items()
+    }
     inputs = data.setdefault("inputs", {})
     if args.input is not None:
         given = _uri(args.input, args.input_type)
@@ -178,17 +184,6 @@ def body(data: Mapping[str, Data]) -> dict[str, Data]:
     out["inputData"] = {name: _wire(one, "jobInputType") for name, one in data["inputs"].items()}
     out["outputData"] = {name: _wire(one, "jobOutputType") for name, one in data["outputs"].items()}
     return out
-
-
-def files(data: Mapping[str, Data]) -> int | None:
-    """How many files the inputs have; None where some are not here to be counted.
-
-    Raises:
-        Permanent: a folder or file is not there, or there is nothing in it.
-    """
-    counts = [_count(one) for one in data["inputs"].values() if "path" in one]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known and len(known) == len(counts) else None
 
 
 def _schema() -> Schema:
@@ -282,20 +277,3 @@ def _wire(one: Mapping[str, Data], key: str) -> dict[str, Data]:
         kind = str(one.get("type", "uri_folder"))
         return {key: _TYPES.get(kind, kind), "uri": one["path"]}
     return {key: "Literal", "value": str(one.get("value", one.get("default")))}
-
-
-def _count(one: Mapping[str, Data]) -> int | None:
-    text = str(one["path"])
-    if not is_local(text):
-        return 1 if one.get("type") == "uri_file" else None
-    path = expanded(local_path(text))
-    if is_file(path):
-        return 1
-    if not is_folder(path):
-        raise Permanent("InputNotFound", f"there is no folder or file `{text}`")
-    count = sum(len(names) for _, _, names in os.walk(path))
-    if not count:
-        raise Permanent(
-            "EmptyInput", f"the folder `{text}` has no files: there is nothing to score"
-        )
-    return count

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mlctl.cli.az import invocation, jobs
+from mlctl.cli.az import input_files, invocation, jobs
 from mlctl.cli.az.common_flags import PolicyArgs
 from mlctl.cli.az.invocation import BatchJobArgs
 from mlctl.cli.exits import Exit
@@ -59,7 +59,7 @@ def invoke(
     """
     asked = workload_flags.workload_of(work)
     data = invocation.document(job, session.loader(Report()).variables)
-    counted = invocation.files(data)
+    counted = input_files.counted(data)
     with jobs.opened(session) as runs:
         workload_flags.check(runs, workload, work)
         if asked.files is None:

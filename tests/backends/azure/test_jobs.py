@@ -158,21 +158,26 @@ def test_the_newest_job_is_the_first_of_a_list() -> None:
 
 
 class Losing:
-    """An emulator whose answer to the first call of an endpoint is lost on its way back."""
+    """An emulator whose answer to the call of an endpoint becomes another on its way back."""
 
-    def __init__(self) -> None:
-        self.inner, self.calls = with_deployment().emulator, 0
+    def __init__(self, answer: Response) -> None:
+        self.inner, self.calls, self.answer = with_deployment().emulator, 0, answer
 
     def __call__(self, request: Request) -> Response:
         answer = self.inner(request)
         if request.method != "POST" or not request.path.endswith("/jobs"):
             return answer
         self.calls += 1
-        return says(200, cut=DROPPED)
+        return self.answer
 
 
-def test_one_invocation_starts_one_job_though_its_answer_is_lost() -> None:
-    service = Losing()
+@pytest.mark.parametrize(
+    "answer",
+    [says(200, cut=DROPPED), says(502, "<html>"), says(201), says(201, {}), says(201, "{")],
+    ids=["lost", "proxy", "empty", "nameless", "cut off"],
+)
+def test_one_invocation_starts_one_job_though_its_answer_is_lost(answer: Response) -> None:
+    service = Losing(answer)
     here = azure(service, SCOPE)
     name = invoked(here)
     assert service.calls == 1
@@ -191,7 +196,7 @@ def test_an_invocation_that_was_lost_on_its_way_says_how_to_find_its_job() -> No
 
 def test_an_invoked_job_has_the_tags_that_were_asked_for() -> None:
     here = scoring()
-    body = {**INPUT, "tags": {"team": "ds", "night": 3}}
+    body = {**INPUT, "tags": {"team": "ds", "night": "3"}}
     made = here.backend.jobs.invoke("scoring", "blue", body, Workload(), DEFAULT_NAME)
     tags = here.backend.jobs.show(made.name).body["properties"]["tags"]
     assert made.body["properties"]["tags"] == tags

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlctl.cli.az import invocation
+from mlctl.cli.az import input_files, invocation
 from mlctl.cli.az.invocation import BatchJobArgs, InputType
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
 from mlctl.cli.parser.tree import Option
@@ -64,6 +64,10 @@ def test_tags_of_flags_go_over_those_of_the_file(tmp_path: Path) -> None:
     file = written(tmp_path, "tags: {team: ds, run: one}\n")
     said = body(file=file, tags=several("run=two", "a.b=c=d"))
     assert said["tags"] == {"team": "ds", "run": "two", "a.b": "c=d"}
+    assert body(set_=several("tags.night=3", "tags.full=true"))["tags"] == {
+        "night": "3",
+        "full": "true",
+    }
 
 
 def test_inputs_are_pairs_or_json_and_may_be_values() -> None:
@@ -80,6 +84,7 @@ def test_inputs_are_pairs_or_json_and_may_be_values() -> None:
     [
         {"inputs": several("nothing")},
         {"tags": several("nothing")},
+        {"set_": several("tags=nothing")},
         {"inputs": several("{1, 2")},
         {"input_type": InputType.FILE},
     ],
@@ -109,11 +114,11 @@ def test_files_are_counted_in_folders_and_not_beyond(tmp_path: Path) -> None:
     for name in ("in/a", "in/deep/b", "in/deep/c"):
         (tmp_path / name).write_text("x")
     here = str(tmp_path / "in")
-    assert invocation.files(invocation.document(BatchJobArgs(input=here))) == 3
+    assert input_files.counted(invocation.document(BatchJobArgs(input=here))) == 3
     both = BatchJobArgs(inputs=several(f"a={here}", f"b={here}/a"))
-    assert invocation.files(invocation.document(both)) == 4
-    assert invocation.files(invocation.document(BatchJobArgs(input="azureml://d/x"))) is None
-    assert invocation.files(invocation.document(BatchJobArgs())) is None
+    assert input_files.counted(invocation.document(both)) == 4
+    assert input_files.counted(invocation.document(BatchJobArgs(input="azureml://d/x"))) is None
+    assert input_files.counted(invocation.document(BatchJobArgs())) is None
 
 
 def test_one_word_about_the_time_of_a_mini_batch_says_all_about_it() -> None:

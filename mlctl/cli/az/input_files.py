@@ -1,0 +1,39 @@
+"""How many files the inputs of a batch job have, as far as they are on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from mlctl.assets.local_files import is_local, local_path
+from mlctl.files import expanded, is_file, is_folder
+from mlctl.pointer import Data
+from mlctl.service_errors import Permanent
+
+
+def counted(data: Mapping[str, Data]) -> int | None:
+    """How many files the inputs have; None where some are not here to be counted.
+
+    Raises:
+        Permanent: a folder or file is not there, or there is nothing in it.
+    """
+    counts = [_count(one) for one in data["inputs"].values() if "path" in one]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known and len(known) == len(counts) else None
+
+
+def _count(one: Mapping[str, Data]) -> int | None:
+    text = str(one["path"])
+    if not is_local(text):
+        return 1 if one.get("type") == "uri_file" else None
+    path = expanded(local_path(text))
+    if is_file(path):
+        return 1
+    if not is_folder(path):
+        raise Permanent("InputNotFound", f"there is no folder or file `{text}`")
+    count = sum(len(names) for _, _, names in os.walk(path))
+    if not count:
+        raise Permanent(
+            "EmptyInput", f"the folder `{text}` has no files: there is nothing to score"
+        )
+    return count
