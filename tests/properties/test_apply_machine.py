@@ -41,7 +41,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.routes import main_child
 from mlctl.kinds.values import moving, state
 from mlctl.planning.owed import Owed
-from mlctl.service_errors import Transient
+from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders import resources
@@ -189,7 +189,7 @@ class ApplyMachine(RuleBasedStateMachine):
         self.count += 1
         body = copy.deepcopy(dict(live.body))
         body["properties"]["description"] = f"foreign {self.count}"
-        with suppress(Transient):  # an operation goes on on it
+        with suppress(ServiceError):  # it is busy, or what it refers to is gone
             self.cloud.put(address, body).wait()
             self.described[address] = f"foreign {self.count}"
             self.foreign[address] = self.count
@@ -222,9 +222,10 @@ class ApplyMachine(RuleBasedStateMachine):
         scale = body["properties"]["properties"]["scaleSettings"]
         now = f"PT{seconds}S"
         scale["nodeIdleTimeBeforeScaleDown"] = now
-        self.cloud.put(CLUSTER, body).wait()
-        self.count += 1
-        self.foreign[CLUSTER] = self.count
+        with suppress(ServiceError):
+            self.cloud.put(CLUSTER, body).wait()
+            self.count += 1
+            self.foreign[CLUSTER] = self.count
 
     # Plans and applies.
 

@@ -42,6 +42,10 @@ SMALL = 9  # the nodes of the first cluster in the environment `small`
 PRUNE = ("--prune", "--prune-limit", "99")
 REFUSED = {Exit.REFUSED, Exit.REJECTED}
 KILLED = -9
+Write = tuple[str, int, str]  # a cluster, its nodes, its tag `team`
+WRITES = st.tuples(st.sampled_from(NAMES), st.integers(1, 4), st.sampled_from([*PROJECTS, "us"]))
+Edit = tuple[str, str, int]  # a cluster, its size, its nodes
+EDITS = st.tuples(st.sampled_from(NAMES), st.sampled_from(SIZES), st.integers(1, 4))
 WHOSE, CLUSTERS = st.sampled_from(PROJECTS), st.sampled_from(NAMES)
 ENVIRONMENTS = st.sampled_from([None, "small"])
 HEAD = "$schema: https://azuremlschemas.azureedge.net/latest/{}.schema.json\n"
@@ -120,12 +124,10 @@ class TeamMachine(RuleBasedStateMachine):
 
     # Edits of the files.
 
-    @counted(
-        rule, project=WHOSE, name=CLUSTERS, size=st.sampled_from(SIZES), most=st.integers(1, 4)
-    )
-    def declare(self, project: str, name: str, size: str, most: int) -> None:
-        values = {"size": size, "most": most, "team": project}
-        self.declared[project].clusters[name] = values
+    @counted(rule, project=WHOSE, edit=EDITS)
+    def declare(self, project: str, edit: Edit) -> None:
+        name, size, most = edit
+        self.declared[project].clusters[name] = {"size": size, "most": most, "team": project}
         self.write(project)
 
     @counted(rule, project=WHOSE, name=CLUSTERS)
@@ -148,13 +150,19 @@ class TeamMachine(RuleBasedStateMachine):
 
     # Others, in the portal.
 
-    @counted(rule, name=CLUSTERS, most=st.integers(1, 4), team=st.sampled_from(["red", "us"]))
-    def others_change(self, name: str, most: int, team: str) -> None:
+    @counted(rule, write=WRITES)
+    def others_change(self, write: Write) -> None:
+        assume(f"compute/{write[0]}" in self.bodies())
+        self.change(write)
+
+    def change(self, write: Write) -> None:
+        """Write to a cluster, where there is one, by no file."""
+        name, most, team = write
+        address = Address("compute", name)
         with closing(self.opened()) as cloud:
-            address = Address("compute", name)
             live = cloud.read([address]).get(address)
-            assume(live is not None)
-            assert live is not None
+            if live is None:
+                return
             body = copy.deepcopy(dict(live.body))
             body["properties"]["properties"]["scaleSettings"]["maxNodeCount"] = most
             body["tags"] = {**body.get("tags", {}), "team": team}
@@ -181,8 +189,9 @@ class TeamMachine(RuleBasedStateMachine):
 
     # The projects.
 
-    @counted(rule, project=WHOSE, environment=ENVIRONMENTS, prune=st.booleans())
-    def apply(self, project: str, environment: str | None, *, prune: bool) -> None:
+    @counted(rule, project=WHOSE, environment=ENVIRONMENTS, prune=st.booleans(), edit=EDITS)
+    def apply(self, project: str, environment: str | None, edit: Edit, *, prune: bool) -> None:
+        self.declare(project=project, edit=edit)
         self.apply_in(project, environment, prune=prune)
 
     def apply_in(self, project: str, environment: str | None = None, *, prune: bool = True) -> None:
@@ -206,10 +215,23 @@ class TeamMachine(RuleBasedStateMachine):
         prune=st.booleans(),
         nth=st.integers(1, 5),
         late=st.booleans(),
+        edits=st.lists(EDITS, max_size=3),
+        on=st.booleans(),
     )
     def apply_and_be_killed(
-        self, project: str, environment: str | None, nth: int, *, prune: bool, late: bool
+        self,
+        project: str,
+        environment: str | None,
+        nth: int,
+        edits: list[Edit],
+        *,
+        prune: bool,
+        late: bool,
+        on: bool,
     ) -> None:
+        for edit in edits:
+            self.declare(project=project, edit=edit)
+        self.score_or_not(project=project, on=on)
         before = self.bodies()
         words = self.words("apply", project, environment, prune=prune)
         done = self.mlctl(*words, kill=Kill(nth, late))
@@ -220,8 +242,12 @@ class TeamMachine(RuleBasedStateMachine):
             assert self.mlctl("lock", "break", "--project", project, "--yes").code == 0
             self.apply_in(project, environment, prune=prune)
 
-    @counted(rule, environment=ENVIRONMENTS, prune=st.booleans())
-    def apply_both_at_once(self, environment: str | None, *, prune: bool) -> None:
+    @counted(rule, environment=ENVIRONMENTS, prune=st.booleans(), edits=st.tuples(EDITS, EDITS))
+    def apply_both_at_once(
+        self, environment: str | None, edits: tuple[Edit, Edit], *, prune: bool
+    ) -> None:
+        for project, edit in zip(PROJECTS, edits, strict=True):
+            self.declare(project=project, edit=edit)
         before = self.bodies()
         commands = [self.words("apply", one, environment, prune=prune) for one in PROJECTS]
         done = self.mlctl.together(*commands)
@@ -233,8 +259,9 @@ class TeamMachine(RuleBasedStateMachine):
         self.clean = None
         self.apply_in("red", environment, prune=prune)
 
-    @counted(rule, project=WHOSE, prune=st.booleans())
-    def save_a_plan(self, project: str, *, prune: bool) -> None:
+    @counted(rule, project=WHOSE, prune=st.booleans(), edit=EDITS)
+    def save_a_plan(self, project: str, edit: Edit, *, prune: bool) -> None:
+        self.declare(project=project, edit=edit)
         words = self.words("plan", project, None, prune=prune)
         done = self.mlctl(*words, "--out", "plan.json")
         assert done.code in {0, *REFUSED}, done.err
@@ -271,9 +298,11 @@ class TeamMachine(RuleBasedStateMachine):
     # What is said of it.
 
     @precondition(lambda self: self.clean is not None)
-    @counted(rule)
-    def drift_says_exactly_what_others_changed(self) -> None:
+    @counted(rule, writes=st.lists(WRITES, max_size=2))
+    def drift_says_exactly_what_others_changed(self, writes: list[Write]) -> None:
         assert self.clean is not None
+        for write in writes:
+            self.change(write)
         project, environment = self.clean
         expected: dict[str, set[tuple[str, Any]]] = {}
         for name, values in self.declared[project].clusters.items():
@@ -300,9 +329,11 @@ class TeamMachine(RuleBasedStateMachine):
         tell(self, "differences told", sum(map(len, expected.values())))
 
     @precondition(lambda self: self.clean is not None and self.clean[1] is None)
-    @counted(rule)
-    def what_is_pulled_plans_to_nothing(self) -> None:
+    @counted(rule, writes=st.lists(WRITES, max_size=2))
+    def what_is_pulled_plans_to_nothing(self, writes: list[Write]) -> None:
         assert self.clean is not None
+        for write in writes:
+            self.change(write)
         project = self.clean[0]
         mine = self.declared[project]
         missing = [one for one in mine.clusters if self.others.get(one, {}) is None]
