@@ -109,6 +109,7 @@ class TeamMachine(RuleBasedStateMachine):
         self.clean: tuple[str, str | None] | None = None  # whose apply nothing but others followed
         self.others: dict[str, dict[str, Any] | None] = {}  # what they wrote since; None: deleted
         self.saved: str | None = None
+        self.touched: set[str] = set()  # what others wrote since the plan was saved
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
@@ -168,7 +169,7 @@ class TeamMachine(RuleBasedStateMachine):
             body["tags"] = {**body.get("tags", {}), "team": team}
             cloud.put(address, body).wait()
         self.others[name] = {"max_instances": most, "team": team}
-        self.saved = None
+        self.touched.add(str(address))
 
     @counted(rule, name=CLUSTERS)
     def others_make(self, name: str) -> None:
@@ -198,6 +199,7 @@ class TeamMachine(RuleBasedStateMachine):
         before = self.bodies()
         done = self.mlctl(*self.words("apply", project, environment, prune=prune))
         self.kept(before, {project}, {project} if prune else set())
+        self.touched = set()
         tell(self, f"apply: exit code {done.code}")
         if done.code in REFUSED:
             assert self.bodies() == before, done.out
@@ -265,7 +267,7 @@ class TeamMachine(RuleBasedStateMachine):
         words = self.words("plan", project, None, prune=prune)
         done = self.mlctl(*words, "--out", "plan.json")
         assert done.code in {0, *REFUSED}, done.err
-        self.saved = project
+        self.saved, self.touched = project, set()
 
     @precondition(lambda self: self.saved is not None)
     @counted(rule)
@@ -275,6 +277,8 @@ class TeamMachine(RuleBasedStateMachine):
         done = self.mlctl("apply", "plan.json")
         tell(self, f"apply of a saved plan: exit code {done.code}")
         assert done.code in {0, Exit.STALE, Exit.PARTIAL, *REFUSED}, done.out + done.err
+        after = self.bodies()
+        assert all(after.get(one) == before.get(one) for one in self.touched)
         if done.code in {Exit.STALE, *REFUSED}:
             assert self.bodies() == before
         self.clean = self.saved = None
