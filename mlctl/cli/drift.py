@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Mapping
 from typing import Annotated
 
 import typer
@@ -58,7 +59,7 @@ def drift(
         if planned is None:
             return Exit.ERROR
         found = list(drifted(planned.plan))
-        writes = {one.address: last_write(backend, one.address) for one in found}
+        writes = last_writes(backend, [one.address for one in found])
     match output:
         case PlanFormat.JSON:
             session.out_data(as_json(render.document(found, writes), indent=2))
@@ -72,11 +73,11 @@ def drift(
     return Exit.CHANGES if detailed_exitcode and differs else Exit.OK
 
 
-def last_write(backend: Backend, address: Address) -> Activity | None:
-    """The last write of a resource; None where the log may not be read, or says nothing."""
+def last_writes(backend: Backend, addresses: Collection[Address]) -> Mapping[Address, Activity]:
+    """The last writes of resources; none where the log may not be read, or says nothing."""
     if not isinstance(backend, SupportsActivity):
-        return None
+        return {}
     try:
-        return next(iter(backend.activity(address)), None)
+        return backend.last_writes(addresses)
     except ServiceError:
-        return None
+        return {}

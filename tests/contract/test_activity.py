@@ -22,4 +22,5 @@ def test_writes_and_deletes_are_told_newest_first_and_reads_are_not(backend: Bac
     backend.read([CPU])
     backend.delete(CPU).wait()
     assert [one.verb for one in backend.activity(CPU)] == ["delete", "write"]
+    assert backend.last_writes([CPU, Address("compute", "none")]) == {CPU: backend.activity(CPU)[0]}
     assert all(one.at.startswith("20") for one in backend.activity(CPU))

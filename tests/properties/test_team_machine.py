@@ -199,7 +199,6 @@ class TeamMachine(RuleBasedStateMachine):
         before = self.bodies()
         done = self.mlctl(*self.words("apply", project, environment, prune=prune))
         self.kept(before, {project}, {project} if prune else set())
-        self.touched = set()
         tell(self, f"apply: exit code {done.code}")
         if done.code in REFUSED:
             assert self.bodies() == before, done.out
@@ -365,7 +364,7 @@ class TeamMachine(RuleBasedStateMachine):
 
     def kept(self, before: Bodies, applied: set[str], pruned: set[str]) -> None:
         """Nothing was written or deleted that no project of these may write or delete."""
-        after = self.bodies()
+        after, self.touched = self.bodies(), set()
         declared = {one: self.declared[one].addresses(one) for one in applied}
         every = set[str]().union(*declared.values())
         for address, body in before.items():

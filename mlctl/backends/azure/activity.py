@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from mlctl.backends.azure.arm import ArmClient, path_of
+from mlctl.backends.azure.reads import run_concurrently
 from mlctl.backends.ports.activity import Activity
 from mlctl.kinds.address import Address, Scope
 from mlctl.pointer import Data, get
 
 VERSION = "2015-04-01"
 _KEPT = timedelta(days=89)  # the log reaches 90 days back, and refuses more
-_SELECT = "caller,claims,operationName,status,eventTimestamp"
+_SELECT = "caller,claims,operationName,status,eventTimestamp,resourceId"
+_FEW = 8  # resources that are asked for one by one; of more the log of their group is read
+_LONGEST = 10_000  # events of a group that are read; what these leave open is asked one by one
 
 
 def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity]:
@@ -21,20 +25,61 @@ def of_resource(arm: ArmClient, scope: Scope, address: Address) -> list[Activity
     Raises:
         ServiceError: the caller may not read the log (Reader of the subscription may).
     """
+    uri = address.id(scope).replace("'", "''")
+    events = _events(arm, scope, f"resourceUri eq '{uri}'")
+    found = {one for event in events for one in _told(event)}
+    return sorted(found, key=lambda one: one.at, reverse=True)
+
+
+def last_writes(
+    arm: ArmClient, scope: Scope, addresses: Collection[Address]
+) -> dict[Address, Activity]:
+    """The last write or delete of each of these in the last 89 days.
+
+    Raises:
+        ServiceError: the caller may not read the log.
+    """
+    found: dict[Address, Activity] = {}
+    left = set(addresses)
+    if len(left) > _FEW:
+        found, ended = _in_group(arm, scope, left)
+        left = set() if ended else left - found.keys()
+    each = [*left]
+    told = run_concurrently(partial(of_resource, arm, scope, one) for one in each) if each else []
+    return found | {one: writes[0] for one, writes in zip(each, told, strict=True) if writes}
+
+
+def _in_group(
+    arm: ArmClient, scope: Scope, wanted: Collection[Address]
+) -> tuple[dict[Address, Activity], bool]:
+    """What the log of the resource group, newest first, says of some; and whether that is all."""
+    by_id = {one.id(scope).casefold(): one for one in wanted}
+    found: dict[Address, Activity] = {}
+    group = scope.resource_group.replace("'", "''")
+    for number, event in enumerate(_events(arm, scope, f"resourceGroupName eq '{group}'")):
+        address = by_id.get(str(event.get("resourceId")).casefold())
+        if address is not None:
+            for told in _told(event):
+                found.setdefault(address, told)
+        if len(found) == len(by_id):
+            return found, True
+        if number >= _LONGEST:
+            return found, False
+    return found, True
+
+
+def _events(arm: ArmClient, scope: Scope, which: str) -> Iterator[dict[str, Data]]:
     now = datetime.now(UTC)
     begun, ended = (each.strftime("%Y-%m-%dT%H:%M:%SZ") for each in (now - _KEPT, now))
     path = path_of(
         *("subscriptions", scope.subscription, "providers", "Microsoft.Insights"),
         *("eventtypes", "management", "values"),
     )
-    uri = address.id(scope).replace("'", "''")
     query = {
-        "$filter": f"eventTimestamp ge '{begun}' and eventTimestamp le '{ended}'"
-        f" and resourceUri eq '{uri}'",
+        "$filter": f"eventTimestamp ge '{begun}' and eventTimestamp le '{ended}' and {which}",
         "$select": _SELECT,
     }
-    found = {one for event in arm.pages(path, VERSION, **query) for one in _told(event)}
-    return sorted(found, key=lambda one: one.at, reverse=True)
+    return arm.pages(path, VERSION, **query)
 
 
 def _told(event: Mapping[str, Data]) -> Iterator[Activity]:

@@ -226,6 +226,15 @@ class AzureBackend:
         """
         return activity.of_resource(self.arm, self.scope, address)
 
+    @answers_decoded()
+    def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
+        """The last write or delete of each of these in the last 89 days.
+
+        Raises:
+            ServiceError: the caller may not read the activity log.
+        """
+        return activity.last_writes(self.arm, self.scope, addresses)
+
     def check_health(self, now: float) -> Iterator[HealthCheck]:
         """Check everything between the caller and the workspace."""
         return HealthChecker(self.arm, self.scope, now).checks()

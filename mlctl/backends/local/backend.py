@@ -207,6 +207,10 @@ class LocalBackend:
         found = activity.of_resource(self.handle, address.id(self.scope))
         return [Activity(clock.iso(one.at), one.verb, one.caller) for one in found]
 
+    def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
+        """The last write or delete of each of these that the log knows."""
+        return {one: told[0] for one in addresses if (told := self.activity(one))}
+
     def check_health(self, now: float) -> Iterator[HealthCheck]:  # noqa: ARG002 - its own clock is always right
         """Check the state file and the locks."""
         from mlctl.backends.local.health import check_health

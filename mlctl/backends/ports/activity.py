@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -23,6 +24,13 @@ class SupportsActivity(Protocol):
 
     def activity(self, address: Address) -> list[Activity]:
         """The writes and deletes of a resource that took effect, newest first.
+
+        Raises:
+            ServiceError: the log may not be read.
+        """
+
+    def last_writes(self, addresses: Collection[Address]) -> Mapping[Address, Activity]:
+        """The last write or delete of each of these that the log knows.
 
         Raises:
             ServiceError: the log may not be read.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends.ports.activity import Activity
-from mlctl.cli.drift import last_write
+from mlctl.cli.drift import last_writes
 from mlctl.emulator import Response
 from mlctl.kinds.address import Address
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, no, says
@@ -73,4 +73,27 @@ def test_only_writes_that_took_effect_count_newest_first() -> None:
 def test_where_the_log_may_not_be_read_or_says_nothing_the_writer_is_unknown(
     refusal: Response,
 ) -> None:
-    assert last_write(answered(refusal).backend, CPU) is None
+    assert last_writes(answered(refusal).backend, [CPU]) == {}
+
+
+def test_of_many_resources_the_log_of_their_group_is_read_once() -> None:
+    made = azure(emulated())
+    many = [Address("compute", f"cpu-{number:02}x") for number in range(12)]
+    for one in many:
+        made.backend.put(one, {"properties": {"computeType": "AmlCompute", "properties": {}}})
+    made.transport.seen.clear()
+    found = made.backend.last_writes([*many, CPU])
+    assert found.keys() == set(many)
+    assert {one.verb for one in found.values()} == {"write"}
+    (asked,) = made.transport.seen
+    assert f"resourceGroupName eq '{SCOPE.resource_group}'" in asked.query_value("$filter")
+
+
+def test_what_a_very_long_log_leaves_open_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = azure(emulated())
+    many = [Address("compute", f"cpu-{number:02}x") for number in range(12)]
+    for one in many:
+        made.backend.put(one, {"properties": {"computeType": "AmlCompute", "properties": {}}})
+    monkeypatch.setattr("mlctl.backends.azure.activity._LONGEST", 3)
+    assert made.backend.last_writes(many).keys() == set(many)
+    assert made.backend.last_writes(many[:2]).keys() == set(many[:2])
