@@ -30,10 +30,11 @@ from mlctl.backends.ports.backend import ConnectionOptions
 from mlctl.config.graph import Graph
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
+from mlctl.kinds import KINDS
 from mlctl.kinds.address import Scope
 from mlctl.planning import planner as planning
 from mlctl.planning import steps
-from mlctl.planning.refresh import refresh
+from mlctl.planning.refresh import everything, refresh
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 NAMES = (SCOPE.subscription, SCOPE.resource_group, SCOPE.workspace)
@@ -90,7 +91,7 @@ def plans(folder: Path, clusters: int, endpoints: int, runs: int) -> Iterator[Fi
     sdk = measured(lambda: read_by_sdk(clusters, endpoints), 1)
     name = f"plan {clusters} clusters, {endpoints * 2} depl."
     yield beside(name, ours, sdk, "MLClient, one by one", 0.2)
-    yield Figure("  requests", str(requests_of(folder)))
+    yield from requests(loaded(folder))
     heavy = measured(lambda: shell("-c", "import azure.ai.ml"), runs)
     plan = ("-m", "mlctl", "--backend", "azure", "plan", f"{folder}/cluster-0000x.yml")
     cold = measured(lambda: shell(*plan), runs)
@@ -232,8 +233,30 @@ def planned(folder: Path) -> None:
     backend.close()
 
 
-def requests_of(folder: Path) -> int:
-    """How many requests a plan takes."""
+def requests(graph: Graph) -> Iterator[Figure]:
+    """How many requests a plan takes, and what teams run: no more than lists need.
+
+    Where all differs, drift asks for the last write of everything.
+    """
+    plain = requests_of(lambda backend: refresh(graph, backend))
+    yield Figure("  requests", str(plain))
+    others = {
+        "--prune": lambda backend: refresh(graph, backend, of="bench"),
+        "export": lambda backend: [everything(kind, backend) for kind in KINDS.values()],
+        "drift of all": lambda backend: (
+            refresh(graph, backend),
+            backend.last_writes([*graph.resources]),
+        ),
+    }
+    for what, asked in others.items():
+        count = requests_of(asked)
+        fits = count <= plain * 1.2
+        note = f"{count / plain:.2f}"
+        yield Figure(f"  {what}", str(count), "<= 1.2x", fits, str(plain), "plan", note)
+
+
+def requests_of(asked: Callable[[Any], object]) -> int:
+    """How many requests are sent."""
     from mlctl.backends.azure import AzureBackend
 
     backend, _ = open_backend(
@@ -250,8 +273,7 @@ def requests_of(folder: Path) -> int:
         return send(*given, **options)
 
     transport.send = counted
-    graph = loaded(folder)
-    refresh(graph, backend)
+    asked(backend)
     backend.close()
     return count
 
