@@ -181,7 +181,7 @@ def carry_out_plan(
     )
     code = carry_out(session, backend, running)
     if planned.texts and code is not Exit.OK:
-        for line in replacing.left_to_do(plan, backend):
+        for line in replacing.left_to_do(planned, backend):
             session.say(line)
     return code
 

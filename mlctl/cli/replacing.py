@@ -19,7 +19,7 @@ from mlctl.cli.streams import OutputError
 from mlctl.diagnostics import Report
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
-from mlctl.planning.model import ActionReason, Plan
+from mlctl.planning.model import ActionReason
 from mlctl.planning.renaming import (
     CannotRename,
     left_over,
@@ -166,9 +166,10 @@ def write(session: Session, texts: Mapping[Path, NewText]) -> None:
         session.note(f"wrote {path}")
 
 
-def left_to_do(plan: Plan, backend: Backend) -> Iterator[str]:
+def left_to_do(planned: Planned, backend: Backend) -> Iterator[str]:
     """What of the old names is still there after an apply that did not end well, and what to do."""
     yield "The files have the new names: apply them again for the rest, then do what is left here:"
+    plan = planned.plan
     old = [one for one in plan.changes if one.reason is ActionReason.SUPERSEDED]
     try:
         there = backend.read([one.address for one in old])
@@ -183,3 +184,5 @@ def left_to_do(plan: Plan, backend: Backend) -> Iterator[str]:
     for address in sorted(there, reverse=True):
         above = f" -e {address.parent}" if address.parent else ""
         yield f"  mlctl {address.kind} delete -n {address.name}{above}"
+    if there and planned.project is not None:
+        yield f"`mlctl apply --prune` deletes what is of the project `{planned.project}` by itself."

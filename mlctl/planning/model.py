@@ -114,6 +114,12 @@ class Change:
         """The line that asked for the change."""
         return self.resource.label() if self.resource else None
 
+    @property
+    def cause(self) -> Label | None:
+        """The line that forces a replacement; else the one that asked for the change."""
+        forcing = (self.label_of(one) for one in self.fields if one.forces_replacement)
+        return next((one for one in forcing if one is not None), self.label)
+
     def label_of(self, one: FieldChange) -> Label | None:
         """The line that asked for one field's value; None where a default did."""
         if self.resource is None:

@@ -78,11 +78,11 @@ def to_rename(plan: Plan) -> Iterator[Resource]:
         if change.action is not Action.REPLACE:
             continue
         if change.resource is None or not change.resource.kind.may_be_renamed:
-            forcing = (change.label_of(one) for one in change.fields if one.forces_replacement)
-            place = next((one for one in forcing if one is not None), change.label)
             what = f"{change.address} must be replaced, and its name is its address for others"
             hint = "leave the field as it is, or declare a new one beside it and move its callers"
-            raise CannotRename(Diagnostic(NO_SUCCESSOR, what, place, hint, (), str(change.address)))
+            raise CannotRename(
+                Diagnostic(NO_SUCCESSOR, what, change.cause, hint, (), str(change.address))
+            )
         yield change.resource
 
 

@@ -119,14 +119,14 @@ def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
         hint = "note the names: `mlctl job show -n NAME` still finds them"
     if one:
         hint = hint.replace("they have", "it has").replace("them", "it").replace("names", "name")
-    return Diagnostic(RUNNING_JOBS, text, change.label, hint, address=str(address))
+    return Diagnostic(RUNNING_JOBS, text, change.cause, hint, address=str(address))
 
 
 def _unknown(change: Change, why: str) -> Diagnostic:
     return Diagnostic(
         RUNNING_JOBS,
         f"{change.address} would be {_done(change)}, and whether jobs run on it is unknown: {why}",
-        change.label,
+        change.cause,
         "look in the studio, or ask somebody who may list the jobs of the workspace",
         address=str(change.address),
     )
