@@ -176,3 +176,30 @@ def test_a_path_is_expanded_by_the_home_of_its_user(monkeypatch: pytest.MonkeyPa
 def test_links_in_a_circle_have_a_real_path_too(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("a")
     assert files.real(tmp_path / "a").name == "a"
+
+
+def test_several_files_are_written_all_or_none(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("1")
+    two.write_text("2")
+    files.write_all({one: b"a", two: b"b"})
+    assert (one.read_text(), two.read_text()) == ("a", "b")
+
+
+def test_where_one_of_several_cannot_be_written_the_others_are_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("1")
+    two.write_text("2")
+    real = files.write
+
+    def full(path: Path, content: bytes) -> None:
+        if content == b"b":
+            raise OSError(28, "no space left", str(path))
+        real(path, content)
+
+    monkeypatch.setattr(files, "write", full)
+    with pytest.raises(OSError, match="no space"):
+        files.write_all({one: b"a", two: b"b"})
+    assert (one.read_text(), two.read_text()) == ("1", "2")

@@ -511,3 +511,68 @@ def test_after_a_kill_the_next_apply_makes_the_rest_and_prune_says_what_is_in_it
     assert mlctl(*by_hand).code == 0
     assert mlctl("apply", "infra", "--prune", "--prune-limit", "1", "--yes").code == 0
     assert here.names == ["compute/cpu", "batch-deployment/scores/blue-2"]
+
+
+def test_one_file_of_all_with_ids_and_line_ends_of_windows_stays_as_it_is_written(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    by_id = f"{here.backend.scope.id}/computes/cpu"
+    deployment = scored(tmp_path).replace("azureml:cpu", by_id)
+    second = deployment.replace("name: blue", "name: green")
+    text = "---\n".join([CLUSTER, ENDPOINT, deployment, second, MODEL]).replace("\n", "\r\n")
+    (tmp_path / "infra").mkdir()
+    file = tmp_path / "infra" / "all.yml"
+    file.write_bytes(text.encode())
+    done = mlctl("apply", "infra", "--yes")
+    assert done.code == 0, done.err
+    changed = text.replace("a.py", "b.py").replace("D4ds", "D8ds")
+    file.write_bytes(changed.encode())
+    here.watch()
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert (done.code, here.wrong) == (0, []), done.err
+    for old, new in (("blue", "blue-2"), ("green", "green-2")):
+        changed = changed.replace(f"name: {old}", f"name: {new}")
+    wanted = changed.replace('"cpu"', '"cpu-v2"').replace(by_id, f"{by_id}-v2")
+    assert file.read_bytes().decode() == wanted
+    assert sorted(here.names) == [
+        "batch-deployment/scores/blue-2",
+        "batch-deployment/scores/green-2",
+        "compute/cpu-v2",
+    ]
+    assert NO_CHANGES in mlctl("plan", "infra").out
+
+
+def test_a_job_that_runs_keeps_a_strict_apply_from_writing_anything(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    before = resized(project(mlctl, tmp_path)).read_text()
+    given = ("--input", "https://h/d", "--input-type", "uri_folder", "--files", "900")
+    assert mlctl("batch-endpoint", "invoke", "-n", "scores", *given).code == 0
+    done = mlctl("apply", "infra", *FLAG, "--yes", "--strict")
+    assert done.code != 0
+    assert (tmp_path / "infra" / "cpu.yml").read_text() == before
+
+
+def test_files_that_cannot_be_written_leave_all_as_it_is(
+    mlctl: Run, tmp_path: Path, here: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = resized(project(mlctl, tmp_path)).read_text()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "infra/cpu.yml")
+
+    monkeypatch.setattr("mlctl.files.write", full)
+    here.watch()
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert (done.code, here.writes) == (1, [])
+    assert "cannot write infra/cpu.yml: No space left on device; nothing was changed" in done.err
+    assert (tmp_path / "infra" / "cpu.yml").read_text() == before
+
+
+def test_a_document_from_standard_input_has_no_file_to_write(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    infra = project(mlctl, tmp_path)
+    text = resized(infra).read_text()
+    done = mlctl("plan", "-", str(infra / "blue.yml"), *FLAG, given=text)
+    assert (done.code, "the document came from standard input" in done.err) == (1, True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mlctl import source
 from mlctl.diagnostics import Report
 from mlctl.source import Document
-from mlctl.source.edit import CannotEdit, edited, inserted, removed, replaced
+from mlctl.source.edit import CannotEdit, edited, inserted, removed, renamed, replaced
 
 TEXT = """\
 # head
@@ -110,3 +110,40 @@ def test_several_edits_at_once_change_these_values_and_no_other(
             was, now = was[key], now[key]
         assert now == (value if at in places else was)
     assert next(one for one in new.splitlines() if "# " in one) == "# head"
+
+
+@pytest.mark.parametrize(
+    ("written", "old", "new", "then"),
+    [
+        ("cpu", "cpu", "cpu-v2", "cpu-v2"),
+        ("'cpu'  # its name", "cpu", "cpu-v2", "'cpu-v2'  # its name"),
+        ('"azureml:CPU"', "cpu", "cpu-v2", '"azureml:CPU-v2"'),
+        ("/x/computes/blue-2", "blue-2", "blue-10", "/x/computes/blue-10"),
+        ("&it cpu", "cpu", "cpu-v2", "&it cpu-v2"),
+        ("cpu-${{ var.x }}", "cpu-dev", "cpu-dev-v2", "cpu-${{ var.x }}-v2"),
+        ("cpu-${{ var.x }}-v2", "cpu-dev-v2", "cpu-dev-v3", "cpu-${{ var.x }}-v3"),
+        ("${{ var.x }}", "cpu", "cpu-v2", "${{ var.x }}-v2"),
+    ],
+)
+def test_the_end_of_a_name_changes_and_all_else_stays(
+    written: str, old: str, new: str, then: str
+) -> None:
+    text = f"a: {{b: [1]}}\r\nname: {written}\r\nc: d\r\n"
+    (after_it,) = edited([renamed(read(text).label(("name",)).span, old, new)]).values()
+    assert after_it == text.replace(written, then)
+
+
+@pytest.mark.parametrize(
+    ("written", "old", "new"),
+    [
+        ("*it", "cpu", "cpu-v2"),
+        ("${{ var.x }}", "cpu-v2", "cpu-v3"),
+        ("cpu-${{ var.x }}", "cpu-longer", "cpu-lon-2"),
+        ("|\n  cpu", "cpu", "cpu-v2"),
+        ('"c\\x70u"', "cpu", "cpu-v2"),
+    ],
+)
+def test_a_name_that_does_not_stand_there_is_not_changed(written: str, old: str, new: str) -> None:
+    document = read(f"a: &it cpu\nname: {written}\n")
+    with pytest.raises(CannotEdit):
+        renamed(document.label(("name",)).span, old, new)
