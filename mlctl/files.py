@@ -7,13 +7,17 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO
 
 # Told of the bytes of each piece that `chunks` has read: big models take minutes.
 on_read: ContextVar[Callable[[int], None]] = ContextVar("on_read", default=lambda _: None)
+
+# What files are taken to hold, by their real paths: it is yet to be written.
+_unwritten: ContextVar[Mapping[str, bytes]] = ContextVar("unwritten", default=MappingProxyType({}))
 
 _CHUNK = 1 << 20
 _MAX_LINKS = 40
@@ -56,12 +60,40 @@ def open_regular(path: Path) -> BinaryIO:
     return stream
 
 
+@contextmanager
+def as_if_written(contents: Mapping[Path, bytes]) -> Iterator[None]:
+    """Let all that reads files in this thread find these contents, which are yet to be written."""
+    token = _unwritten.set({os.path.realpath(path): content for path, content in contents.items()})
+    try:
+        yield
+    finally:
+        _unwritten.reset(token)
+
+
+def unwritten(path: Path | str) -> bytes | None:
+    """What a file is taken to hold; None for what is on the disk."""
+    known = _unwritten.get()
+    return known.get(os.path.realpath(path)) if known else None
+
+
+def size(path: Path) -> int:
+    """The bytes of a file.
+
+    Raises:
+        OSError: it is not there.
+    """
+    held = unwritten(path)
+    return path.stat().st_size if held is None else len(held)
+
+
 def read(path: Path, most: int, *, pipes: bool = False) -> bytes:
     """The content of a regular file, or with `pipes` of anything, of at most `most` bytes.
 
     Raises:
         OSError: it cannot be read, is no regular file without `pipes`, or is bigger.
     """
+    if (held := unwritten(path)) is not None:
+        return held
     content = bytearray()
     try:
         with path.open("rb") if pipes else open_regular(path) as stream:
@@ -82,6 +114,9 @@ def chunks(path: Path) -> Iterator[bytes]:
         OSError: it cannot be read, is no regular file, or holds more than its size says: it is
             being written, or is the kernel's (`/proc`) and may have no end.
     """
+    if (held := unwritten(path)) is not None:
+        yield held
+        return
     with open_regular(path) as stream:
         left = os.fstat(stream.fileno()).st_size
         while chunk := stream.read(_CHUNK):

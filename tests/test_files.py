@@ -203,3 +203,14 @@ def test_where_one_of_several_cannot_be_written_the_others_are_as_they_were(
     with pytest.raises(OSError, match="no space"):
         files.write_all({one: b"a", two: b"b"})
     assert (one.read_text(), two.read_text()) == ("1", "2")
+
+
+def test_what_is_yet_to_be_written_is_read_as_if_it_were(tmp_path: Path) -> None:
+    file, link = tmp_path / "a", tmp_path / "b"
+    file.write_text("old")
+    link.symlink_to(file)
+    with files.as_if_written({link: b"longer"}):
+        assert (files.read(file, 10), files.size(link)) == (b"longer", 6)
+        assert list(files.chunks(file)) == [b"longer"]
+        assert files.unwritten(tmp_path / "c") is None
+    assert (files.read(file, 10), files.size(link)) == (b"old", 3)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mlctl.assets import ignore
 from mlctl.assets.folders import walk
-from mlctl.files import chunks, is_file, is_folder, real
+from mlctl.files import chunks, is_file, is_folder, real, size
 
 
 def code_hash(path: Path) -> str:
@@ -26,7 +26,7 @@ def code_hash(path: Path) -> str:
     found = sorted(files(path), key=lambda one: one[1].lower())
     digest = hashlib.sha256(str(len(found)).encode())
     for file, name in found:
-        digest.update(f"#{name}#{file.stat().st_size}".encode())
+        digest.update(f"#{name}#{size(file)}".encode())
     for file, _ in found:
         _update_with_file(digest, file)
     return digest.hexdigest()

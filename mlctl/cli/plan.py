@@ -182,7 +182,7 @@ def refresh_settled(
     """
     read = partial(refresh, graph, backend, of=of, superseded=successors.keys(), owed=owed)
     live_state = read()
-    ours = {*graph.resources, *successors, *live_state.owed}
+    ours = {*graph.resources, *live_state.owed}
     declared = {one: live for one, live in live_state.live.items() if one in ours}
     declared |= {one.address: one for one in live_state.owned}
     waited = wait_until_settled(session, backend, declared)

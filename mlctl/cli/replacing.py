@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -34,7 +32,7 @@ from mlctl.project.steps import NewText, Planned
 from mlctl.render.patch import patch_of
 from mlctl.render.terminal import clean
 from mlctl.service_errors import ServiceError
-from mlctl.source.files import unwritten
+from mlctl.source.files import STDIN
 
 _ROUNDS = 10  # a new name may have others replaced, which get one, too
 _MOST = 1 << 26  # bytes of a file
@@ -106,22 +104,13 @@ def _renamed(
             known = {*first.graph.resources, *renames.values()}
             renames[one.address] = new_address(one, known, lambda it: bool(backend.read([it])))
         texts = renamed_texts(first.graph, renames, session.settings.project.every_overlay())
-        with _as_if_written(texts):
+        with files.as_if_written({path: text.encode() for path, text in texts.items()}):
             again = Report(report.ignore, report.select, strict=report.strict)
             planned = once(again, renames)
         left = left_over(planned.graph, renames) if planned else None
         if left is not None:
             raise left
     return planned, renames, texts
-
-
-@contextmanager
-def _as_if_written(texts: Mapping[Path, str]) -> Iterator[None]:
-    token = unwritten.set({os.path.realpath(path): text for path, text in texts.items()})
-    try:
-        yield
-    finally:
-        unwritten.reset(token)
 
 
 def _untouched(
@@ -132,14 +121,16 @@ def _untouched(
     others = [one for one in project.environments if one != project.environment]
     if others:
         yield f"these are the files of {', '.join(others)}, too: the new names hold there as well"
-    known = {os.path.realpath(path): text for path, text in texts.items()}
     ours = [project.document.source.name] if project.document else []
-    for one in source.discover([*paths, *ours], Report(), own=True):
-        text = known.get(os.path.realpath(one.path))
-        if text is None:
-            text = files.read(Path(one.path), _MOST).decode(errors="replace")
-        for line, old in mentions(text, renames):
-            yield f"{one.path}:{line} still says {old}, and is left as it is"
+    named = [one for one in (*paths, *ours) if one != STDIN]
+    with files.as_if_written({path: text.encode() for path, text in texts.items()}):
+        for one in source.discover(named, Report(), own=True):
+            try:
+                text = files.read(Path(one.path), _MOST).decode(errors="replace")
+            except OSError:
+                continue  # it lies there, and is nobody's
+            for line, old in mentions(text, renames):
+                yield f"{one.path}:{line} still says {old}, and is left as it is"
 
 
 def patch(planned: Planned) -> str:

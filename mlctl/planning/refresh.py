@@ -20,13 +20,14 @@ from mlctl.config.graph import Graph
 from mlctl.kinds import KINDS, Kind, codec, kind_of
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.claim import QuotaRefusal
-from mlctl.kinds.field import Mutability
+from mlctl.kinds.field import Mutability, read_field
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import UploadTarget
 from mlctl.kinds.values import claims, complete, decode, effective, form_of_body, moving, state
 from mlctl.planning.diff import differences
 from mlctl.planning.owed import Owed
 from mlctl.planning.ownership import owner
+from mlctl.schema import places
 from mlctl.service_errors import Permanent
 
 _GONE = 410  # the HTTP status of a service that is retired
@@ -68,15 +69,15 @@ def refresh(
     """Read every declared resource, all that they refer to, and quotas and names taken.
 
     `used_by` is read only if something may be deleted: it takes listing every endpoint. What is
-    owned by the project `of` takes listing everything. What is `superseded` is read, too, with its
-    parent. Of what was `owed`, that is kept which the resources still lack.
+    owned by the project `of` takes listing everything. What is `superseded` is read, too. Of what
+    was `owed`, that is kept which the resources still lack.
 
     Raises:
         ServiceError: the backend cannot be read.
     """
     every = _everything(backend) if of else {}
     wanted = set(graph.resources) | {edge.target for edge in graph.edges}
-    wanted |= {*superseded, *(one.up for one in superseded if one.up is not None)}
+    wanted |= set(superseded)
     wanted |= {address for one in owed for address in (one.address, *one.children)}
     found = {address: every[address] for address in wanted if address in every}
     found |= backend.read(wanted - every.keys())
@@ -118,13 +119,20 @@ def region(resource: Resource, live: Live | None, default: str) -> str:
 def named_by(live: Live, scope: Scope) -> list[Address]:
     """The addresses in this workspace that a live body refers to."""
     found = []
-    for one in form_of_body(kind_of(live.address), live.body, scope).fields:
+    form = form_of_body(kind_of(live.address), live.body, scope)
+    for one in form.fields:
         said = codec.decode(pointer.get(live.body, one.wire), one, scope)
         told = [(one, said)] if one.refers_to else []
         told += [
             (inner, pointer.get(said, inner.at[len(one.at) :]))
             for inner in codec.inner_fields(one, said)
         ]
+        if one in form.nested:  # maps: the settings of a pipeline
+            told += [
+                (read_field(level, at), pointer.get(said, at[len(one.at) :]))
+                for at, level in places(one.schema, said, one.at)
+                if "x-mlctl-refers-to" in level
+            ]
         for at, text in told:
             named = Reference.parse(str(text), at.refers_to or "")
             if named and named.address and named.within(scope).scope is None:

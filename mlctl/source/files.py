@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from mlctl.diagnostics import Diagnostic, Report
-from mlctl.files import open_regular
+from mlctl.files import open_regular, unwritten
 from mlctl.source.decode import MAX_BYTES, too_big
 from mlctl.source.document import Document, load
 from mlctl.source.rules import UNREADABLE
@@ -23,10 +21,6 @@ PROJECT_FILE = "mlctl.yml"  # of mlctl itself; no folder's resource
 CASES = (".test.yml", ".test.yaml")  # of `mlctl test`
 MAX_ENTRIES = 100_000  # of a folder and all below it
 _SUFFIXES = (".yml", ".yaml")
-
-
-# Texts in place of those of files, by their real paths: what is yet to be written.
-unwritten: ContextVar[Mapping[str, str]] = ContextVar("unwritten", default=MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +37,9 @@ def read(path: Path | str, report: Report, *, explicit: bool = True) -> list[Doc
     A pipe is read where it is named (`<(command)`), and not where it lies in a folder.
     """
     name = str(path)
-    texts = unwritten.get()
-    if texts and (text := texts.get(os.path.realpath(name))) is not None:
-        return load(name, text, report, explicit=explicit)
+    content = unwritten(path)
+    if content is not None:
+        return load(name, content, report, explicit=explicit)
     try:
         with open(path, "rb") if explicit else open_regular(Path(path)) as file:
             if os.fstat(file.fileno()).st_size > MAX_BYTES:

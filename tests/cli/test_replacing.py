@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mlctl.kinds.values import state
 from mlctl.planning.refresh import named_by
 from mlctl.service_errors import Permanent
 from tests.builders.azure import SCOPE, azure, emulated
+from tests.builders.paths import SAMPLES
 from tests.builders.shell import Run, edit
 
 HEAD = "$schema: https://azuremlschemas.azureedge.net/latest/"
@@ -131,7 +133,7 @@ def opened(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Kept:
 def project(mlctl: Run, folder: Path, *, project: bool = True, **other: str) -> Path:
     """A folder with a project that is applied."""
     infra = folder / "infra"
-    infra.mkdir()
+    infra.mkdir(exist_ok=True)
     files = {"cpu": CLUSTER, "scores": ENDPOINT, "blue": DEPLOYMENT, "heart": MODEL, **other}
     for name, text in files.items():
         if text:
@@ -253,6 +255,63 @@ def test_where_a_create_fails_the_old_one_stays_and_what_is_left_is_said(
     assert NO_CHANGES in mlctl("plan", "infra", "--prune").out
 
 
+def test_what_nothing_refers_to_goes_last_too(mlctl: Run, tmp_path: Path, here: Kept) -> None:
+    resized(project(mlctl, tmp_path, scores="", blue=""))
+    here.refuses = lambda write: write == "put compute/cpu-v2"
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert (done.code != 0, [str(one.address) for one in here.backend.list("compute")]) == (
+        True,
+        ["compute/cpu"],
+    )
+
+
+def test_a_default_that_the_file_moves_elsewhere_goes_there(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    green = scored(tmp_path).replace("name: blue", "name: green")
+    infra = project(mlctl, tmp_path, blue=green.replace("name: green", "name: blue"), green=green)
+    rescored(infra)
+    edit(infra / "scores.yml", "deployment_name: blue", "deployment_name: green")
+    here.watch()
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert (done.code, here.wrong) == (0, []), done.err
+    (endpoint,) = here.backend.list("batch-endpoint")
+    assert main_child(kind_of(endpoint.address), endpoint.body) == "green"
+
+
+def test_a_folder_of_code_with_the_file_in_it_is_hashed_as_it_will_be(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    text = scored(tmp_path).replace("code: ../src, scoring_script: a", "code: ., scoring_script: a")
+    (tmp_path / "infra").mkdir()
+    for one in ("a", "b"):
+        (tmp_path / "src" / f"{one}.py").rename(tmp_path / "infra" / f"{one}.py")
+    infra = project(mlctl, tmp_path, blue=text)
+    rescored(infra)
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert done.code == 0, done.err
+    assert NO_CHANGES in mlctl("plan", "infra").out
+
+
+def test_a_component_of_a_pipeline_that_runs_there_is_edited(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    shutil.copytree(SAMPLES / "pipeline-batch", tmp_path / "infra")
+    pipeline = edit(
+        tmp_path / "infra" / "pipeline" / "pipeline.yml",
+        "  count:\n    type: command\n",
+        "  count:\n    type: command\n    compute: azureml:pipeline-cluster  # here\n",
+    )
+    done = mlctl("apply", "infra", "--yes")
+    assert done.code == 0, done.err
+    edit(tmp_path / "infra" / "cluster.yml", "Standard_D4s_v3", "Standard_D2s_v3")
+    here.watch()
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert (done.code, here.wrong) == (0, []), done.err
+    assert "compute: azureml:pipeline-cluster-v2  # here\n" in pipeline.read_text()
+    assert NO_CHANGES in mlctl("plan", "infra").out
+
+
 def test_a_plan_shows_the_patch_and_writes_it_with_write_alone(
     mlctl: Run, tmp_path: Path, here: Kept
 ) -> None:
@@ -350,7 +409,7 @@ def test_what_is_protected_is_not_replaced_so_either(
 
 def test_both_count_for_the_quotas(mlctl: Run, tmp_path: Path, here: Kept) -> None:
     assert isinstance(here.backend, LocalBackend)
-    infra = project(mlctl, tmp_path)
+    infra = project(mlctl, tmp_path, scores="", blue="")  # nothing else refers to the cluster
     edit(infra / "cpu.yml", "D4ds_v5", "D2ds_v5")
     here.backend.set_quota("eastus", computes=1)
     assert mlctl("plan", "infra").code == 0

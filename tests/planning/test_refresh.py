@@ -12,7 +12,14 @@ from mlctl.kinds.resource import Resource
 from mlctl.planning.ownership import Ownership
 from mlctl.planning.refresh import LiveState, find_children, named_by, refresh, region, users_of
 from tests.builders.plans import applied
-from tests.builders.resources import compute, deployment, endpoint, environment, model
+from tests.builders.resources import (
+    compute,
+    declared,
+    deployment,
+    endpoint,
+    environment,
+    model,
+)
 from tests.builders.workspace import SCOPE, Watched, cloud
 
 HEART = (compute(), model(), endpoint(), deployment())
@@ -110,3 +117,16 @@ def test_quotas_are_read_of_the_regions_that_clusters_are_in_or_go_to() -> None:
     built = graph.build([compute("a-cluster"), compute("b-cluster", location="West Europe")], SCOPE)
     assert set(refresh(built, backend).usage) == {"westus2", "westeurope"}
     assert refresh(built, backend, destroying=True).usage == {}
+
+
+def test_the_default_cluster_of_a_pipeline_is_used_by_it() -> None:
+    inner = cloud()
+    component = "azureml://registries/azureml/components/c/versions/1"
+    settings = {"default_compute": "azureml:cpu-cluster"}
+    pipeline = {"type": "pipeline", "component": component, "settings": settings}
+    said = {"name": "blue", "endpoint_name": "heart-batch", **pipeline}
+    applied(inner, compute(), endpoint(), declared("batch-deployment", said))
+    found = refreshed(Watched(inner), compute(), destroying=True)
+    assert [str(one) for one in found.used_by[compute().address]] == [
+        "batch-deployment/heart-batch/blue"
+    ]
