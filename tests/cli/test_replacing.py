@@ -508,6 +508,19 @@ def test_a_name_that_does_not_stand_there_is_refused_with_its_place(
     assert (infra / "cpu.yml").read_text() == before
 
 
+def test_a_deployment_that_takes_its_cluster_from_a_variable_follows(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    (tmp_path / "mlctl.yml").write_text("variables: {cluster: azureml:cpu}\n")
+    text = DEPLOYMENT.replace("azureml:cpu", "${{ var.cluster }}")
+    infra = project(mlctl, tmp_path, project=False, blue=text)
+    resized(infra)
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert done.code == 0, done.err
+    assert "compute: ${{ var.cluster }}-v2  # small" in (infra / "blue.yml").read_text()
+    assert "mlctl.yml:1 still says compute/cpu, and is left as it is" in done.err
+
+
 def test_other_files_that_name_the_old_one_are_said(mlctl: Run, tmp_path: Path, here: Kept) -> None:
     infra = project(mlctl, tmp_path)
     job = f"{HEAD}commandJob.schema.json\ncommand: x\ncompute: azureml:cpu\n"

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from mlctl.config import graph
 from mlctl.kinds.address import Address
-from mlctl.planning.renaming import CannotRename, mentions, new_address
+from mlctl.planning.renaming import CannotRename, left_over, mentions, new_address
 from tests.builders.resources import compute, deployment
 
 
@@ -62,3 +63,16 @@ def test_lines_are_said_that_name_an_old_one_and_no_longer_name() -> None:
     blue = Address("batch-deployment", "blue", "e")
     said = "azureml:blue\nbatch-deployment/e/blue: 1\n"
     assert list(mentions(said, {blue: blue})) == [(2, blue)]
+
+
+def test_what_still_goes_by_an_old_name_is_found() -> None:
+    old, new = Address("compute", "cpu-cluster"), Address("compute", "cpu-cluster-v2")
+    built = [graph.build(one) for one in ([compute()], [deployment()], [deployment(compute="x")])]
+    told = [left_over(one, {old: new}) for one in built]
+    assert [str(one) if one else None for one in told] == [
+        "compute/cpu-cluster cannot become compute/cpu-cluster-v2 here:"
+        " another line gives it that name",
+        "compute/cpu-cluster cannot become compute/cpu-cluster-v2 here:"
+        " it would still refer to the old one",
+        None,
+    ]
