@@ -80,8 +80,9 @@ class Change:
     what it was compared with. `reason` says why it is deleted or replaced; `because` is the parent
     whose change forces this one, or what takes its place. `dependents` are the live resources that
     refer to what is deleted or replaced, or are beneath it; `jobs` those that have not ended on it,
-    None where they could not be read. `owed` is what the change puts back of what an apply that did
-    not end took away.
+    None where they could not be read. `predecessor` is what a new resource takes the place of: it
+    takes over what no file says. `owed` is what the change puts back of what an apply that did not
+    end took away.
     """
 
     address: Address
@@ -95,6 +96,7 @@ class Change:
     dependents: tuple[Address, ...] = ()
     jobs: tuple[RunningJob, ...] | None = ()
     owed: Owed | None = None
+    predecessor: Live | None = None
 
     @property
     def in_motion(self) -> bool:

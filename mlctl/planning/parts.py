@@ -42,7 +42,7 @@ def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
     if change.live is not None and change.action is not Action.REPLACE:
         return Part(encode_fields(values, form, scope), without)
     body = encode(values, form, scope)
-    if change.live is None:
+    if change.live is None and change.predecessor is None:
         body = resource.kind.completed(body, anonymous=resource.anonymous)
         if resource.anonymous:
             pointer.put(body, ("properties", "isAnonymous"), value=True)
@@ -87,8 +87,10 @@ def kept(change: Change, body: Mapping[str, Data], scope: Scope) -> tuple[Pointe
 def renewed_base(change: Change, part: Part) -> Mapping[str, Data] | None:
     """What stays of a resource that is to be made anew: all but what the part says otherwise.
 
-    Since an apply that did not end it is what that one owes.
+    Since an apply that did not end it is what that one owes. It is taken over by a successor, too.
     """
+    if change.predecessor is not None:
+        return overlay(change.predecessor.body, {}, part.without)
     if change.live is None:
         return overlay(change.owed.body, {}, part.without) if change.owed is not None else None
     if change.action is not Action.REPLACE:

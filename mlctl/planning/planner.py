@@ -20,13 +20,14 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import Values, complete, decode, fingerprint, moving
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
+from mlctl.planning.owed import Owed
 from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.preflight import checks, immutability, protection, quota, references
 from mlctl.planning.pruning import Prune, pruned
 from mlctl.planning.put_back import NOTE, with_owed, with_routes
 from mlctl.planning.refresh import LiveState, named_by
 from mlctl.planning.removal import removed
-from mlctl.planning.successors import NONE, Successors, with_successors
+from mlctl.planning.successors import NONE, Successors, taken_over, with_successors
 from mlctl.pointer import Data, Pointer
 
 
@@ -52,7 +53,7 @@ def plan(
         changes = list(removed(chosen, live_state))
         found = list(checks.deletion_findings(changes, live_state))
     else:
-        planner = _Planner(graph, live_state, ownership)
+        planner = _Planner(graph, live_state, ownership, successors)
         changes = planner.changes(chosen)
         changes = with_successors(changes, live_state, successors)
         about = {*targets, *(change.address for change in changes)} if targets else None
@@ -134,7 +135,10 @@ def _read(
 class _Planner:
     """Decides the change of each resource, after those of the resources that it needs."""
 
-    def __init__(self, graph: Graph, live_state: LiveState, ownership: Ownership) -> None:
+    def __init__(
+        self, graph: Graph, live_state: LiveState, ownership: Ownership, successors: Successors
+    ) -> None:
+        self._predecessors = {new: live_state.live.get(old) for old, new in successors.items()}
         self._graph = graph
         self._ownership = ownership
         self._live_state = live_state
@@ -202,10 +206,13 @@ class _Planner:
     ) -> Change:
         """The change that creates a resource: every value as a change from nothing."""
         scope, owed = self._live_state.scope, self._live_state.owed.get(address)
-        if owed is not None:
-            said, values = values, with_owed(owed, resource, values, scope, self._ownership)
+        before = taken_over(self._predecessors.get(address), resource, scope)
+        had = Owed(address, before.body) if before is not None else owed
+        if had is not None:
+            said, values = values, with_owed(had, resource, values, scope, self._ownership)
             back = (at for at, value in values.items() if said.get(at) != value)
-            notes = {**notes, **dict.fromkeys(back, NOTE)}
+            told = str(before.address) if before is not None else NOTE
+            notes = {**notes, **dict.fromkeys(back, told)}
         values = self._ownership.marked(resource, values, scope)
         fields = (
             FieldChange(
@@ -214,7 +221,11 @@ class _Planner:
             for one in resource.form.fields
             if one.at in values and one.mutability is not Mutability.READ_ONLY
         )
-        return Change(address, Action.CREATE, tuple(fields), resource, values, owed=owed)
+        return Change(
+            *(address, Action.CREATE, tuple(fields), resource, values),
+            owed=owed,
+            predecessor=before,
+        )
 
     def _classified(
         self, change: Change, resource: Resource, live: Live, notes: Mapping[Pointer, str]

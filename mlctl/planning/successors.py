@@ -9,15 +9,32 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from mlctl.backends.ports.backend import Live
 from mlctl.kinds import kind_of, routes
-from mlctl.kinds.address import Address
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.resource import Resource
 from mlctl.kinds.routes import Shares
+from mlctl.kinds.values import decode
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange
 from mlctl.planning.refresh import LiveState
+from mlctl.pointer import Pointer
 
 Successors = Mapping[Address, Address]
 """For each resource the one that takes its place."""
+_TYPE: Pointer = ("type",)
 NONE: Successors = MappingProxyType({})
+
+
+def taken_over(before: Live | None, resource: Resource, scope: Scope) -> Live | None:
+    """What a successor takes over from, what no file says; of one of another type no properties."""
+    if before is None:
+        return None
+    had = decode(before.body, resource.form, scope, own=False)
+    if had.get(_TYPE) == resource.values.get(_TYPE, had.get(_TYPE)):
+        return before
+    return replace(
+        before, body={key: said for key, said in before.body.items() if key != "properties"}
+    )
 
 
 def with_successors(

@@ -255,6 +255,43 @@ def test_where_a_create_fails_the_old_one_stays_and_what_is_left_is_said(
     assert NO_CHANGES in mlctl("plan", "infra", "--prune").out
 
 
+def test_what_no_file_says_of_the_old_one_is_the_new_ones_too(
+    mlctl: Run, tmp_path: Path, kept: Kept
+) -> None:
+    infra = project(mlctl, tmp_path, blue=scored(tmp_path))
+    blue = ("batch-deployment", "update", "-n", "blue", "-e", "scores")
+    assert mlctl("compute", "update", "-n", "cpu", "--set", "tags.team=ds").code == 0
+    assert mlctl(*blue, "--set", "description=by hand").code == 0
+    resized(infra)
+    rescored(infra)
+    said = mlctl("plan", "infra", *FLAG).out
+    assert "description: by hand # from batch-deployment/scores/blue" in " ".join(said.split())
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert done.code == 0, done.err
+    cluster = mlctl("compute", "show", "-n", "cpu-v2").json
+    assert (cluster["tags"]["team"], cluster["size"].lower()) == ("ds", "standard_d8ds_v5")
+    deployment = mlctl("batch-deployment", "show", "-n", "blue-2", "-e", "scores").json
+    assert deployment["description"] == "by hand"
+    assert NO_CHANGES in mlctl("plan", "infra", "--prune").out
+
+
+def test_a_deployment_of_another_type_takes_over_no_properties(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    infra = project(mlctl, tmp_path, blue=scored(tmp_path))
+    by_hand = ("--set", "tags.team=ds", "--set", "description=by hand")
+    mlctl("batch-deployment", "update", "-n", "blue", "-e", "scores", *by_hand)
+    pipeline = "component: azureml://registries/azureml/components/c/versions/1\n"
+    head = DEPLOYMENT.partition("type: model")[0]
+    settings = "settings: {default_compute: azureml:cpu}\n"
+    (infra / "blue.yml").write_text(f"{head}type: pipeline\n{pipeline}{settings}")
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert done.code == 0, done.err
+    shown = mlctl("batch-deployment", "show", "-n", "blue-2", "-e", "scores").json
+    assert (shown["tags"]["team"], shown.get("description")) == ("ds", None)
+    assert NO_CHANGES in mlctl("plan", "infra").out
+
+
 def test_what_nothing_refers_to_goes_last_too(mlctl: Run, tmp_path: Path, here: Kept) -> None:
     resized(project(mlctl, tmp_path, scores="", blue=""))
     here.refuses = lambda write: write == "put compute/cpu-v2"
