@@ -13,6 +13,7 @@ from mlctl.backends.ports.lease import Lease
 from mlctl.cli.durations import duration
 from mlctl.cli.session import Session
 from mlctl.render import leases
+from mlctl.source.files import PROJECT_FILE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,13 +21,13 @@ class LockArgs:
     """The flags about the lease of the commands that write what files declare."""
 
     lock_timeout: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--lock-timeout",
             metavar="DURATION",
             help="How long to wait while another apply of the project runs (10m).",
         ),
-    ] = "0s"
+    ] = None
     no_lock: Annotated[
         bool, typer.Option("--no-lock", help="Take no lease, even where others may apply at once.")
     ] = False
@@ -38,8 +39,10 @@ class LockArgs:
             ProjectError: `mlctl.yml` cannot be used.
             InvalidValue: the time to wait is no duration.
         """
-        timeout = duration(self.lock_timeout)
+        timeout = duration(self.lock_timeout) if self.lock_timeout is not None else 0.0
         project = session.settings.project.text("project")
+        if project is None and self.lock_timeout is not None:
+            session.note(f"{PROJECT_FILE} names no `project`: there is no lease to wait for.")
         if project is None or self.no_lock:
             return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -54,6 +54,14 @@ def test_it_is_held_within_the_block_and_free_after_it() -> None:
     with under_lease(backend, Wanted("scoring", ANA), threading.Event()):
         assert [one.holder for one in backend.leases.held()] == [ANA]
     assert backend.leases.held() == []
+
+
+def test_the_same_project_in_another_workspace_has_another() -> None:
+    backend, _ = local()
+    prod = backend.within(replace(backend.scope, workspace="prod"))
+    backend.leases.acquire("scoring", ANA)
+    assert prod.leases.held() == []
+    prod.leases.acquire("scoring", CI)
 
 
 def test_it_is_given_back_when_an_error_ends_the_block() -> None:

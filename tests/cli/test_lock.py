@@ -97,7 +97,8 @@ def test_without_a_lease_nobody_is_asked(mlctl: Run, project: Path) -> None:
 def test_without_a_project_there_is_none(mlctl: Run, project: Path, tmp_path: Path) -> None:
     held()
     (tmp_path / "mlctl.yml").unlink()
-    assert mlctl("apply", project, "--yes").code == 0
+    done = mlctl("apply", project, "--yes", "--lock-timeout", "10m")
+    assert (done.code, "there is no lease to wait for" in done.err) == (0, True)
 
 
 def test_another_project_has_another(mlctl: Run, project: Path) -> None:

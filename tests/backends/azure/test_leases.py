@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mlctl.applying.lease import Wanted, under_lease
+from mlctl.assets.hashing import code_hash
 from mlctl.backends.ports.lease import LeaseHeld, LeaseLost
 from mlctl.emulator import Response
 from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Address
+from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.render.advice import advice
 from mlctl.service_errors import Permanent, Transient
 from tests.builders.azure import TOKEN, Azure, Between, azure, emulated, no, says
 from tests.builders.leased import ANA, CI
 
 CPU = Address("compute", "cpu-cluster")
+CODE = Address("code", "0c0de0de-0000-4000-8000-000000000000", None, "1")
 BODY = {"properties": {"computeType": "AmlCompute", "properties": {"vmSize": "STANDARD_DS3_V2"}}}
 LEASE, SECRETS = "PUT */.mlctl/locks/*", "POST */listSecrets"
 LOST = says(200, cut=DROPPED)
@@ -92,6 +96,20 @@ def test_once_it_is_lost_no_write_leaves_the_machine() -> None:
     with pytest.raises(LeaseLost):
         under.put(CPU, BODY)
     assert not [one for one in client.asked if one == "PUT cpu-cluster"]
+
+
+def test_an_upload_is_a_write_too(tmp_path: Path) -> None:
+    (tmp_path / "score.py").write_text("def run(): ...\n")
+    upload = Upload(
+        UploadTarget.CODE, str(tmp_path), code_hash(tmp_path), ("properties", "codeUri")
+    )
+    client = azure(emulated())
+    leases = client.backend.leases
+    under = client.backend.under(leases.acquire("scoring", ANA))
+    leases.break_(leases.held()[0])
+    with pytest.raises(LeaseLost):
+        under.upload(CODE, {"properties": {}}, upload)
+    assert "POST startPendingUpload" not in client.asked
 
 
 def test_while_the_storage_is_away_writes_go_on_for_as_long_as_the_lease_is_known_to_last() -> None:
