@@ -27,6 +27,18 @@ UNPUBLISHED = frozenset({ENDPOINTS_QUOTA, DEPLOYMENTS_QUOTA})  # Azure tells no 
 
 MIN_NODES_EXCEED = "ClusterMinNodesExceedCoreQuota"  # the service's code: too few cores to start
 
+# Percent of the cores of a managed online deployment that must be free: "20% extra for performing
+# upgrades". The families that need no more: reference-managed-online-endpoints-vm-sku-list
+# (2023-10-18), column "Skip 20% Reservation".
+WITH_UPGRADES, WITHOUT_UPGRADES = 120, 100
+_NOT_UPGRADED = frozenset(
+    {
+        *("standardncadsa100v4family", "standardncadsh100v5family", "standardndamsv4_a100family"),
+        *("standardndasv4_a100family", "standardndsv2family", "standardndv5h100family"),
+        "standardndsh100v5family",  # as the catalog of sizes calls it
+    }
+)
+
 EVERYWHERE = ""  # the region of a limit that holds over all regions
 
 # Of a Batch Pool account, everywhere. Customer support set both for each account ("the maximum
@@ -50,3 +62,8 @@ def is_low_priority_of_family(quota: str) -> bool:
 def quota_key(quota: str) -> str:
     """A form to compare names in: families are spelt in any letter case, and with blanks."""
     return quota.replace(" ", "").casefold()
+
+
+def upgrade_share(family: str) -> int:
+    """Percent of the cores of a managed online deployment that must be free, by its VM family."""
+    return WITHOUT_UPGRADES if quota_key(family) in _NOT_UPGRADED else WITH_UPGRADES

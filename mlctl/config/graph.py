@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from mlctl.kinds import routes
+from mlctl.kinds import children, routes
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.pointer import Pointer
@@ -92,7 +92,7 @@ def _edges(resource: Resource, scope: Scope | None) -> Iterable[Edge]:
             yield Edge(address, here.address, field.at, here)
     for routing in resource.kind.route_fields:
         value = resource.get(*map(str, routing.at))
-        for name in routes.shares(value) if routing.refers_to else ():
-            target = Address(str(routing.refers_to), name, address.name)
+        for name in routes.shares(value):
+            target = Address(children(address.kind)[0].name, name, address.name)
             at = (*routing.at, name) if isinstance(value, dict) else routing.at
             yield Edge(address, target, at, None, deferred=True)

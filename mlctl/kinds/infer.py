@@ -6,13 +6,15 @@ import re
 from collections.abc import Mapping
 
 from mlctl.kinds.kind import Kind
+from mlctl.kinds.records.online_deployment import ONLINE_DEPLOYMENT
+from mlctl.kinds.records.online_endpoint import ONLINE_ENDPOINT
 from mlctl.kinds.registry import DOCUMENTS, kind_of_schema
 from mlctl.pointer import Data
 
 _OTHER_COMPUTES = ("computeinstance", "kubernetes", "virtualmachine", "synapsespark")
 _ONLINE = {
     *("instance_type", "instance_count", "scale_settings", "request_settings"),
-    *("liveness_probe", "readiness_probe", "app_insights_enabled"),
+    *("liveness_probe", "readiness_probe", "app_insights_enabled", "data_collector"),
 }  # a batch deployment has none at its top level
 # How the names of Azure ML's other schemas end (learn.microsoft.com/azure/machine-learning/
 # reference-yaml-overview): a document of one of them is never taken for something else.
@@ -43,8 +45,9 @@ def infer(data: Mapping[str, Data]) -> Kind | None:
     kind = str(data.get("type", "")).casefold()
     if data.keys() & {"channels", "dependencies"}:
         return None  # a conda file
-    if kind in ("managed", "kubernetes") or data.keys() & _ONLINE:
-        return None  # an online endpoint, or its deployment
-    if "traffic" in data and kind != "batch":
-        return None  # an online endpoint; batch endpoints had it in the preview of 2021
-    return next((one for one in DOCUMENTS.values() if one.inferred(data)), None)
+    if kind == "kubernetes":
+        return None  # an online deployment on a cluster of the user's own
+    # Batch endpoints had `traffic` in the preview of 2021, with `type: batch`.
+    online = data.keys() & _ONLINE or ("traffic" in data and kind != "batch")
+    kinds = (ONLINE_ENDPOINT, ONLINE_DEPLOYMENT) if online else DOCUMENTS.values()
+    return next((one for one in kinds if one.inferred(data)), None)

@@ -73,7 +73,7 @@ class Kind:
     - `has_nodes`: whether it has nodes that can be listed.
     - `nodes`: the number of nodes that it scales between, and what is paid for; None where it has
       none, or where they cannot be told (a number that is no number).
-    - `vm_size`: the field with its VM size.
+    - `vm_size`: the field with its VM size. `scaled_by`: the one with the most nodes that it has.
     - `delay`: what the settings of the simulated cloud call the time that writes take; "" where
       they are done at once.
 
@@ -140,6 +140,7 @@ class Kind:
     has_nodes: bool = False
     nodes: Callable[[Effective], NodeRange | None] | None = None
     vm_size: Pointer = ()
+    scaled_by: Pointer = ()
     delay: str = ""
 
     content: UploadTarget = UploadTarget.ASSET

@@ -12,6 +12,8 @@ from mlctl.kinds.values import state
 from mlctl.planning.model import PROVISIONING_STATE, FieldChange
 from mlctl.pointer import Data, Pointer
 
+_BY_KEY = ("map", "variables", "shares")  # maps whose entries change one by one
+
 
 def differences(
     fields: Iterable[Field],
@@ -54,7 +56,7 @@ def failed_operation(live: Live) -> list[FieldChange]:
 
 def _difference(one: Field, before: Data, after: Data, scope: Scope) -> Iterable[FieldChange]:
     forces = one.mutability is Mutability.REPLACE
-    if one.codec == "map":
+    if one.codec in _BY_KEY:
         old, new = (codec.canonical(value, one, scope) for value in (before, after))
         for key in sorted(old.keys() | new.keys()):
             if old.get(key) != new.get(key) and not (one.additive and key not in new):

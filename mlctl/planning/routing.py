@@ -69,6 +69,16 @@ def is_said_by(change: Change, one: FieldChange) -> bool:
     return any(one.at[: len(at)] == at for at in kind_of(change.address).routes)
 
 
+def routed_by(endpoint: Address, one: FieldChange) -> list[Address]:
+    """The deployments that get requests by a new value of a field."""
+    found: list[Address] = []
+    for at in kind_of(endpoint).routes:
+        if one.at[: len(at)] == at:
+            key = {str(one.at[-1]): one.after} if one.at != at else one.after
+            found += [child(endpoint, name) for name in routes.shares(key)]
+    return found
+
+
 def _said(change: Change) -> tuple[Routes, Routes]:
     """Where requests are to go, and where they go."""
     kind = kind_of(change.address)

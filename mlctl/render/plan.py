@@ -13,6 +13,7 @@ from mlctl.kinds.values import decode, form_of_body, state
 from mlctl.masking import masked
 from mlctl.planning.cost import of_plan
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
+from mlctl.planning.routing import routed_by
 from mlctl.pointer import Data, Pointer, dotted
 from mlctl.render import cost, diagnostics, owed, plan_text
 from mlctl.render.style import Style, Styler
@@ -244,15 +245,15 @@ class _View:
             yield f"from {one.note}"
         elif one.after is not None and plan_text.is_default(change, one):
             yield "default"
-        for field in kind_of(change.address).route_fields:
-            if one.at[: len(field.at)] == field.at and one.after:
-                name = str(one.at[-1] if one.at != field.at else one.after)
-                target = self._changes.get(Address(str(field.refers_to), name, change.address.name))
-                if target is not None and target.action in (Action.CREATE, Action.REPLACE):
-                    yield "set once that deployment is there"
+        if any(self._is_made(named) for named in routed_by(change.address, one)):
+            yield "set once that deployment is there"
         label = change.label_of(one) if self._verbose else None
         if label is not None:
             yield f"{label.span.source.name}:{label.span.line + 1}"
+
+    def _is_made(self, address: Address) -> bool:
+        target = self._changes.get(address)
+        return target is not None and target.action.creates
 
     def _later(self, change: Change) -> Iterator[str]:
         """What the service will fill in: a list of names."""

@@ -20,11 +20,20 @@ TODAY = date(2026, 6, 18)
 pytestmark = pytest.mark.skipif(
     not CORPUS.is_dir(), reason="no ../shared/corpus-kinds beside the checkout"
 )
+_OF_MODEL = ("model", "properties")
 # What the words of the SDK mean here: a piece of them, the rule, and the field to blame.
 REASONS: tuple[tuple[str, str, Pointer], ...] = (
     ('"environment', "MLC107", ("environment",)),
     ("Component name should only contain", "MLC106", ("name",)),
+    ('endpoint_name"": [ ""Missing', "MLC102", ()),
+    ('"name"": [ ""String does not match', "MLC106", ("name",)),
+    ('"model"": [ { ""_schema', "MLC103", (*_OF_MODEL, "azureml.promptflow.source_flow_id")),
 )
+# What the SDK loads and no service takes: text that a person is to replace, where a name belongs.
+PLACEHOLDERS = {
+    "cli/endpoints/online/managed/openapi/deployment.yml": ["MLC106"],
+    "cli/generative-ai/promptflow/deploy-flow/endpoint-user-identity.yaml": ["MLC107"],
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,9 @@ def errors(row: Row) -> tuple[source.Document, list[Diagnostic]]:
 
 def failures(row: Row) -> list[str]:
     document, found = errors(row)
+    if row.file in PLACEHOLDERS:
+        codes = [one.rule.code for one in found]
+        return [] if codes == PLACEHOLDERS[row.file] else codes
     if row.verdict == "accept":
         return [f"{one.rule.code} {one.message}" for one in found]
     for piece, code, at in REASONS:

@@ -454,6 +454,7 @@ def test_the_state_is_in_lower_case_and_empty_where_there_is_none() -> None:
         ("http://azureml/sdk-2-0/BatchDeployment.json", "batch-deployment"),
         ("https://x/pipelineComponentBatchDeployment.schema.json", "batch-deployment"),
         ("BATCHENDPOINT", "batch-endpoint"),
+        ("http://azureml/sdk-2-0/OnlineDeployment.json", "online-deployment"),
     ],
 )
 def test_the_kind_is_the_file_part_of_the_schema(url: str, kind: str) -> None:
@@ -461,7 +462,8 @@ def test_the_kind_is_the_file_part_of_the_schema(url: str, kind: str) -> None:
 
 
 def test_a_schema_of_another_kind_is_told_by_its_name_and_no_file_is_none() -> None:
-    assert kind_of_schema("https://x/onlineEndpoint.schema.json") == "onlineEndpoint"
+    url = "https://x/kubernetesOnlineEndpoint.schema.json"
+    assert kind_of_schema(url) == "kubernetesOnlineEndpoint"
     assert kind_of_schema("https://x/") is None
 
 
@@ -492,6 +494,9 @@ def test_the_schema_of_every_sort_of_compute_leaves_it_to_the_type() -> None:
         ({"auth_mode": "aad_token"}, "batch-endpoint"),
         ({"type": "batch", "auth_mode": "AADToken", "traffic": {}}, "batch-endpoint"),
         ({"defaults": {"deployment_name": "d"}}, "batch-endpoint"),
+        ({"name": "e", "auth_mode": "key"}, "online-endpoint"),
+        ({"name": "e", "auth_mode": "aad_token", "traffic": {"blue": 100}}, "online-endpoint"),
+        ({"endpoint_name": "e", "instance_type": "Standard_DS3_v2"}, "online-deployment"),
     ],
 )
 def test_a_document_without_a_schema_speaks_for_one_kind(data: dict[str, Data], kind: str) -> None:
@@ -507,10 +512,9 @@ def test_a_document_without_a_schema_speaks_for_one_kind(data: dict[str, Data], 
         {"name": "web", "image": "nginx", "ports": [80]},
         {"name": "ci", "build": {"steps": []}},
         {"name": "app", "min_instances": 1},
-        {"name": "e", "auth_mode": "key"},
-        {"name": "e", "auth_mode": "aad_token", "traffic": {"blue": 100}},
-        {"endpoint_name": "e", "instance_type": "Standard_DS3_v2"},
+        {"name": "e", "auth_mode": "key", "compute": "azureml:aks"},
         {"endpoint_name": "e", "type": "kubernetes"},
+        {"endpoint_name": "e", "type": "kubernetes", "instance_type": "defaultinstancetype"},
         {"defaults": {"run": {"shell": "bash"}}},
     ],
 )

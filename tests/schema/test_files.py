@@ -40,6 +40,7 @@ OWN = {"project", "policy", "test", "journal"}  # files of mlctl itself, which d
 CODED = {
     *(
         "network_settings",
+        "data_collector",
         "identity",
         "inputs",
         "outputs",

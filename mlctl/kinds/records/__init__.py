@@ -13,17 +13,16 @@ from mlctl.kinds.records.data import DATA
 from mlctl.kinds.records.environment import ENVIRONMENT
 from mlctl.kinds.records.job import JOB
 from mlctl.kinds.records.model import MODEL
-from mlctl.kinds.records.undeclared import (
-    COMPUTE_INSTANCE,
-    ONLINE_DEPLOYMENT,
-    ONLINE_ENDPOINT,
-    SCHEDULE,
-)
+from mlctl.kinds.records.online_deployment import ONLINE_DEPLOYMENT
+from mlctl.kinds.records.online_endpoint import ONLINE_ENDPOINT
+from mlctl.kinds.records.undeclared import COMPUTE_INSTANCE, SCHEDULE
 
 RECORDS: tuple[Kind, ...] = (
     COMPUTE,
     BATCH_ENDPOINT,
     BATCH_DEPLOYMENT,
+    ONLINE_ENDPOINT,
+    ONLINE_DEPLOYMENT,
     MODEL,
     ENVIRONMENT,
     DATA,
@@ -32,7 +31,5 @@ RECORDS: tuple[Kind, ...] = (
     BATCH_POOL,
     JOB,
     COMPUTE_INSTANCE,
-    ONLINE_ENDPOINT,
-    ONLINE_DEPLOYMENT,
     SCHEDULE,
 )

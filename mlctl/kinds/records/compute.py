@@ -82,6 +82,7 @@ COMPUTE = Kind(
     has_nodes=True,
     nodes=_nodes,
     vm_size=("size",),
+    scaled_by=("max_instances",),
     delay="compute",
     may_be_renamed=True,
     named_in_jobs=("computeId", "default_compute", "azureml.defaultComputeName"),

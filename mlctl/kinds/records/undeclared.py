@@ -15,25 +15,6 @@ COMPUTE_INSTANCE = Kind(
     live_type=(("properties", "computeType"), "ComputeInstance"),
     delay="compute",
 )
-ONLINE_ENDPOINT = Kind(
-    name="online-endpoint",
-    schema_name="onlineEndpoint",
-    collection="onlineEndpoints",
-    given={"title": "Online endpoint", "properties": {}},
-    az=False,
-    tracked=True,
-    delay="endpoint",
-)
-ONLINE_DEPLOYMENT = Kind(
-    name="online-deployment",
-    schema_name="onlineDeployment",
-    collection="deployments",
-    given={"title": "Online deployment", "properties": {}},
-    parent="online-endpoint",
-    az=False,
-    tracked=True,
-    delay="deployment",
-)
 SCHEDULE = Kind(
     name="schedule",
     schema_name="schedule",

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from mlctl import pointer
 from mlctl.backends.ports.backend import Usage
 from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
@@ -92,7 +93,7 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
 def _over(change: Change, resource: Resource, quota: Quota, limit: Usage, more: int) -> Diagnostic:
     if quota == pools.POOLS:
         return pools.too_many(change, resource, limit, more)
-    counted = quota[1] == limits.COMPUTES_QUOTA
+    counted, scaled_by = quota[1] == limits.COMPUTES_QUOTA, kind_of(change.address).scaled_by
     asked = (
         f"{limit.used} are taken and this plan asks for {more} more"
         if more > 0
@@ -101,8 +102,8 @@ def _over(change: Change, resource: Resource, quota: Quota, limit: Usage, more: 
     return Diagnostic(
         QUOTA,
         f"{_allows(quota, limit.limit)}; {asked}",
-        resource.label(("name" if counted else "max_instances",)),
-        hint=("" if counted else "lower `max_instances`, ")
+        resource.label(("name",) if counted else scaled_by),
+        hint=("" if counted else f"lower `{pointer.dotted(scaled_by)}`, ")
         + f"delete clusters that nobody uses, or {_ASK}",
         address=str(change.address),
     )

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
 from mlctl import pointer
 from mlctl.kinds.address import Address, kind_of
 from mlctl.pointer import Data
-from mlctl.service_errors import NotFound, Permanent
+from mlctl.service_errors import Permanent
 from mlctl.simulator.control_plane.resources import body as part
-from mlctl.simulator.control_plane.resources import references
+from mlctl.simulator.control_plane.resources import endpoints, references
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
-from mlctl.simulator.control_plane.state.errors import bad, busy
+from mlctl.simulator.control_plane.state.errors import bad
 
-# "begin with letter, 3-32, letters+numbers, single dashes ok" (how-to-manage-quotas).
-_NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
 _ENDPOINT_READ_ONLY = ("provisioningState", "scoringUri", "swaggerUri", "keys")
 # REST: visibility read and create only.
 _CREATE_ONLY = [
@@ -36,7 +33,7 @@ def accept_endpoint(
     Raises:
         ServiceError: the request is not valid.
     """
-    _check_name(address, old, "endpoint")
+    endpoints.check_name(address, old)
     top, properties = part.read_body(body)
     for own in _ENDPOINT_READ_ONLY:
         properties.pop(own, None)
@@ -88,8 +85,8 @@ def accept_deployment(
     Raises:
         ServiceError: the request is not valid, or names a resource that does not exist (404).
     """
-    _check_name(address, old, "deployment")
-    _check_parent(context, address)
+    endpoints.check_name(address, old)
+    endpoints.check_parent(context, address)
     top, properties = part.read_body(body)
     properties.pop("provisioningState", None)
     part.normalize_location(context, top, old.body["location"] if old else context.location)
@@ -105,18 +102,6 @@ def accept_deployment(
     part.merge_properties(context, address, old, properties, {})
     top["properties"] = dict(sorted(properties.items()))
     return part.stored_body(context, address, old, top)
-
-
-def _check_parent(context: RequestContext, address: Address) -> None:
-    above = address.up
-    found = context.find(above, None) if above else None
-    if found is None:
-        raise NotFound(
-            "ParentResourceNotFound",
-            f"The batch endpoint `{address.parent}` of deployment `{address.name}` does not exist.",
-        )
-    if found.state in ("Creating", "Deleting"):
-        raise busy(found.address, found.state, 5.0)
 
 
 def _require_what_runs(properties: Mapping[str, Data]) -> None:
@@ -144,15 +129,6 @@ def _require_what_runs(properties: Mapping[str, Data]) -> None:
     )
     inner = ("BadArgument", "ArgumentInvalid", "InvalidInputArguments")
     raise Permanent("UserError", text, inner=inner)
-
-
-def _check_name(address: Address, old: StoredResource | None, what: str) -> None:
-    if old is None and not _NAME.fullmatch(address.name):
-        raise bad(
-            f"The {what} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
-            "dashes, starting with a letter.",
-            "BadRequest",
-        )
 
 
 def _normalize(properties: dict[str, Data]) -> None:

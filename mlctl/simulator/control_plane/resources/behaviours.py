@@ -19,6 +19,7 @@ from mlctl.simulator.control_plane.resources import (
     batch_pools,
     compute,
     instances,
+    online,
     plain,
 )
 from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
@@ -60,7 +61,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "batch-endpoint": Behaviour(batch.accept_endpoint),
     "batch-deployment": Behaviour(batch.accept_deployment, always_operates=True),
     "compute-instance": Behaviour(instances.accept, always_operates=True),
-    "online-deployment": Behaviour(plain.accept, always_operates=True),
+    "online-endpoint": Behaviour(online.accept_endpoint),
+    "online-deployment": Behaviour(online.accept_deployment, always_operates=True),
     "schedule": Behaviour(plain.accept, always_operates=True),
     "batch-pool": Behaviour(
         batch_pools.accept,

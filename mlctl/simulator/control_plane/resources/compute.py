@@ -94,7 +94,7 @@ def accept(
     part.keep_immutable(context, address, old, top, _CREATE_ONLY)
     _fill_in(properties, inner)
     if old is None:
-        _check_size(context, inner["vmSize"])
+        check_size(context, inner["vmSize"])
     _add_read_only(context, top, properties, inner, old)
     out = part.stored_body(context, address, old, top)
     if old is not None:
@@ -190,7 +190,7 @@ def _add_read_only(
     top["properties"] = properties
 
 
-def _check_size(context: RequestContext, text: str) -> None:
+def check_size(context: RequestContext, text: str) -> None:
     retired = catalog.retirement(text)
     if retired and retired.date <= clock.today(context.now):
         raise bad(

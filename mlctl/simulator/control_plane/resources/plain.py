@@ -58,6 +58,6 @@ def accept(
 
 
 def _check_name(kind: Kind, name: str) -> None:
-    pattern = kind.schema.get("properties", {}).get("name", {}).get("pattern", "")
+    pattern = kind.forms[-1].schema.get("properties", {}).get("name", {}).get("pattern", "")
     if not re.search(pattern, name):
         raise bad(f"The {kind.title} name `{name}` is invalid.", "InvalidResourceName")

@@ -1,0 +1,134 @@
+"""What an online deployment keeps of its requests, in its two spellings.
+
+As azure-ai-ml 1.35.2 sends it: each collection has the rate of the whole, and a data asset by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Field
+from mlctl.pointer import Data
+
+Coded: TypeAlias = Callable[[Data], Data]
+
+_ROLLING = ("Minute", "Hour", "Day")
+_SILENT = {"rollingRate": "Hour"}  # what the service takes where nothing is said, as documented
+_ALL = 1  # of the requests
+
+
+def data_fields(field: Field, value: Data) -> Iterator[Field]:
+    """The places in collections that name data assets, as fields."""
+    for name, one in _collections(value).items():
+        if isinstance(one, Mapping) and isinstance(one.get("data"), str):
+            at = (*field.at, "collections", name, "data")
+            yield replace(field, at=at, wire=(), refers_to="data")
+
+
+def asset(endpoint: str, deployment: str, collection: str, data: Data) -> dict[str, Data]:
+    """The data asset of a collection that names none, or says only a part of one."""
+    said = data if isinstance(data, Mapping) else {}
+    folder = f"{endpoint}/{deployment}/{collection}"
+    return {
+        "name": said.get("name") or folder.replace("/", "-"),
+        "version": str(said.get("version") or "1"),
+        "path": said.get("path")
+        or f"azureml://datastores/workspaceblobstore/paths/modelDataCollector/{folder}",
+    }
+
+
+def encode(value: Data, _field: Field, _scope: Scope, *, named: Coded) -> Data:
+    """The wire form; `named` gives the id of a data asset."""
+    if not isinstance(value, Mapping):
+        return value
+    rate, headers = value.get("sampling_rate"), value.get("request_logging")
+    sent: dict[str, Data] = {
+        "collections": {
+            name: _known(
+                {
+                    "dataCollectionMode": "Enabled" if _is_on(one) else "Disabled",
+                    "samplingRate": rate,
+                    "dataId": _data(one, named),
+                    "clientId": one.get("client_id"),
+                }
+            )
+            for name, one in _collections(value).items()
+            if isinstance(one, Mapping)
+        },
+        "rollingRate": _word(value.get("rolling_rate")),
+        "requestLogging": {"captureHeaders": headers.get("capture_headers")}
+        if isinstance(headers, Mapping)
+        else None,
+    }
+    return _known(sent)
+
+
+def decode(value: Data, _field: Field, _scope: Scope, *, named: Coded) -> Data:
+    """The YAML form; `named` gives the reference to a data asset."""
+    if not isinstance(value, Mapping):
+        return None
+    held = {
+        name: one
+        for name, one in (value.get("collections") or {}).items()
+        if isinstance(one, Mapping)
+    }
+    rates = [one["samplingRate"] for one in held.values() if one.get("samplingRate") is not None]
+    rolling, headers = value.get("rollingRate"), value.get("requestLogging")
+    return _known(
+        {
+            "collections": {
+                name: _known(
+                    {
+                        "enabled": str(_mode(one) == "enabled").lower(),
+                        "data": named(one.get("dataId")),
+                        "client_id": one.get("clientId"),
+                    }
+                )
+                for name, one in held.items()
+            },
+            "rolling_rate": rolling.lower() if isinstance(rolling, str) else None,
+            "sampling_rate": rates[0] if rates else None,
+            "request_logging": {"capture_headers": headers.get("captureHeaders")}
+            if isinstance(headers, Mapping) and headers.get("captureHeaders")
+            else None,
+        }
+    )
+
+
+def canonical(sent: Data) -> Data:
+    """What is sent, with what the service takes where nothing is said."""
+    if not isinstance(sent, Mapping):
+        return sent
+    collections = {
+        name: {"samplingRate": _ALL, **one} for name, one in sent.get("collections", {}).items()
+    }
+    return {**_SILENT, **sent, "collections": collections}
+
+
+def _collections(value: Data) -> Mapping[str, Data]:
+    found = value.get("collections") if isinstance(value, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _is_on(one: Mapping[str, Data]) -> bool:
+    return str(one.get("enabled")).casefold() == "true"
+
+
+def _mode(one: Mapping[str, Data]) -> str:
+    return str(one.get("dataCollectionMode")).casefold()
+
+
+def _data(one: Mapping[str, Data], named: Coded) -> Data:
+    data = one.get("data")
+    return data.get("data_id") if isinstance(data, Mapping) else named(data)
+
+
+def _word(value: Data) -> Data:
+    return next((one for one in _ROLLING if one.casefold() == str(value).casefold()), value)
+
+
+def _known(of: Mapping[str, Data]) -> dict[str, Data]:
+    return {key: value for key, value in of.items() if value is not None}

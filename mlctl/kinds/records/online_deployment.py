@@ -1,0 +1,96 @@
+"""Managed online deployments: what an online endpoint runs, on machines that are there all day."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from mlctl import catalog
+from mlctl.catalog import limits
+from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.flags import flag
+from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.nodes import NodeRange
+from mlctl.pointer import Data
+
+# As recorded: online-deployment-get.
+_OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
+_LOCAL = "of deployments in Docker on this machine; the local backend simulates a workspace"
+_WEB = "mlctl opens no browser; the studio lists the endpoints of a workspace"
+
+
+def _claims(value: Effective, region: str) -> Claims:
+    """A deployment counts as a compute, and with its cores; some sizes need more for upgrades.
+
+    Source: how-to-manage-quotas, "Virtual machine quota allocation for deployment".
+    """
+    found: dict[tuple[str, str], Claim] = {
+        (limits.EVERYWHERE, limits.DEPLOYMENTS_QUOTA): Claim(),
+        (region, limits.COMPUTES_QUOTA): Claim(),
+    }
+    nodes = _nodes(value)
+    size = catalog.size_of(nodes.size) if nodes else None
+    if size is None or nodes is None:
+        return found
+    count = math.ceil(nodes.most * limits.upgrade_share(size.family) / 100)
+    cores = Claim(count * size.vcpus, node=size.vcpus)
+    return {**found, (region, size.family): cores, (region, limits.DEDICATED_QUOTA): cores}
+
+
+def _nodes(value: Effective) -> NodeRange | None:
+    count = value("instance_count")
+    if not isinstance(count, int):
+        return None
+    return NodeRange(str(value("instance_type")), low_priority=False, least=count, most=count)
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    kind = str(data.get("type", "managed")).casefold()
+    return kind == "managed" and "endpoint_name" in data and "instance_type" in data
+
+
+ONLINE_DEPLOYMENT = Kind(
+    name="online-deployment",
+    schema_name="managedOnlineDeployment",
+    collection="deployments",
+    documents=("managedOnlineDeployment", "onlineDeployment"),
+    parent="online-endpoint",
+    inferred=_inferred,
+    tracked=True,
+    patchable=(("tags",), ("sku",)),
+    own=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
+    limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
+    claims=_claims,
+    nodes=_nodes,
+    vm_size=("instance_type",),
+    scaled_by=("instance_count",),
+    delay="deployment",
+    lost="its machines are given back, and it answers no requests",
+    routed_by=flag(
+        "--all-traffic",
+        "",
+        text="Send all traffic of the endpoint to it once it is there; read back and proved.",
+    ),
+    needs_file=True,
+    printed_empty=("environment_variables",),
+    columns={
+        "Name": ("name",),
+        "Endpoint": ("endpoint_name",),
+        "State": ("provisioning_state",),
+        "Model": ("model",),
+        "Size": ("instance_type",),
+        "Instances": ("instance_count",),
+    },
+    sample=("samples/online-blue-green/blue.yml", "blue"),
+    not_here={
+        "get-logs": "mlctl reads no logs of containers: `az ml online-deployment get-logs` does",
+        **{f"{verb} --local": _LOCAL for verb in ("create", "delete", "list", "show", "update")},
+        "create --local-enable-gpu": _LOCAL,
+        "update --local-enable-gpu": _LOCAL,
+        "create --vscode-debug": _LOCAL,
+        "update --vscode-debug": _LOCAL,
+        "create --package-model": "a preview, which makes an image of the model first",
+        **{f"{verb} --web": _WEB for verb in ("create", "show", "update")},
+        "update --skip-script-validation": "what a script lacks is said, and refused by nobody",
+    },
+)

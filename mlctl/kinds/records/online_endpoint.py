@@ -1,0 +1,72 @@
+"""Managed online endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.catalog import limits
+from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.flags import flag
+from mlctl.kinds.kind import Effective, Kind
+from mlctl.pointer import Data
+
+# As recorded: online-endpoint-put-create.
+_OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
+_LOCAL = "of endpoints in Docker on this machine; the local backend simulates a workspace"
+_SCORING = "mlctl sends endpoints no requests: `az ml online-endpoint invoke` does"
+_KEYS = (
+    "mlctl prints no keys: `az ml online-endpoint get-credentials` does; with"
+    " `auth_mode: aad_token` programs need none"
+)
+
+
+def _claims(_value: Effective, region: str) -> Claims:
+    return {(region, limits.ENDPOINTS_QUOTA): Claim()}
+
+
+def _completed(body: Mapping[str, Data], **_how: bool) -> dict[str, Data]:
+    """With an identity of its own, which the SDK gives to an endpoint that says none."""
+    return {"identity": {"type": "SystemAssigned"}, **body}
+
+
+def _inferred(data: Mapping[str, Data]) -> bool:
+    by_key = str(data.get("auth_mode", "")).replace("_", "").casefold() in ("key", "amltoken")
+    routed = by_key or "traffic" in data
+    return routed and not data.keys() & {"endpoint_name", "compute", "type"}
+
+
+ONLINE_ENDPOINT = Kind(
+    name="online-endpoint",
+    schema_name="managedOnlineEndpoint",
+    collection="onlineEndpoints",
+    documents=("managedOnlineEndpoint", "onlineEndpoint"),
+    inferred=_inferred,
+    tracked=True,
+    unique_in_region=True,
+    patchable=(("tags",), ("identity",)),
+    own=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
+    routes=(("traffic",), ("mirror_traffic",)),
+    routing="traffic",
+    claims=_claims,
+    delay="endpoint",
+    completed=_completed,
+    lost="its deployments go with it, and requests to it fail",
+    printed_empty=("traffic", "mirror_traffic"),
+    columns={
+        "Name": ("name",),
+        "State": ("provisioning_state",),
+        "Traffic": ("traffic",),
+        "Mirrored": ("mirror_traffic",),
+        "AuthMode": ("auth_mode",),
+        "Location": ("location",),
+    },
+    create_flags=(flag("--auth-mode", "auth_mode"),),
+    update_flags=(flag("--traffic -r", "traffic"), flag("--mirror-traffic", "mirror_traffic")),
+    sample=("samples/online-blue-green/endpoint.yml", "heart-risk"),
+    not_here={
+        "get-credentials": _KEYS,
+        "invoke": _SCORING,
+        "regenerate-keys": _KEYS,
+        **{f"{verb} --local": _LOCAL for verb in ("create", "delete", "list", "show", "update")},
+    },
+)

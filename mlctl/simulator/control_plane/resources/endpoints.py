@@ -1,0 +1,46 @@
+"""What endpoints of all sorts, and their deployments, have in common."""
+
+from __future__ import annotations
+
+import re
+
+from mlctl.kinds.address import Address, kind_of
+from mlctl.service_errors import NotFound
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.errors import bad, busy
+
+# "begin with letter, 3-32, letters+numbers, single dashes ok" (how-to-manage-quotas).
+_NAME = re.compile(r"(?=.{3,32}$)[a-zA-Z][a-zA-Z0-9]*(?:-[a-zA-Z0-9]+)*")
+
+
+def check_name(address: Address, old: StoredResource | None) -> None:
+    """Check the name of a new endpoint or deployment.
+
+    Raises:
+        ServiceError: it breaks the rules.
+    """
+    if old is None and not _NAME.fullmatch(address.name):
+        what = "deployment" if address.parent else "endpoint"
+        raise bad(
+            f"The {what} name `{address.name}` is invalid: 3 to 32 letters, digits and single "
+            "dashes, starting with a letter.",
+            "BadRequest",
+        )
+
+
+def check_parent(context: RequestContext, address: Address) -> None:
+    """Check that the endpoint of a deployment is there, and not being made or deleted.
+
+    Raises:
+        ServiceError: it is not (404), or is busy.
+    """
+    above = address.up
+    found = context.find(above, None) if above else None
+    if above is None or found is None:
+        what = kind_of(above).title if above else "endpoint"
+        raise NotFound(
+            "ParentResourceNotFound",
+            f"The {what} `{address.parent}` of deployment `{address.name}` does not exist.",
+        )
+    if found.state in ("Creating", "Deleting"):
+        raise busy(found.address, found.state, 5.0)

@@ -1,0 +1,124 @@
+"""Rules for managed online endpoints and their deployments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlctl.kinds.address import Address
+from mlctl.pointer import Data
+from mlctl.simulator.control_plane.resources import body as part
+from mlctl.simulator.control_plane.resources import compute, endpoints, plain
+from mlctl.simulator.control_plane.state.context import RequestContext, StoredResource
+from mlctl.simulator.control_plane.state.errors import bad
+
+_ALL, _MOST_MIRRORED = 100, 50  # percent of the requests
+_ACCESS = ("Enabled", "Disabled")
+_PROBES = ("livenessProbe", "readinessProbe")
+_TIMES = ("initialDelay", "period", "timeout")
+_COUNTS = ("successThreshold", "failureThreshold")
+
+
+def accept_endpoint(
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of an online endpoint over `old`.
+
+    Raises:
+        ServiceError: the request is not valid.
+    """
+    endpoints.check_name(address, old)
+    top, properties = part.read_body(body)
+    for own in ("scoringUri", "swaggerUri", "keys"):
+        properties.pop(own, None)
+    properties["authMode"] = part.enum_value(
+        properties.get("authMode", "Key"), ("Key", "AMLToken", "AADToken"), "authMode"
+    )
+    access = properties.get("publicNetworkAccess", "Enabled")
+    properties["publicNetworkAccess"] = part.enum_value(access, _ACCESS, "publicNetworkAccess")
+    properties["traffic"] = _shares(context, address, properties, "traffic")
+    properties["mirrorTraffic"] = _shares(context, address, properties, "mirrorTraffic")
+    _check_sums(properties["traffic"], properties["mirrorTraffic"])
+    part.merge_properties(context, address, old, properties, {})
+    region = part.region_name(top.get("location") or context.location)
+    host = (
+        f"https://{address.name}.{old.body['location'] if old else region}.inference.ml.azure.com"
+    )
+    stored = plain.accept(context, address, {**top, "properties": properties}, old)
+    uris = {"scoringUri": f"{host}/score", "swaggerUri": f"{host}/swagger.json"}
+    stored["properties"] = dict(sorted({**stored["properties"], **uris}.items()))
+    return {**stored, "kind": "Managed"}
+
+
+def accept_deployment(
+    context: RequestContext, address: Address, body: Mapping[str, Data], old: StoredResource | None
+) -> dict[str, Data]:
+    """The body to store for a PUT of an online deployment over `old`.
+
+    Raises:
+        ServiceError: the request is not valid, or names a resource that does not exist (404).
+    """
+    endpoints.check_name(address, old)
+    endpoints.check_parent(context, address)
+    top, properties = part.read_body(body)
+    kind = properties.get("endpointComputeType", "Managed")
+    properties["endpointComputeType"] = part.enum_value(kind, ("Managed",), "endpointComputeType")
+    size = properties.get("instanceType")
+    if old is None and isinstance(size, str):
+        compute.check_size(context, size)
+    access = properties.get("egressPublicNetworkAccess", "Enabled")
+    properties["egressPublicNetworkAccess"] = part.enum_value(
+        access, _ACCESS, "egressPublicNetworkAccess"
+    )
+    _normalize_times(properties)
+    if "environmentVariables" in properties:
+        properties["environmentVariables"] = part.text_map(properties, "environmentVariables")
+    part.merge_properties(context, address, old, properties, {})
+    sku = part.section(top, "sku")
+    capacity = part.whole_number(sku.get("capacity", 1), 1, "sku.capacity")
+    sku = {"name": "Default", "tier": "Standard", **sku, "capacity": capacity}
+    stored = plain.accept(context, address, {**top, "properties": properties, "sku": sku}, old)
+    stored["properties"] = dict(sorted(stored["properties"].items()))
+    return {**stored, "kind": "Managed"}
+
+
+def _shares(
+    context: RequestContext, address: Address, properties: Mapping[str, Data], what: str
+) -> dict[str, int]:
+    """The shares of deployments, under their own names; all of them must be there.
+
+    The error codes are unverified.
+    """
+    found: dict[str, int] = {}
+    for name, share in part.section(properties, what).items():
+        part_of = part.whole_number(share, 0, f"{what}.{name}", _ALL)
+        there = context.find(Address("online-deployment", name, address.name), None)
+        if there is None or there.state in ("Creating", "Deleting", "Failed"):
+            if not part_of:
+                continue
+            state = there.state.lower() if there else "not there"
+            text = f"The deployment `{name}` of endpoint `{address.name}` is {state}"
+            raise bad(f"{text}: it can get no {what}.", "DeploymentNotFound")
+        found[there.address.name] = part_of
+    return {name: share for name, share in found.items() if share}
+
+
+def _check_sums(traffic: Mapping[str, int], mirrored: Mapping[str, int]) -> None:
+    if sum(traffic.values()) not in (0, _ALL):
+        raise bad(f"The traffic must sum to 0 or {_ALL}, not {sum(traffic.values())}.")
+    if len(mirrored) > 1 or sum(mirrored.values()) > _MOST_MIRRORED:
+        raise bad(f"mirrorTraffic is of one deployment, and at most {_MOST_MIRRORED}.")
+    for name in mirrored.keys() & traffic.keys():
+        raise bad(f"The deployment `{name}` cannot get traffic and mirrorTraffic.")
+
+
+def _normalize_times(properties: dict[str, Data]) -> None:
+    for name in (probe for probe in _PROBES if probe in properties):
+        probe = properties[name] = part.section(properties, name)
+        for key in (time for time in _TIMES if time in probe):
+            probe[key] = part.duration(probe[key], f"{name}.{key}")
+        for key in (count for count in _COUNTS if count in probe):
+            probe[key] = part.whole_number(probe[key], 1, f"{name}.{key}")
+    if "requestSettings" in properties:
+        asked = properties["requestSettings"] = part.section(properties, "requestSettings")
+        for key in (time for time in ("requestTimeout", "maxQueueWait") if time in asked):
+            asked[key] = part.duration(asked[key], f"requestSettings.{key}")
