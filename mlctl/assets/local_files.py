@@ -20,13 +20,14 @@ from mlctl import files, pointer, source
 from mlctl.assets import hashing, names, steps
 from mlctl.assets.private import private_findings
 from mlctl.diagnostics import Diagnostic, Report, Rule, Severity
-from mlctl.kinds import KINDS
+from mlctl.kinds import KINDS, data_collector
 from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.component_hash import ANONYMOUS
 from mlctl.kinds.field import Field, Form
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.records.code import CODE
 from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.records.data import DATA
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.steps import FILE, INLINE, SOURCE
 from mlctl.kinds.upload import Upload, UploadTarget
@@ -85,6 +86,9 @@ class _Resolver:
                 self.report.add(_no_component(resource))
         for field in resource.form.fields:
             value = values.get(field.at)
+            if field.codec == "data_collector" and isinstance(value, Mapping):
+                values[field.at] = yield from _collected(resource, field, value)
+                continue
             if field.codec == "steps" and isinstance(value, Mapping):
                 values[field.at] = yield from self._steps(resource, field, value, within)
                 continue
@@ -214,6 +218,28 @@ def _inline(
     form = COMPONENT.form_of(data)
     values = {**written(data, form), ("name",): ANONYMOUS, ("version",): "1"}
     return _owned(resource, at, COMPONENT, Address(COMPONENT.name, ""), values, form)
+
+
+def _collected(
+    resource: Resource, field: Field, value: Mapping[str, Data]
+) -> Generator[Resource, None, dict[str, Data]]:
+    """The data assets that a deployment collects to; what it collects, with references to them.
+
+    They have names of their own, as azure-ai-ml 1.35.2 gives them, and no owner.
+    """
+    said, made = value.get("collections"), dict[str, Data]()
+    for name, each in said.items() if isinstance(said, Mapping) else ():
+        made[name] = each
+        if isinstance(each, Mapping) and data_collector.needs_asset(each.get("data")):
+            address = resource.address
+            data = data_collector.asset(str(address.parent), address.name, name, each.get("data"))
+            form = DATA.form_of(data)
+            whole = Address(DATA.name, str(data["name"]), None, str(data["version"]))
+            at = (*field.at, "collections", name)
+            asset = _owned(resource, at, DATA, whole, written(data, form), form)
+            yield replace(asset, owner=None)
+            made[name] = {**each, "data": _reference(asset)}
+    return {**value, "collections": made}
 
 
 def _no_component(resource: Resource) -> Diagnostic:

@@ -28,6 +28,11 @@ def data_fields(field: Field, value: Data) -> Iterator[Field]:
             yield replace(field, at=at, wire=(), refers_to="data")
 
 
+def needs_asset(data: Data) -> bool:
+    """Whether a collection names no data asset that is there already."""
+    return data is None or (isinstance(data, Mapping) and not data.get("data_id"))
+
+
 def asset(endpoint: str, deployment: str, collection: str, data: Data) -> dict[str, Data]:
     """The data asset of a collection that names none, or says only a part of one."""
     said = data if isinstance(data, Mapping) else {}
@@ -123,7 +128,7 @@ def _mode(one: Mapping[str, Data]) -> str:
 
 def _data(one: Mapping[str, Data], named: Coded) -> Data:
     data = one.get("data")
-    return data.get("data_id") if isinstance(data, Mapping) else named(data)
+    return named(data.get("data_id") if isinstance(data, Mapping) else data)
 
 
 def _word(value: Data) -> Data:

@@ -73,7 +73,7 @@ _BICEP = (
     " `azurerm_machine_learning_workspace`"
 )
 _KEYS = "keys belong into no script; let programs log in with an identity"
-_ONLINE = "mlctl manages clusters, batch inference and training"
+_OTHERS = "mlctl manages clusters, inference and training"
 _DATASTORES = "the workspace's own datastores are used; others are made by Bicep or Terraform"
 # Of azure-cli-ml, the first extension, which was retired in September 2025 (learn.microsoft.com,
 # azure/machine-learning/how-to-migrate-from-v1).
@@ -92,13 +92,13 @@ _OF_V1 = {
 }
 # Groups of az, and commands of groups that az has more of, which no page lists.
 ABSENT_ELSEWHERE = {
-    **dict.fromkeys(("online-endpoint", "online-deployment", "serverless-endpoint"), _ONLINE),
-    **dict.fromkeys(("schedule", "marketplace-subscription", "capability-host"), _ONLINE),
-    **dict.fromkeys(("feature-set", "feature-store", "feature-store-entity"), _ONLINE),
+    **dict.fromkeys(("serverless-endpoint", "schedule", "marketplace-subscription"), _OTHERS),
+    **dict.fromkeys(("capability-host", "feature-set", "feature-store"), _OTHERS),
+    "feature-store-entity": _OTHERS,
     "registry": _MANAGED,
     "connection": "of services outside of the workspace; Bicep or Terraform makes them",
     "datastore": _DATASTORES,
-    "index": _ONLINE,
+    "index": _OTHERS,
     **dict.fromkeys(("workspace create", "workspace update", "workspace delete"), _BICEP),
     **dict.fromkeys(("workspace provision-network", "workspace diagnose"), _BICEP),
     **dict.fromkeys(("workspace list-keys", "workspace sync-keys"), _KEYS),
@@ -140,6 +140,12 @@ BETTER = {
     "batch-endpoint update --defaults": "an unknown key is an error",
     "batch-endpoint update --file -f": "laid over the live one: what the file leaves out stays",
     "batch-deployment update --file -f": "laid over the live one: what the file leaves out stays",
+    "--all-traffic": _PROVED,
+    "online-endpoint update --file -f": "laid over the live one: what the file leaves out stays,"
+    " traffic too",
+    "online-deployment update --file -f": "laid over the live one: what the file leaves out stays",
+    "--traffic -r": "what is no whole number is an error before anything is sent",
+    "--mirror-traffic": "what is no whole number is an error before anything is sent",
 }
 
 

@@ -81,10 +81,10 @@ def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iter
         key = _LISTED_BY[str(flag.at[-1])]
         yield FlagValue(flag.at, [{key: one} for one in texts], flag.names[0], text)
         return
-    pairs = dict(one.partition("=")[::2] for one in texts)
     if "properties" not in field:
-        yield FlagValue(flag.at, pairs, flag.names[0], text or '""')
+        yield FlagValue(flag.at, _map(flag, texts, field), flag.names[0], text or '""')
         return
+    pairs = dict(one.partition("=")[::2] for one in texts)
     for key, value in pairs.items():
         below = inside(field, key)
         if below is None:
@@ -93,13 +93,27 @@ def _values(flag: Flag, typed: str | Sequence[TypedFlag], field: Schema) -> Iter
         yield _value(flag, (*flag.at, key), value, below, f"{key}={value}")
 
 
+def _map(flag: Flag, texts: Sequence[str], field: Schema) -> dict[str, Data]:
+    """The entries of a map; az takes several numbers in one text: `"blue=90 green=10"`."""
+    entry: Schema = field["additionalProperties"]
+    if entry.get("type") == "integer":
+        pairs = dict(one.partition("=")[::2] for text in texts for one in text.split())
+        return {key: _coerced(flag, one, entry) for key, one in pairs.items()}
+    return dict(one.partition("=")[::2] for one in texts)
+
+
 def _value(flag: Flag, at: Pointer, value: str, field: Schema, text: str) -> FlagValue:
+    data = _coerced(flag, value, field)
+    return FlagValue(at, data, flag.names[0], "***" if field.get("x-ms-secret") else text)
+
+
+def _coerced(flag: Flag, value: str, field: Schema) -> Data:
     data = coerce(value, field, switch=True)
     if not fits(data, field):
         allowed = ", ".join(enumerated(field)) or {"boolean": "true, false"}.get(str(field["type"]))
         told = f"Allowed values: {allowed}." if allowed else f"It takes {_noun(field)}."
         raise UsageError(f"'{value}' is not a valid value for '{'/'.join(flag.names)}'. {told}")
-    return FlagValue(at, data, flag.names[0], "***" if field.get("x-ms-secret") else text)
+    return data
 
 
 def _noun(field: Schema) -> str:

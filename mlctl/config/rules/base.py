@@ -50,6 +50,13 @@ def declared(graph: Graph, kind: str | None = None) -> Iterator[Resource]:
             yield resource
 
 
+def deployments(graph: Graph) -> Iterator[Resource]:
+    """The declared deployments of endpoints of all sorts."""
+    for kind in KINDS.values():
+        if kind.parent is not None:
+            yield from declared(graph, kind.name)
+
+
 def with_inline_assets(graph: Graph) -> Iterator[Resource]:
     """The declared resources, each followed by the assets that are written inline in it."""
     for resource in declared(graph):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mlctl.config.graph import Graph
 from mlctl.config.rules.base import RuleContext, declared, finding, has_key, lacks_key
+from mlctl.config.rules.base import deployments as of_all_sorts
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds import Resource
 from mlctl.schema.text import listed, nearest
@@ -184,7 +185,7 @@ def short_timeout(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 def no_environment(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC324."""
     script = ("code_configuration", "scoring_script")
-    for deployment in declared(graph, "batch-deployment"):
+    for deployment in of_all_sorts(graph):
         if deployment.text(*script) and lacks_key(deployment, "environment"):
             if _is_mlflow(deployment, graph):
                 continue

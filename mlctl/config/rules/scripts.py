@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mlctl.config.graph import Graph
-from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.config.rules.base import RuleContext, deployments, finding
 from mlctl.config.rules.paths import local
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity, SourceText, Span
 from mlctl.kinds import Resource
@@ -22,10 +22,10 @@ BROKEN_SCRIPT = Rule(
     "broken-scoring-script",
     Severity.ERROR,
     "a scoring script that is no Python",
-    "The script is run on every node. One that cannot be parsed fails each mini-batch, after the"
-    " nodes have come up. `az` and the SDK parse it before they create a deployment.",
+    "The script is run on every node. One that cannot be parsed fails each mini-batch or request,"
+    " after the nodes have come up. `az` and the SDK parse it before they create a deployment.",
     "Correct the script at the line that is shown, or pass --skip-script-validation to"
-    " `mlctl batch-deployment create`.",
+    " the command that creates the deployment.",
     "azure-ai-ml 1.35.2, `validate_scoring_script`",
 )
 SCRIPT_RULES = (BROKEN_SCRIPT,)
@@ -33,7 +33,7 @@ SCRIPT_RULES = (BROKEN_SCRIPT,)
 
 def broken_script(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
     """MLC327. A missing script is MLC203."""
-    for deployment in declared(graph, "batch-deployment"):
+    for deployment in deployments(graph):
         path = _script(deployment)
         text = context.script(path) if path is not None else None
         error = _error(text) if text is not None else None

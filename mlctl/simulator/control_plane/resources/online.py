@@ -70,6 +70,7 @@ def accept_deployment(
         access, _ACCESS, "egressPublicNetworkAccess"
     )
     _normalize_times(properties)
+    _normalize_collector(properties)
     if "environmentVariables" in properties:
         properties["environmentVariables"] = part.text_map(properties, "environmentVariables")
     part.merge_properties(context, address, old, properties, {})
@@ -79,6 +80,26 @@ def accept_deployment(
     stored = plain.accept(context, address, {**top, "properties": properties, "sku": sku}, old)
     stored["properties"] = dict(sorted(stored["properties"].items()))
     return {**stored, "kind": "Managed"}
+
+
+def _normalize_collector(properties: dict[str, Data]) -> None:
+    collector = part.section(properties, "dataCollector")
+    if not collector:
+        properties.pop("dataCollector", None)
+        return
+    properties["dataCollector"] = collector
+    collections = part.section(collector, "collections")
+    if not collections:
+        raise bad("`dataCollector.collections` must not be empty.")
+    collector["collections"] = {
+        name: {**each, "dataCollectionMode": _mode(each)}
+        for name, each in ((name, part.section(collections, name)) for name in collections)
+    }
+
+
+def _mode(collection: Mapping[str, Data]) -> str:
+    given = collection.get("dataCollectionMode", "Disabled")
+    return part.enum_value(given, _ACCESS, "dataCollectionMode")
 
 
 def _shares(

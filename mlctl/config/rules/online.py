@@ -1,0 +1,75 @@
+"""Online endpoints: how their traffic is split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlctl.config.graph import Graph
+from mlctl.config.rules.base import RuleContext, declared, finding
+from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.kinds import Resource, routes
+from mlctl.kinds.routes import Shares
+
+_ENDPOINT = "learn.microsoft.com/azure/machine-learning/reference-yaml-endpoint-online"
+_ROLLOUT = "learn.microsoft.com/azure/machine-learning/how-to-safely-rollout-online-endpoints"
+
+WRONG_SUM = Rule(
+    "MLC332",
+    "traffic-not-100",
+    Severity.ERROR,
+    "a `traffic` whose percentages make neither 100 nor 0",
+    "The percentages say which share of the requests each deployment gets. Azure takes them where"
+    " they make 100, or 0 while no deployment is to get any.",
+    "Correct the percentages.",
+    f'{_ENDPOINT}: "Total traffic has to either be 0 or sum up to 100"',
+)
+MIRRORED_TOO = Rule(
+    "MLC333",
+    "traffic-and-mirror-traffic",
+    Severity.ERROR,
+    "a deployment that gets both requests and copies of requests",
+    "`mirror_traffic` sends copies of the requests that others answer to one more deployment, and"
+    " drops its answers. A deployment gets the one or the other, not both.",
+    "Remove the deployment from `traffic` or from `mirror_traffic`.",
+    f'{_ROLLOUT}: "You can configure a deployment to receive only live traffic or mirrored traffic,'
+    ' not both"',
+)
+ONLINE_RULES = (WRONG_SUM, MIRRORED_TOO)
+
+
+def wrong_sum(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC332."""
+    for endpoint in declared(graph, "online-endpoint"):
+        said = endpoint.get("traffic")
+        total = sum(_shares(endpoint, "traffic").values())
+        whole = isinstance(said, dict) and all(isinstance(one, int) for one in said.values())
+        if whole and total not in (0, routes.ALL):
+            yield finding(
+                WRONG_SUM,
+                endpoint,
+                endpoint.label(("traffic",), key=True),
+                f"the traffic makes {total:g} %, not 100",
+                "correct the percentages; they make 100 together, or 0",
+            )
+
+
+def mirrored_too(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
+    """MLC333."""
+    for endpoint in declared(graph, "online-endpoint"):
+        answering = {name.casefold(): name for name in _shares(endpoint, "traffic")}
+        for name in _shares(endpoint, "mirror_traffic"):
+            other = answering.get(name.casefold())
+            if other is not None:
+                yield finding(
+                    MIRRORED_TOO,
+                    endpoint,
+                    endpoint.label(("mirror_traffic", name), key=True),
+                    f"`{name}` cannot get copies of requests beside requests",
+                    "remove it from `traffic` or from `mirror_traffic`",
+                    endpoint.label(("traffic", other), "it answers requests", key=True),
+                )
+
+
+def _shares(endpoint: Resource, field: str) -> Shares:
+    said = endpoint.get(field)
+    return routes.shares(said) if isinstance(said, dict) else {}
