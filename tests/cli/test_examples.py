@@ -34,6 +34,8 @@ STAGE = (
     "mlctl environment archive -n base",
     "mlctl batch-pool create -f samples/batch-pool/scoring-pool.yml",
     "mlctl batch-deployment create -f samples/low-priority-batch/deployment.yml -n old-one",
+    "mlctl apply samples/online-blue-green --yes",
+    "mlctl online-deployment create -f samples/online-blue-green/green.yml -n old-one",
     "mlctl batch-endpoint invoke -n heart-classifier-batch --input azureml://datastores/d/paths/new"
     " --files 4 --job-name nightly",
     "mlctl apply samples/training/cluster.yml --yes",

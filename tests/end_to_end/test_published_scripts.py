@@ -93,20 +93,40 @@ def test_a_script_ends_where_it_is_broken_itself(tmp_path: Path) -> None:
     assert (folder / "named-outputs" / "score" / "predictions.csv").is_file()
 
 
+ROLLOUT = "cli/deploy-safe-rollout-online-endpoints.sh"
+# The lines that send requests, or ask for keys and logs, do nothing.
+NO_SCORING = {
+    f"{before}{line}": f"{before}: {line}"
+    for before, line in (
+        ("\n", "az ml online-endpoint invoke"),
+        ("\n", "az ml online-deployment get-logs"),
+        ("\n", "curl"),
+        ("$(", "az ml online-endpoint get-credentials"),
+    )
+}
+
+
+@pytest.mark.parametrize("script", ["cli/deploy-managed-online-endpoint.sh", ROLLOUT])
+def test_a_rollout_runs_to_its_end_where_nothing_is_scored(tmp_path: Path, script: str) -> None:
+    code, out, err = run(tmp_path, script, NO_SCORING)
+    assert (code, failures(err)) == (0, [])
+    if script == ROLLOUT:
+        assert '"traffic": {\n    "blue": 90,\n    "green": 10\n  }' in out
+        assert '"mirror_traffic": {\n    "green": 10\n  }' in out
+
+
 @pytest.mark.parametrize(
-    ("script", "group"),
+    ("script", "reason"),
     [
-        ("cli/deploy-managed-online-endpoint.sh", "online-endpoint"),
-        ("cli/deploy-safe-rollout-online-endpoints.sh", "online-endpoint"),
-        ("cli/schedules/schedule.sh", "schedule"),
+        ("cli/deploy-managed-online-endpoint.sh", "mlctl sends endpoints no requests"),
+        ("cli/schedules/schedule.sh", "mlctl manages clusters, inference and training"),
     ],
 )
 def test_what_mlctl_has_not_is_refused_with_the_reason(
-    tmp_path: Path, script: str, group: str
+    tmp_path: Path, script: str, reason: str
 ) -> None:
     code, _, err = run(tmp_path, script)
     assert code == 2
     found = failures(err)
     assert found
-    assert all(line.startswith(f"ERROR: az ml {group} ") for line in found)
-    assert all("mlctl manages clusters, batch inference and training" in line for line in found)
+    assert all(line.startswith("ERROR: az ml ") and reason in line for line in found)

@@ -16,7 +16,6 @@ from mlctl.pointer import Data
 # As recorded: online-deployment-get.
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
 _LOCAL = "of deployments in Docker on this machine; the local backend simulates a workspace"
-_WEB = "mlctl opens no browser; the studio lists the endpoints of a workspace"
 
 
 def _claims(value: Effective, region: str) -> Claims:
@@ -81,7 +80,6 @@ ONLINE_DEPLOYMENT = Kind(
         "Size": ("instance_type",),
         "Instances": ("instance_count",),
     },
-    sample=("samples/online-blue-green/blue.yml", "blue"),
     not_here={
         "get-logs": "mlctl reads no logs of containers: `az ml online-deployment get-logs` does",
         **{f"{verb} --local": _LOCAL for verb in ("create", "delete", "list", "show", "update")},
@@ -90,7 +88,6 @@ ONLINE_DEPLOYMENT = Kind(
         "create --vscode-debug": _LOCAL,
         "update --vscode-debug": _LOCAL,
         "create --package-model": "a preview, which makes an image of the model first",
-        **{f"{verb} --web": _WEB for verb in ("create", "show", "update")},
         "update --skip-script-validation": "what a script lacks is said, and refused by nobody",
     },
 )

@@ -62,7 +62,6 @@ ONLINE_ENDPOINT = Kind(
     },
     create_flags=(flag("--auth-mode", "auth_mode"),),
     update_flags=(flag("--traffic -r", "traffic"), flag("--mirror-traffic", "mirror_traffic")),
-    sample=("samples/online-blue-green/endpoint.yml", "heart-risk"),
     not_here={
         "get-credentials": _KEYS,
         "invoke": _SCORING,

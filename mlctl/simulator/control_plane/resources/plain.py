@@ -36,16 +36,16 @@ def accept(
         raise NotFound("ParentResourceNotFound", f"`{address.up}` does not exist.")
     top, properties = part.read_body(body)
     properties.pop("provisioningState", None)
+    form = form_of_body(kind, top, context.scope)
+    for field in form.fields:
+        if field.mutability is Mutability.READ_ONLY or field.secret:
+            pointer.drop(top, field.wire)
     if kind.tracked:
         part.normalize_location(context, top, old.body["location"] if old else context.location)
     if "tags" in top:
         part.normalize_tags(top)
     if "identity" in top:
         part.normalize_identity(context, address, top)
-    form = form_of_body(kind, top, context.scope)
-    for field in form.fields:
-        if field.mutability is Mutability.READ_ONLY or field.secret:
-            pointer.drop(top, field.wire)
     by_schema.fill_in(context, kind, top)
     by_schema.require(kind, top)
     for at, named in kind.references:
