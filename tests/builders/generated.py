@@ -76,6 +76,8 @@ def documents(draw: st.DrawFn, kind: str, name: str, form: str = "") -> dict[str
             _agree_compute(draw, data)
         case "batch-deployment":
             _agree_deployment(draw, data, shape)
+        case "online-deployment":
+            _agree_code(data)
         case "environment":
             _agree_environment(data)
         case "model":
@@ -107,6 +109,21 @@ def worlds(draw: st.DrawFn) -> list[Declared]:
             cluster = draw(st.sampled_from(clusters))
             data["compute"] = draw(st.sampled_from(spellings("compute", cluster)))
         made.append(("batch-deployment", data))
+    return [*made, *draw(online())]
+
+
+@st.composite
+def online(draw: st.DrawFn) -> list[Declared]:
+    """At times an online endpoint, with deployments that share its traffic."""
+    if draw(st.integers(0, 3)):
+        return []
+    endpoint = draw(documents("online-endpoint", "risk"))
+    split = draw(st.sampled_from(SPLITS))
+    endpoint |= {"traffic": split, "mirror_traffic": {}}
+    made: list[Declared] = [("online-endpoint", endpoint)]
+    for name in dict.fromkeys(("blue", *split)):
+        data = {**draw(documents("online-deployment", name)), "endpoint_name": "risk"}
+        made.append(("online-deployment", data))
     return made
 
 
@@ -161,16 +178,40 @@ def _maps(field: Field) -> st.SearchStrategy[Data]:
     return st.dictionaries(KEYS, inner, max_size=3)
 
 
+def _identities(field: Field) -> st.SearchStrategy[Data]:
+    one, both = list(USERS[:1]), [list(USERS), list(USERS[::-1])]
+    return st.sampled_from([one] if field.schema.get("maxItems") == 1 else [one, *both])
+
+
+COLLECTED: list[Data] = [
+    {"collections": {"model_inputs": {"enabled": "true"}}},
+    {
+        "collections": {"request": {"enabled": True, "data": {"name": "kept"}}},
+        "sampling_rate": 0.5,
+        "rolling_rate": "day",
+        "request_logging": {"capture_headers": ["x-request-id"]},
+    },
+]
+SPLITS: list[dict[str, int]] = [
+    {},
+    {"blue": 100},
+    {"blue": 90, "green": 10},
+    {"blue": 34, "green": 33, "red": 33},
+]
 _BY_CODEC: dict[str, Callable[[Field], st.SearchStrategy[Data]]] = {
     "enum": lambda field: st.sampled_from(sorted(map(str, field.enum))),
     "switch": lambda _: st.booleans(),
     "duration": lambda _: st.integers(1, 200_000),
     "region": lambda _: st.sampled_from(REGIONS),
+    "milliseconds": lambda _: st.integers(1, 300_000),
     "map": _maps,
+    "variables": _maps,
+    "shares": lambda _: st.just({}),  # `online` says which
+    "data_collector": lambda _: st.sampled_from(COLLECTED),
     "reference": lambda field: st.sampled_from(NAMED[field.refers_to or ""]),
     "asset": lambda field: st.sampled_from(NAMED[field.refers_to or ""]),
     "subnet": lambda _: st.sampled_from(SUBNETS),
-    "identities": lambda _: st.sampled_from([list(USERS), list(USERS[::-1]), list(USERS[:1])]),
+    "identities": _identities,
 }
 _PATHS: dict[str, st.SearchStrategy[Data]] = {
     "conda": st.fixed_dictionaries({"dependencies": st.lists(TEXTS, max_size=2)}),
@@ -255,12 +296,19 @@ def _agree_environment(data: dict[str, Data]) -> None:
             routes[name] = {"path": "/", "port": 5001} | routes.get(name, {})
 
 
+def _agree_code(data: dict[str, Data]) -> None:
+    code = data.get("code_configuration")
+    if code is not None:
+        code.setdefault("code", CODE)
+        code.setdefault("scoring_script", "score.py")
+
+
 def _agree_identity(data: dict[str, Data]) -> None:
     identity = data.get("identity")
     if not identity:
         return
     kind = identity.setdefault("type", "system_assigned")
     if "user_assigned" in kind:
-        identity.setdefault("user_assigned_identities", list(USERS))
+        identity.setdefault("user_assigned_identities", list(USERS[:1]))
     else:
         identity.pop("user_assigned_identities", None)
