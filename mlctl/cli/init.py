@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -30,28 +30,43 @@ _LEFT = ("README.md",)  # of samples: it speaks of where they stand
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A sample: what it is, its cluster, which is bigger in production, and its endpoint."""
+    """A sample: what it is, and what is otherwise in production.
+
+    - `unique`: the names that only one workspace of a region can have.
+    - `protected`: what nobody deletes in production. `bigger`: what has more nodes there, and how.
+    - `variables`: names of variables, with the values that they have elsewhere and in production;
+      they take the place of these keys' values in the files.
+    """
 
     title: str
-    cluster: str
-    endpoint: str = ""
+    unique: tuple[str, ...]
+    protected: str
+    bigger: tuple[str, str]
+    variables: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
-    @property
-    def unique(self) -> tuple[str, ...]:
-        """The names that only one workspace of a region can have."""
-        return tuple(filter(None, (self.cluster, self.endpoint)))
+
+def _on_cluster(title: str, cluster: str, *others: str) -> _Template:
+    name = f"compute/{cluster}-prod"
+    return _Template(title, (cluster, *others), name, (name, "max_instances: 8"))
 
 
 _TEMPLATES: Mapping[str, _Template] = {
-    "low-priority-batch": _Template(
+    "low-priority-batch": _on_cluster(
         "a model behind a batch endpoint, on low-priority nodes",
         "low-pri-cluster",
         "heart-classifier-batch",
     ),
-    "pipeline-batch": _Template(
+    "pipeline-batch": _on_cluster(
         "a pipeline behind a batch endpoint", "pipeline-cluster", "word-count-batch"
     ),
-    "training": _Template("a training job that goes on from its checkpoints", "spare-nodes"),
+    "training": _on_cluster("a training job that goes on from its checkpoints", "spare-nodes"),
+    "online-blue-green": _Template(
+        "two versions of a model behind an online endpoint, which share its traffic",
+        ("heart-risk",),
+        "online-endpoint/heart-risk-prod",
+        ("online-deployment/heart-risk-prod/blue", "instance_count: 3"),
+        {"blue": (0, 90), "green": (100, 10)},
+    ),
 }
 _PROJECT = """\
 # What every command that runs in this folder reads.
@@ -59,19 +74,19 @@ project: {project}
 backend: local # a simulated workspace; azure needs subscription and resource_group, too
 variables:
   stage: dev # clusters and endpoints are called by it: a region knows each name once
-environments: # --env dev, --env prod
+{elsewhere}environments: # --env dev, --env prod
   dev:
     workspace: ml-dev
   prod:
     workspace: ml-prod
-    variables: {{stage: prod}}
+    variables: {{stage: prod{there}}}
     overlays: [{overlay}]
-    protect: [compute/{cluster}-prod]
+    protect: [{protected}]
 """
 _PROD = """\
 # What is said otherwise in production.
-compute/{cluster}-prod:
-  max_instances: 8
+{address}:
+  {said}
 """
 
 
@@ -182,23 +197,32 @@ def _contents(template: str, project: str) -> dict[Path, bytes]:
         for one in sorted(folder.rglob("*"))
         if one.is_file() and one.name not in _LEFT and one.parent.name != "__pycache__"
     }
-    cluster, unique = _TEMPLATES[template].cluster, _TEMPLATES[template].unique
+    chosen = _TEMPLATES[template]
     contents |= {
-        path: _by_stage(content, unique)
+        path: _filled(content, chosen)
         for path, content in contents.items()
         if path.suffix == ".yml"
     }
+    said = chosen.variables.items()
     contents[Path(PROJECT_FILE)] = _PROJECT.format(
-        project=project, overlay=_OVERLAY, cluster=cluster
+        project=project,
+        overlay=_OVERLAY,
+        protected=chosen.protected,
+        elsewhere="".join(f"  {name}: {value}\n" for name, (value, _) in said),
+        there="".join(f", {name}: {value}" for name, (_, value) in said),
     ).encode()
-    contents[Path(_OVERLAY)] = _PROD.format(cluster=cluster).encode()
+    address, bigger = chosen.bigger
+    contents[Path(_OVERLAY)] = _PROD.format(address=address, said=bigger).encode()
     return {path: _laid_out(path, content) for path, content in contents.items()}
 
 
-def _by_stage(content: bytes, names: tuple[str, ...]) -> bytes:
-    """A document that calls these names by the stage, too."""
-    pattern = rf"(?<![\w-])({'|'.join(map(re.escape, names))})(?![\w-])"
-    return re.sub(pattern, r"\1-${{ var.stage }}", content.decode()).encode()
+def _filled(content: bytes, template: _Template) -> bytes:
+    """A document that calls the unique names by the stage, too, and has the variables."""
+    names = "|".join(map(re.escape, template.unique))
+    text = re.sub(rf"(?<![\w-])({names})(?![\w-])", r"\1-${{ var.stage }}", content.decode())
+    for name in template.variables:
+        text = re.sub(rf"(?m)^( +{name}:) \d+$", rf"\1 ${{{{ var.{name} }}}}", text)
+    return text.encode()
 
 
 def _laid_out(path: Path, content: bytes) -> bytes:

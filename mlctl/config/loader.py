@@ -24,6 +24,7 @@ from mlctl.kinds import JOB, KINDS, Kind, kind_of_schema
 from mlctl.kinds.address import Address, Scope, own_address
 from mlctl.kinds.infer import by_schema, infer
 from mlctl.kinds.records.component import COMPONENT
+from mlctl.kinds.registry import UNMANAGED
 from mlctl.kinds.resource import Resource, build
 from mlctl.kinds.values import written
 from mlctl.pointer import Data
@@ -255,8 +256,9 @@ class Loader:
     def _leave_out(self, found: SourceFile, document: Document, named: Kind | str | None) -> None:
         given = document.data.get("$schema")
         name = named or (kind_of_schema(given) if isinstance(given, str) else None)
+        unmanaged = UNMANAGED.get(str(name).casefold())
         what = (
-            f"`{name}` is no kind that mlctl knows"
+            f"`{name}` {unmanaged or 'is no kind that mlctl knows'}"
             if name
             else "it has no `$schema`, and its content fits no kind"
         )
@@ -266,7 +268,7 @@ class Loader:
             return
         at = ("$schema",) if given is not None else ()
         documents = (one for kind in KINDS.values() for one in kind.documents)
-        near = nearest(str(name), documents) if name else None
+        near = nearest(str(name), documents) if name and unmanaged is None else None
         meant = f"did you mean `{near}`? " if near else ""
         hint = f"{meant}kinds: {', '.join(KINDS)}; a `$schema` line tells them apart"
         self.report.add(

@@ -14,6 +14,16 @@ DOCUMENTS: dict[str, Kind] = {name: kind for name, kind in ALL.items() if kind.d
 KINDS: dict[str, Kind] = {name: kind for name, kind in DOCUMENTS.items() if not kind.runs}
 
 
+_KUBERNETES = (
+    "runs on a Kubernetes cluster of your own; mlctl manages those whose machines Azure runs"
+)
+# Why mlctl has no kind for a schema of Azure ML, where there is more to say than that.
+UNMANAGED = {
+    "kubernetesonlineendpoint": _KUBERNETES,
+    "kubernetesonlinedeployment": _KUBERNETES,
+}
+
+
 @cache
 def children(name: str) -> tuple[Kind, ...]:
     """The kinds whose resources live under one of the kind of that name."""

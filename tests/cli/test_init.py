@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.builders.paths import SAMPLES
 from tests.builders.shell import Run
 
-TEMPLATES = ("low-priority-batch", "pipeline-batch", "training")
+TEMPLATES = ("low-priority-batch", "pipeline-batch", "training", "online-blue-green")
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
@@ -24,7 +25,8 @@ def test_a_new_project_is_valid_laid_out_and_can_be_planned_in_each_environment(
     monkeypatch.chdir(tmp_path / "new one")
     assert mlctl("validate", ".").code == 0
     assert mlctl("fmt", "--check").out == ""
-    for environment, nodes in (("dev", ""), ("prod", "-> 8")):
+    more = "-> 3" if template.startswith("online") else "-> 8"
+    for environment, nodes in (("dev", ""), ("prod", more)):
         planned = mlctl("plan", ".", "--env", environment)
         assert planned.code == 0, planned.err
         assert f"ml-{environment}" in planned.err
@@ -33,6 +35,18 @@ def test_a_new_project_is_valid_laid_out_and_can_be_planned_in_each_environment(
     applied = mlctl("apply", ".", "--env", "all", "--yes")
     assert applied.code == 0, applied.out
     assert mlctl("plan", ".", "--env", "all").out.count("No changes.") == 2
+
+
+def test_the_traffic_of_a_rollout_is_another_one_in_each_environment(
+    mlctl: Run, tmp_path: Path
+) -> None:
+    mlctl("init", "online-blue-green")
+    assert "  blue: ${{ var.blue }}\n" in (tmp_path / "endpoint.yml").read_text()
+    assert mlctl("apply", ".", "--env", "all", "--yes").code == 0
+    for stage, traffic in (("dev", '{"green": 100}'), ("prod", '{"blue": 90, "green": 10}')):
+        show = ("online-endpoint", "show", "-n", f"heart-risk-{stage}", "--query", "traffic")
+        shown = mlctl(*show, "-w", f"ml-{stage}")
+        assert json.loads(shown.out) == json.loads(traffic)
 
 
 def test_what_is_not_yaml_is_copied_byte_by_byte(mlctl: Run, tmp_path: Path) -> None:
