@@ -14,7 +14,7 @@ _ENDPOINT = "learn.microsoft.com/azure/machine-learning/reference-yaml-endpoint-
 _ROLLOUT = "learn.microsoft.com/azure/machine-learning/how-to-safely-rollout-online-endpoints"
 
 WRONG_SUM = Rule(
-    "MLC332",
+    "MLC334",
     "traffic-not-100",
     Severity.ERROR,
     "a `traffic` whose percentages make neither 100 nor 0",
@@ -38,7 +38,7 @@ ONLINE_RULES = (WRONG_SUM, MIRRORED_TOO)
 
 
 def wrong_sum(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
-    """MLC332."""
+    """MLC334."""
     for endpoint in declared(graph, "online-endpoint"):
         said = endpoint.get("traffic")
         total = sum(_shares(endpoint, "traffic").values())
