@@ -16,7 +16,15 @@ from datetime import datetime
 
 from mlctl import source
 from mlctl.durations import format_iso, parse_iso
-from mlctl.kinds import component_io, data_collector, datastore_uri, job_io, steps, sweeps
+from mlctl.kinds import (
+    component_io,
+    data_collector,
+    datastore_uri,
+    job_io,
+    online_io,
+    steps,
+    sweeps,
+)
 from mlctl.kinds.address import Reference, Scope
 from mlctl.kinds.field import Field
 from mlctl.kinds.registry import ALL
@@ -145,16 +153,6 @@ def _duration_decode(value: Data, _field: Field, _scope: Scope) -> Data:
     return int(total) if total.is_integer() else total
 
 
-def _milliseconds_encode(value: Data, _field: Field, _scope: Scope) -> Data:
-    return format_iso(value / _MILLI)
-
-
-def _milliseconds_decode(value: Data, field: Field, scope: Scope) -> Data:
-    seconds = _duration_decode(value, field, scope)
-    known = isinstance(seconds, int | float)
-    return _number(float(seconds * _MILLI), field, scope) if known else seconds
-
-
 def _map_text(value: Data) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
@@ -169,24 +167,6 @@ def _map(value: Data, _field: Field, _scope: Scope) -> Data:
 
 def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
     return _map(value or {}, field, scope)
-
-
-def _variables(value: Data, field: Field, scope: Scope) -> Data:
-    """Without what the service adds of its own (as recorded in online-deployment-get)."""
-    held = _map_canonical(value, field, scope)
-    return {key: one for key, one in held.items() if key not in _OWN_VARIABLES}
-
-
-def _shares(value: Data, _field: Field, _scope: Scope) -> Data:
-    """Without those that get nothing, as azure-ai-ml 1.35.2 sends it; other values as they are."""
-    if not isinstance(value, dict):
-        return value
-    return {name: part for name, part in value.items() if part != 0 or isinstance(part, bool)}
-
-
-def _shares_canonical(value: Data, field: Field, scope: Scope) -> Data:
-    said = _shares(value or {}, field, scope)
-    return {name.casefold(): part for name, part in said.items()}
 
 
 def is_curated(named: Reference) -> bool:
@@ -384,8 +364,6 @@ def _collector_canonical(value: Data, field: Field, scope: Scope) -> Data:
     return _json_canonical(sent, field, scope).casefold()
 
 
-_MILLI = 1000
-_OWN_VARIABLES = ("AZUREML_MODEL_DIR", "AZUREML_ENTRY_SCRIPT", "AML_APP_ROOT")
 _CAPITAL = re.compile("([A-Z])")
 CODECS: dict[str, Codec] = {
     "plain": Codec(_number, _number, _number),
@@ -396,10 +374,10 @@ CODECS: dict[str, Codec] = {
     "enum": Codec(_enum_encode, _enum_decode, _enum_canonical),
     "switch": Codec(_enum_encode, _switch_decode, _same),
     "duration": Codec(_duration_encode, _duration_decode, _number),
-    "milliseconds": Codec(_milliseconds_encode, _milliseconds_decode, _number),
+    "milliseconds": Codec(online_io.encode_milliseconds, online_io.decode_milliseconds, _number),
     "map": Codec(_map, _map, _map_canonical),
-    "variables": Codec(_map, _map, _variables),
-    "shares": Codec(_shares, _shares, _shares_canonical),
+    "variables": Codec(_map, _map, online_io.canonical_variables),
+    "shares": Codec(online_io.shares, online_io.shares, online_io.canonical_shares),
     "data_collector": Codec(_collector_encode, _collector_decode, _collector_canonical),
     "reference": Codec(_reference_encode, _reference_decode, _reference_canonical),
     "asset": Codec(_asset_encode, _asset_decode, _reference_canonical),

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builders.sdk import Sdk, lead_here, sdk
+from mlctl.config.loader import Loader
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Scope
+from tests.builders.azure import azure
+from tests.builders.paths import SAMPLES
+from tests.builders.plans import actions, planned
+from tests.builders.sdk import GROUP, SUBSCRIPTION, WORKSPACE, Sdk, lead_here, sdk
 from tests.end_to_end.test_sdk import environment, model
 
+TODAY = date(2026, 6, 18)
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -163,3 +171,25 @@ def test_what_is_collected_is_registered_as_data(tmp_path: Path) -> None:
     assert got.collections["model_inputs"].enabled == "true"
     assert got.sampling_rate == 0.5
     assert ml.data.get("heart-risk-blue-model_inputs", "1").path.endswith("/model_inputs")
+
+
+def test_what_the_sdk_makes_of_a_file_is_what_mlctl_plans() -> None:
+    from azure.ai.ml import load_environment, load_model, load_online_deployment
+    from azure.ai.ml import load_online_endpoint as load_endpoint
+
+    here, folder = sdk(), SAMPLES / "online-blue-green"
+    for one in ("model-1", "model-2"):
+        here.ml.models.create_or_update(load_model(folder / f"{one}.yml"))
+    here.ml.environments.create_or_update(load_environment(folder / "environment.yml"))
+    made = load_endpoint(folder / "endpoint.yml")
+    traffic, made.traffic = made.traffic, {}
+    here.ml.online_endpoints.begin_create_or_update(made).result()
+    for name in ("blue", "green"):
+        loaded = load_online_deployment(folder / f"{name}.yml")
+        here.ml.online_deployments.begin_create_or_update(loaded).result()
+    made.traffic = traffic
+    here.ml.online_endpoints.begin_create_or_update(made).result()
+    backend = azure(here.world.emulator, Scope(SUBSCRIPTION, GROUP, WORKSPACE)).backend
+    loader = Loader(Report(), TODAY, scope=backend.scope, planning=True)
+    declared = loader.load([str(folder)]).graph.resources.values()
+    assert actions(planned(backend, *declared).plan) == {}
