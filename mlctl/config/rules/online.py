@@ -15,7 +15,7 @@ _ROLLOUT = "learn.microsoft.com/azure/machine-learning/how-to-safely-rollout-onl
 
 WRONG_SUM = Rule(
     "MLC334",
-    "traffic-not-100",
+    "traffic-does-not-add-up",
     Severity.ERROR,
     "a `traffic` whose percentages make neither 100 nor 0",
     "The percentages say which share of the requests each deployment gets. Azure takes them where"
