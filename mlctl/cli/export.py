@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +17,7 @@ from mlctl.cli.parser.arguments import UsageError
 from mlctl.cli.parser.command import command
 from mlctl.cli.session import Session
 from mlctl.diagnostics import Report
-from mlctl.kinds import KINDS
+from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.address import Address, kind_of
 from mlctl.kinds.values import state
 from mlctl.planning.refresh import everything
@@ -50,16 +50,19 @@ def export(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace files that are there already.")
     ] = False,
+    all_versions: Annotated[
+        bool, typer.Option("--all-versions", help="Every version of an asset, not the newest one.")
+    ] = False,
 ) -> Exit:
     """Write what is live as clean YAML, of which a plan says "No changes".
 
     Defaults are left out, secrets become `${{ env.NAME }}`, and comments say so. Of an asset the
-    newest version is written, unless the address names another. What is written inline in others
-    (anonymous assets) stays what they refer to.
+    newest version is written, unless the address names another, or all are wanted. What is written
+    inline in others (anonymous assets) stays what they refer to.
     """
     wanted = [_wanted(text) for text in what or KINDS]
     with session.backend() as backend:
-        found = {one.address: one for each in wanted for one in _found(backend, each)}
+        found = {one.address: one for each in wanted for one in _found(backend, each, all_versions)}
         placeholders, scope, location = Placeholders(), backend.scope, backend.location
         texts = {
             to / _path(one.address): laid_out(document(one, scope, location, placeholders))
@@ -98,8 +101,8 @@ def _wanted(text: str) -> str | Address:
     return address
 
 
-def _found(backend: Backend, wanted: str | Address) -> Iterator[Live]:
-    """What is live of a kind (of an asset the newest version), or at an address.
+def _found(backend: Backend, wanted: str | Address, all_versions: bool) -> Iterator[Live]:
+    """What is live of a kind, or at an address; of an asset the newest version, or all.
 
     Raises:
         NotFound: nothing is at the address.
@@ -108,16 +111,24 @@ def _found(backend: Backend, wanted: str | Address) -> Iterator[Live]:
         live = backend.read([wanted]).get(wanted)
         if live is None:
             raise NotFound("ResourceNotFound", f"there is no {wanted} in this workspace")
-        yield live
-        return
-    kind = KINDS[wanted]
-    newest = {
-        one.address.at(None) if kind.versioned else one.address: one
+        if not all_versions or wanted.version is not None:
+            yield live
+            return
+    kind = KINDS[wanted if isinstance(wanted, str) else wanted.kind]
+    for one in _versions(kind, backend, all_versions):
+        if isinstance(wanted, str) or wanted in (one.address, one.address.at(None)):
+            yield one
+
+
+def _versions(kind: Kind, backend: Backend, all_versions: bool) -> Iterable[Live]:
+    """What is of a kind, and no part of another resource; of an asset the newest, or all."""
+    found = {
+        one.address.at(None) if kind.versioned and not all_versions else one.address: one
         for one in everything(kind, backend)
         if not pointer.get(one.body, ("properties", "isAnonymous"))
         and state(one.body) != "deleting"
     }
-    yield from newest.values()
+    return found.values()
 
 
 def laid_out(text: str) -> str:

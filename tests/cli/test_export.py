@@ -43,6 +43,34 @@ def test_kinds_and_addresses_choose_what_is_exported(
     assert names == {"model/heart-classifier-1.yml", "compute/low-pri-cluster.yml"}
 
 
+def test_all_versions_of_an_asset_are_exported_where_they_are_wanted(
+    mlctl: Run, sample: Path, tmp_path: Path
+) -> None:
+    mlctl("apply", "sample", "--yes")
+    for version in ("2", "10"):
+        edit(sample / "model.yml", "version: ", f"version: {version} #")
+        assert mlctl("model", "create", "-f", "sample/model.yml").code == 0
+    wanted = {
+        "newest": ("model",),
+        "every": ("model", "--all-versions"),
+        "one": ("model/heart-classifier", "--all-versions"),
+        "named": ("model/heart-classifier:2", "--all-versions"),
+    }
+    found = {}
+    for name, what in wanted.items():
+        assert mlctl("export", *what, "--to", name).code == 0
+        files = sorted((tmp_path / name).rglob("*.yml"))
+        found[name] = [one.stem.removeprefix("heart-classifier-") for one in files]
+        assert mlctl("validate", name).code == 0
+        assert mlctl("plan", name, "--detailed-exitcode").code == 0
+    assert found == {
+        "newest": ["10"],
+        "every": ["1", "10", "2"],
+        "one": ["1", "10", "2"],
+        "named": ["2"],
+    }
+
+
 def test_secrets_become_variables_of_the_environment(
     mlctl: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
