@@ -69,7 +69,7 @@ _TEMPLATES: Mapping[str, _Template] = {
     ),
 }
 _PROJECT = """\
-# What every command that runs in this folder reads.
+# What holds for all files in this folder, and for the commands that name them.
 project: {project}
 backend: local # a simulated workspace; azure needs subscription and resource_group, too
 variables:
