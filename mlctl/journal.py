@@ -60,7 +60,7 @@ class Journals:
             found = sorted(self.folder.glob("[!.]*.json"))
         except OSError as error:
             raise _cannot("read", self.folder, error) from error
-        read = (_read(path) for path in found)
+        read = (one for path in found if (one := _read(path)) is not None)
         return [one for one in read if (one.backend, one.scope) == (self.backend, self.scope)]
 
     def owed(self) -> dict[Address, Owed]:
@@ -175,9 +175,12 @@ def _plain(owed: Mapping[Address, Owed]) -> list[Data]:
     ]
 
 
-def _read(path: Path) -> JournalFile:
+def _read(path: Path) -> JournalFile | None:
+    """A journal; None where its apply has ended since the folder was read."""
     try:
         return _parsed(json.loads(files.read(path, _MAX_BYTES)), path)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise _cannot("read", path, error) from error
     except (ValueError, KeyError, RecursionError) as error:

@@ -125,6 +125,16 @@ def test_so_is_one_that_names_what_cannot_be(journals: Journals, key: str, value
         journals.owed()
 
 
+def test_a_journal_whose_apply_ends_while_the_folder_is_read_is_none(
+    journals: Journals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(journals, TAGS)
+    ended = journals.folder / "0.json"
+    monkeypatch.setattr(Path, "glob", lambda self, _: [ended, *self.iterdir()])
+    (journals.folder / ".gitignore").unlink()
+    assert list(journals.owed()) == [CPU]
+
+
 def test_what_was_cut_off_while_it_was_written_is_no_journal(journals: Journals) -> None:
     path = written(journals, TAGS).path
     path.with_name(f".{path.name}.12ab34cd").write_text("{")

@@ -24,7 +24,7 @@ from mlctl.planning.owed import Owed
 from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.preflight import checks, immutability, protection, quota, references
 from mlctl.planning.pruning import Prune, pruned
-from mlctl.planning.put_back import NOTE, with_owed, with_routes
+from mlctl.planning.put_back import NOTE, notes_on, with_owed, with_routes
 from mlctl.planning.refresh import LiveState, named_by
 from mlctl.planning.removal import removed
 from mlctl.planning.successors import NONE, Successors, taken_over, with_successors
@@ -210,9 +210,8 @@ class _Planner:
         had = Owed(address, before.body) if before is not None else owed
         if had is not None:
             said, values = values, with_owed(had, resource, values, scope, self._ownership)
-            back = (at for at, value in values.items() if said.get(at) != value)
             told = str(before.address) if before is not None else NOTE
-            notes = {**notes, **dict.fromkeys(back, told)}
+            notes = {**notes, **notes_on(said, values, told)}
         values = self._ownership.marked(resource, values, scope)
         fields = (
             FieldChange(

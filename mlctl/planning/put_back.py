@@ -22,10 +22,11 @@ from mlctl.kinds.values import (
 from mlctl.planning.diff import differences
 from mlctl.planning.model import Action, Change, FieldChange
 from mlctl.planning.owed import Owed
-from mlctl.planning.ownership import Ownership
+from mlctl.planning.ownership import PROJECT, SPEC_HASH, TAGS, Ownership
 from mlctl.planning.refresh import LiveState
+from mlctl.pointer import Pointer
 
-NOTE = "an apply that did not end"
+NOTE = "an unfinished apply"
 
 
 def with_owed(
@@ -44,6 +45,15 @@ def with_owed(
     for at in kind.routes:
         had.pop(at, None)
     return {**had, **wanted}
+
+
+def notes_on(said: Values, values: Values, note: str) -> dict[Pointer, str]:
+    """A note on the values that files do not say; the project's own tags are made anew."""
+    own = {PROJECT, SPEC_HASH}
+    back = {at for at, value in values.items() if said.get(at) != value}
+    if TAGS in back and (said.get(TAGS) or {}).keys() | own >= values[TAGS].keys():
+        back.remove(TAGS)
+    return dict.fromkeys(back, note)
 
 
 def with_routes(

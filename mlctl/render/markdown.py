@@ -78,7 +78,7 @@ def _table(made: Plan) -> Iterator[str]:
         if change.reason is ActionReason.PRUNED:
             what = f"{what}: no file declares it any more"
         if change.owed is not None:
-            what = f"{what}, with what an apply that did not end took away"
+            what = f"{what}, with what an unfinished apply took away"
         fields = ", ".join(_fields(change))
         address = _code(str(change.address))
         yield f"| `{SYMBOLS[change.action]}` | {address} | {what}{fields} | {asked} |"

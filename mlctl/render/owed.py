@@ -21,7 +21,7 @@ def reason(owed: Owed) -> str:
     """Why a change puts something back."""
     if owed.deleted:
         return f"puts back what {_apply(owed)} had deleted with it and no file says: {owed.file}"
-    return f"puts back the {_routing(owed)}, which {_apply(owed)} had taken away: {owed.file}"
+    return f"puts back the {_routing(owed)} that {_apply(owed)} had taken away: {owed.file}"
 
 
 def notes(owed: Iterable[Owed], live_state: LiveState, made: Plan) -> Iterator[str]:
@@ -88,4 +88,4 @@ def _routing(owed: Owed) -> str:
 
 
 def _apply(owed: Owed) -> str:
-    return f"the apply of {owed.since}, which did not end,"
+    return f"the unfinished apply of {owed.since}"

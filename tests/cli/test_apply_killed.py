@@ -103,16 +103,13 @@ def test_the_plan_after_a_kill_shows_what_is_put_back(mlctl: Run, scoring: Path)
     killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
     mlctl("batch-endpoint", "wait", "-n", "scoring", "--updated")
     planned = mlctl("plan", "infra")
-    assert "deployment_name: blue # from an apply that did not end" in planned.out
-    assert "(puts back the default deployment, which the apply of 20" in planned.out
+    assert "deployment_name: blue # from an unfinished apply" in planned.out
+    assert "(puts back the default deployment that the unfinished apply of 20" in planned.out
     changes = mlctl("plan", "infra", "-o", "json").json["resource_changes"]
     (journal,) = journals(scoring.parent)
     told = [one["owed"]["journal"] for one in changes if one["owed"]]
     assert told == [str(journal.relative_to(scoring.parent))] * len(told) != []
-    assert (
-        "with what an apply that did not end took away"
-        in mlctl("plan", "infra", "-o", "markdown").out
-    )
+    assert "with what an unfinished apply took away" in mlctl("plan", "infra", "-o", "markdown").out
 
 
 def test_an_ordinary_apply_writes_no_journal(mlctl: Run, scoring: Path) -> None:
@@ -183,6 +180,16 @@ def test_of_a_saved_plan_resume_carries_out_the_rest(mlctl: Run, scoring: Path, 
     assert mlctl("compute", "list", "--query", "[].name").json == ["cpu", "other"]
     query = ("compute", "show", "-n", "cpu", "--query", "max_instances")
     assert mlctl(*query).json == 2
+
+
+def test_a_saved_plan_says_itself_what_it_puts_back(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 2, "late", "apply", "infra", "--yes")
+    mlctl("batch-endpoint", "wait", "-n", "scoring", "--updated")
+    assert mlctl("plan", "infra", "--out", "plan.json").code == 0
+    (journal,) = journals(scoring.parent)
+    journal.unlink()  # as in the folder of another job of a pipeline
+    assert mlctl("apply", "plan.json").code == 0
+    assert there(mlctl) == ("blue", "old")
 
 
 def test_without_anything_owed_there_is_nothing_to_resume(mlctl: Run, scoring: Path) -> None:

@@ -10,6 +10,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.planning.owed import Owed
 from mlctl.planning.ownership import Ownership
+from mlctl.planning.put_back import NOTE
 from mlctl.planning.refresh import LiveState
 from mlctl.pointer import Data
 from mlctl.render import owed as sentences
@@ -84,8 +85,15 @@ def test_a_project_tags_what_it_makes_anew_beside_what_is_put_back() -> None:
     backend = cloud()
     made = planned(backend, compute(), owed=[tags()], ownership=Ownership("scoring"))
     succeeded(made.work, backend)
+    assert [one.note for one in made.plan.pending[0].fields if one.at == ("tags",)] == [NOTE]
     found = live(backend, CPU)["tags"]
     assert (found["team"], found["mlctl.project"]) == ("ds", "scoring")
+
+
+def test_the_tags_of_a_project_alone_are_nothing_that_is_put_back() -> None:
+    owed = tags(tags={"mlctl.project": "scoring", "mlctl.spec-hash": "1"})
+    made = planned(cloud(), compute(), owed=[owed], ownership=Ownership("scoring"))
+    assert [one.note for one in made.plan.pending[0].fields if one.note] == []
 
 
 def test_what_no_file_can_say_is_put_back_too() -> None:
@@ -96,8 +104,8 @@ def test_what_no_file_can_say_is_put_back_too() -> None:
 
 def test_the_plan_says_what_it_puts_back_and_from_where() -> None:
     text = render.human(planned(cloud(), compute(), owed=[tags()]).plan, width=200)
-    assert "# from an apply that did not end" in text
-    assert f"the apply of {SINCE}" in text
+    assert "# from an unfinished apply" in text
+    assert f"the unfinished apply of {SINCE}" in text
     assert FILE in text
 
 
@@ -148,7 +156,7 @@ def test_a_default_that_a_file_says_by_now_is_what_counts() -> None:
     succeeded(made.work, backend)
     assert live(backend, ENDPOINT)["properties"]["defaults"] == {"deploymentName": "blue"}
     assert notes(made, backend, default("green")) == [
-        f"note: the apply of {SINCE}, which did not end, took away the default"
+        f"note: the unfinished apply of {SINCE} took away the default"
         f" deployment of {ENDPOINT}; it has been written since, and its"
         " defaults.deployment_name stays as it is"
     ]
@@ -166,7 +174,7 @@ def test_what_others_made_anew_stays_as_they_made_it_and_that_is_said() -> None:
     made = planned(backend, compute(), owed=[tags()])
     assert made.plan.empty
     assert notes(made, backend, tags()) == [
-        f"note: the apply of {SINCE}, which did not end, deleted {CPU}; it has been written since,"
+        f"note: the unfinished apply of {SINCE} deleted {CPU}; it has been written since,"
         " and its tags.team stays as it is"
     ]
 
