@@ -131,12 +131,14 @@ class TeamMachine(RuleBasedStateMachine):
         self.declared[project].clusters[name] = {"size": size, "most": most, "team": project}
         self.write(project)
 
-    @counted(rule, project=WHOSE, name=CLUSTERS)
-    def declare_no_more(self, project: str, name: str) -> None:
+    @counted(rule, project=WHOSE, names=st.sets(CLUSTERS, min_size=1), prune=st.booleans())
+    def declare_no_more(self, project: str, names: set[str], *, prune: bool) -> None:
         mine = self.declared[project]
-        assume(name in mine.clusters and len(mine.clusters) > 1 and mine.scores_on != name)
-        del mine.clusters[name]
+        for name in names & mine.clusters.keys():
+            if len(mine.clusters) > 1 and mine.scores_on != name:
+                del mine.clusters[name]
         self.write(project)
+        self.apply_in(project, prune=prune)
 
     @counted(rule, project=WHOSE, on=st.booleans())
     def score_or_not(self, project: str, *, on: bool) -> None:
@@ -300,10 +302,14 @@ class TeamMachine(RuleBasedStateMachine):
 
     # What is said of it.
 
-    @precondition(lambda self: self.clean is not None)
-    @counted(rule, writes=st.lists(WRITES, max_size=2))
-    def drift_says_exactly_what_others_changed(self, writes: list[Write]) -> None:
-        assert self.clean is not None
+    @counted(rule, project=WHOSE, environment=ENVIRONMENTS, writes=st.lists(WRITES, max_size=2))
+    def drift_says_exactly_what_others_changed(
+        self, project: str, environment: str | None, writes: list[Write]
+    ) -> None:
+        if self.clean is None:
+            self.apply_in(project, environment)
+        if self.clean is None:
+            return
         for write in writes:
             self.change(write)
         project, environment = self.clean
@@ -331,13 +337,13 @@ class TeamMachine(RuleBasedStateMachine):
         assert said_of == expected
         tell(self, "differences told", sum(map(len, expected.values())))
 
-    @precondition(lambda self: self.clean is not None and self.clean[1] is None)
-    @counted(rule, writes=st.lists(WRITES, max_size=2))
-    def what_is_pulled_plans_to_nothing(self, writes: list[Write]) -> None:
-        assert self.clean is not None
+    @counted(rule, project=WHOSE, writes=st.lists(WRITES, max_size=2))
+    def what_is_pulled_plans_to_nothing(self, project: str, writes: list[Write]) -> None:
+        self.apply_in(project)
+        if self.clean != (project, None):
+            return
         for write in writes:
             self.change(write)
-        project = self.clean[0]
         mine = self.declared[project]
         missing = [one for one in mine.clusters if self.others.get(one, {}) is None]
         done = self.mlctl("pull", project, "--write")
