@@ -30,7 +30,6 @@ from mlctl.kinds import KINDS
 from mlctl.project.file import ProjectError, UnknownEnvironment
 from mlctl.project.place import SeveralProjects
 from mlctl.service_errors import NotFound, ServiceError
-from mlctl.source.files import PROJECT_FILE
 
 _PLAN_FAMILY = (
     *("init", "validate", "fmt", "render", "test", "plan", "apply", "destroy", "drift"),
@@ -123,10 +122,10 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
     match error:
         case arguments.UsageError() | ScopeError() | UnknownEnvironment() | SeveralProjects():
             message, code = str(error), _usage_code(args)
-        case ProjectError(report=report):
+        case ProjectError(report=report, file=file):
             Session(GlobalArgs()).show(report)
             first = next((one.primary for one in report if one.primary), None)
-            name = first.span.source.name if first else PROJECT_FILE
+            name = first.span.source.name if first else file
             message, code = f"{name} cannot be used as it is", _usage_code(args)
         case PlanFileError(message=what, hint=hint):
             message, code = f"{what}\n{hint[:1].upper()}{hint[1:]}", Exit.ERROR

@@ -30,6 +30,7 @@ from mlctl.kinds.values import written
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest, with_article
 from mlctl.source import UNREADABLE_RULES, Document, SourceFile
+from mlctl.source.files import PROJECT_FILE
 
 UNKNOWN_KIND = Rule(
     "MLC120",
@@ -254,6 +255,11 @@ class Loader:
         )
 
     def _leave_out(self, found: SourceFile, document: Document, named: Kind | str | None) -> None:
+        if Path(document.source.name).name == PROJECT_FILE:
+            hint = "name the files and folders that it holds for"
+            what = f"{PROJECT_FILE} is read by every command, and declares no resource"
+            self.report.add(Diagnostic(UNKNOWN_KIND, what, document.label(), hint))
+            return
         given = document.data.get("$schema")
         name = named or (kind_of_schema(given) if isinstance(given, str) else None)
         unmanaged = UNMANAGED.get(str(name).casefold())

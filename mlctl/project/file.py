@@ -16,6 +16,7 @@ from mlctl.project.checks import ENVIRONMENTS, findings
 from mlctl.schema.rules import VALUE_NOT_ALLOWED
 from mlctl.schema.text import nearest
 from mlctl.source import Document
+from mlctl.source.files import PROJECT_FILE
 from mlctl.source.rules import EMPTY
 
 _SCHEMA = "project"  # of schemas/, which describes each key
@@ -23,11 +24,15 @@ _WRITE = "write `project: NAME` in it, or remove it"
 
 
 class ProjectError(Exception):
-    """`mlctl.yml` cannot be used; `report` has the findings."""
+    """`mlctl.yml`, or a file that goes with it, cannot be used; `report` has the findings.
 
-    def __init__(self, report: Report) -> None:
+    `file` is the one that cannot be used, unless a finding says where it is.
+    """
+
+    def __init__(self, report: Report, file: str = PROJECT_FILE) -> None:
         super().__init__(next(iter(report)).message)
         self.report = report
+        self.file = file
 
 
 class UnknownEnvironment(Exception):

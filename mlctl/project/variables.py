@@ -11,6 +11,7 @@ from mlctl.diagnostics import Report
 from mlctl.pointer import Data
 from mlctl.project.file import Project, ProjectError
 from mlctl.schema.text import nearest
+from mlctl.source.rules import EMPTY
 
 
 class VariableError(ValueError):
@@ -38,10 +39,10 @@ def variables(
 
 
 def _of_file(path: str) -> dict[str, Data]:
-    report = Report()
+    report = Report(ignore=frozenset({EMPTY.code}))
     documents = source.read(Path(path), report)
     if report.failed:
-        raise ProjectError(report)
+        raise ProjectError(report, path)
     return {name: value for document in documents for name, value in document.data.items()}
 
 

@@ -103,6 +103,7 @@ def test_a_variable_keeps_the_type_of_its_value_and_the_later_wins(
         ("--var-file no.yml", "`no.yml` cannot be read"),
         ("--env prdo", "there is no environment `prdo`; did you mean `prod`?"),
         ("--env x", "mlctl.yml describes dev, prod"),
+        ("--var-file nowhere.yml", "ERROR: nowhere.yml cannot be used as it is"),
     ],
 )
 def test_what_has_no_value_and_what_is_misspelt_is_an_error_at_its_place(
