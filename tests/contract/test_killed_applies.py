@@ -22,12 +22,24 @@ from mlctl.planning.steps import Work
 from mlctl.pointer import Data, Pointer
 from tests.builders.azure import azure, emulated
 from tests.builders.plans import Planned, applied, carried_out, planned
-from tests.builders.resources import compute, deployment, endpoint, model
+from tests.builders.resources import compute, declared, deployment, endpoint, environment, model
 from tests.builders.workspace import SCOPE, Watched, cloud
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 HEART = (compute(), model(), endpoint(), deployment())
 CPU, ENDPOINT, BLUE = HEART[0].address, HEART[2].address, HEART[3].address
+RISK = Address("online-endpoint", "risk")
+GREEN = Address("online-deployment", "green", "risk")
+
+
+def online(name: str, **values: Data) -> Resource:
+    """An online deployment, which another type of instance replaces."""
+    said = {"model": "azureml:heart:1", "environment": "azureml:torch:1", "instance_count": 1}
+    sized = {**said, "instance_type": "Standard_D4as_v4", **values}
+    return declared("online-deployment", {**sized, "name": name, "endpoint_name": "risk"})
+
+
+RISKY = (model(), environment(), declared("online-endpoint", {"name": "risk"}), online("blue"))
 CODE = {"properties": {"codeUri": "https://example.org/code"}}
 SCRIPT = {"code": "azureml:c0de:1", "scoring_script": "score.py"}
 # What others have written, and no file says.
@@ -38,6 +50,8 @@ FOREIGN: dict[Address, dict[Pointer, Data]] = {
         ("properties", "description"): "of the team",
         ("properties", "defaults"): {"deploymentName": "blue"},
     },
+    RISK: {("tags",): {"team": "ds"}, ("properties", "traffic"): {"blue": 90, "green": 10}},
+    GREEN: {("tags",): {"team": "ds"}},
     BLUE: {("properties", "description"): "the first", ("sku",): {"name": "Default"}},
 }
 CHANGES: dict[str, tuple[Resource, ...]] = {
@@ -45,6 +59,14 @@ CHANGES: dict[str, tuple[Resource, ...]] = {
     "a default deployment replaced": (*HEART[:3], deployment(code_configuration=SCRIPT)),
     "its endpoint not declared": (*HEART[:2], deployment(code_configuration=SCRIPT)),
     "an endpoint replaced": (*HEART[:2], endpoint(location="westus2"), HEART[3]),
+    "a deployment with a part of the traffic": (
+        *RISKY,
+        online("green", instance_type="Standard_E4s_v3"),
+    ),
+}
+BEFORE = {
+    "a cluster replaced": HEART[:1],
+    "a deployment with a part of the traffic": (*RISKY, online("green")),
 }
 
 
@@ -92,7 +114,7 @@ class Project:
     def settle(self) -> None:
         """Wait for the operations that a killed apply has left."""
         for _ in range(100):
-            live = self.backend.read([one.address for one in HEART])
+            live = self.backend.read([*FOREIGN])
             if not any(moving(one.body) for one in live.values()):
                 return
             self.backend.wait(10)
@@ -129,7 +151,7 @@ def project(on: str, change: str, folder: Path) -> Project:
     """The project of a change, in a new workspace."""
     backend: Backend = cloud() if on == "local" else azure(emulated(), SCOPE).backend
     backend.put(Address("code", "c0de", None, "1"), CODE).wait()
-    first = HEART[:1] if len(CHANGES[change]) == 1 else HEART
+    first = BEFORE.get(change, HEART)
     applied(backend, *first)
     for address in FOREIGN.keys() & {one.address for one in first}:
         body: dict[str, Any] = copy.deepcopy(dict(backend.read([address])[address].body))
