@@ -45,19 +45,26 @@ class Disturbed:
     nth: int = 0
     late: bool = False
     others: Callable[[], object] | None = None
+    method: str = ""  # those that count; any unless given
     number: int = 0
     dead: bool = False
 
     def disturb(
-        self, nth: int, *, late: bool = False, others: Callable[[], object] | None = None
+        self,
+        nth: int,
+        *,
+        late: bool = False,
+        others: Callable[[], object] | None = None,
+        method: str = "",
     ) -> None:
-        """Count requests anew, and let this happen at the nth (0: nothing)."""
-        self.nth, self.late, self.others = nth, late, others
+        """Count requests (of a method) anew, and let this happen at the nth (0: nothing)."""
+        self.nth, self.late, self.others, self.method = nth, late, others, method
         self.number, self.dead = 0, False
 
     def __call__(self, request: Request) -> Response:
-        self.number += 1
-        strikes = self.number == self.nth
+        counts = self.method in ("", request.method)
+        self.number += counts
+        strikes = counts and self.number == self.nth
         if strikes and self.others is not None:
             self.others()
         dies = strikes and self.others is None

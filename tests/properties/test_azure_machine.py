@@ -56,12 +56,21 @@ class AzureMachine(ApplyMachine):
         self.carry_out(made)
         self.service.disturb(0)
 
-    @counted(rule, edit=EDITS, nth=st.integers(1, 30))
-    def apply_while_others_describe_the_endpoint(self, edit: Edit, nth: int) -> None:
+    @counted(
+        rule,
+        edit=EDITS,
+        script=st.sampled_from(["score.py", "other.py"]),
+        method=st.sampled_from(["", "PUT"]),
+        nth=st.integers(1, 6),
+    )
+    def apply_while_others_describe_the_endpoint(
+        self, edit: Edit, script: str, method: str, nth: int
+    ) -> None:
+        self.script = script  # another one has the default unset and set again
         made = self.planned_after(edit)
         # A DELETE has no If-Match: what is written between it and the read before is lost.
         assume(not any(step.deletes and step.target == ENDPOINT for step in made.work.steps))
-        self.service.disturb(nth, others=lambda: self.describe_now(ENDPOINT))
+        self.service.disturb(nth, others=lambda: self.describe_now(ENDPOINT), method=method)
         self.carry_out(made)
         self.service.disturb(0)
 

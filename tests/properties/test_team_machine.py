@@ -204,6 +204,9 @@ class TeamMachine(RuleBasedStateMachine):
         tell(self, f"apply: exit code {done.code}")
         if done.code in REFUSED:
             assert self.bodies() == before, done.out
+            mine = self.declared[project]
+            theirs = [one for one in mine.addresses(project) if self.is_others(one, project)]
+            assert done.code != Exit.REFUSED or theirs or mine.protected, done.out
             return
         assert done.code == 0, done.out + done.err
         words = (*self.words("plan", project, environment, prune=prune), "--detailed-exitcode")
@@ -391,6 +394,11 @@ class TeamMachine(RuleBasedStateMachine):
                 assert address in every, address
                 tell(self, "changed")
         assert after.keys() - before.keys() <= every
+
+    def is_others(self, address: str, project: str) -> bool:
+        """Whether another project owns what is at an address."""
+        body = self.bodies().get(address)
+        return body is not None and owner(body) not in (None, project)
 
     def words(
         self, verb: str, project: str, environment: str | None, *, prune: bool = False
