@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Protocol
 
 import typer
 
 from mlctl import files, source
-from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.backend import Backend, SupportsNames
 from mlctl.cli.session import Session
 from mlctl.cli.streams import OutputError
 from mlctl.diagnostics import Report
@@ -102,7 +103,7 @@ def _renamed(
             break
         for one in fresh:
             known = {*first.graph.resources, *renames.values()}
-            renames[one.address] = new_address(one, known, lambda it: bool(backend.read([it])))
+            renames[one.address] = new_address(one, known, partial(_is_taken, backend))
         texts = renamed_texts(first.graph, renames, session.settings.project.every_overlay())
         with files.as_if_written({path: text.encode() for path, text in texts.items()}):
             again = Report(report.ignore, report.select, strict=report.strict)
@@ -111,6 +112,15 @@ def _renamed(
         if left is not None:
             raise left
     return planned, renames, texts
+
+
+def _is_taken(backend: Backend, address: Address) -> bool:
+    """Whether somebody has the name: here, or in the region where it must be unique there."""
+    if backend.read([address]):
+        return True
+    if not (kind_of(address).unique_in_region and isinstance(backend, SupportsNames)):
+        return False
+    return backend.taken(address, backend.location) is not None
 
 
 def _untouched(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,20 @@ def test_a_deployment_of_another_type_takes_over_no_properties(
     shown = mlctl("batch-deployment", "show", "-n", "blue-2", "-e", "scores").json
     assert (shown["tags"]["team"], shown.get("description")) == ("ds", None)
     assert NO_CHANGES in mlctl("plan", "infra").out
+
+
+def test_a_name_that_another_workspace_of_the_region_has_is_passed_over(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    assert isinstance(here.backend, LocalBackend)
+    infra = project(mlctl, tmp_path)
+    (cluster,) = here.backend.list("compute")
+    other = LocalBackend(here.backend.handle.store, replace(SCOPE, workspace="other"))
+    other.put(Address("compute", "cpu-v2"), cluster.body)
+    resized(infra)
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert done.code == 0, done.err
+    assert here.names == ["compute/cpu-v3", "batch-deployment/scores/blue"]
 
 
 def test_what_nothing_refers_to_goes_last_too(mlctl: Run, tmp_path: Path, here: Kept) -> None:
