@@ -276,6 +276,23 @@ def test_what_no_file_says_of_the_old_one_is_the_new_ones_too(
     assert NO_CHANGES in mlctl("plan", "infra", "--prune").out
 
 
+def test_what_no_file_can_say_is_taken_over_and_a_name_in_the_workspace_passed_over(
+    mlctl: Run, tmp_path: Path, here: Kept
+) -> None:
+    infra = project(mlctl, tmp_path, blue=scored(tmp_path))
+    blue = here.backend.read([Address("batch-deployment", "blue", "scores")])
+    (old,) = blue.values()
+    body = {**old.body, "kind": "mine"}
+    for name in ("blue", "blue-2"):
+        here.backend.put(replace(old.address, name=name), body)
+        here.backend.wait(600)
+    rescored(infra)
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert done.code == 0, done.err
+    (new,) = here.backend.read([replace(old.address, name="blue-3")]).values()
+    assert (new.body["kind"], new.body["name"]) == ("mine", "blue-3")
+
+
 def test_a_deployment_of_another_type_takes_over_no_properties(
     mlctl: Run, tmp_path: Path, here: Kept
 ) -> None:
