@@ -115,8 +115,8 @@ def _diagnostics(
             yield values.out_of_bounds(violation, "least" if bound == "minimum" else "most")
         case "pattern" | "minLength" | "maxLength":
             yield values.bad_text(violation)
-        case "minItems":
-            yield values.empty_list(violation)
+        case "minItems" | "maxItems" | "maxProperties":
+            yield values.too_many(violation) if violation.value else values.empty_list(violation)
         case "uniqueItems":
             yield values.repeated_item(violation)
         case _:

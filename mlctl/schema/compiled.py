@@ -77,6 +77,8 @@ def _of_value(keyword: str, wants: Any) -> Predicate | None:  # noqa: PLR0911  #
             return _having(wants)
         case "minItems":
             return _long(wants)
+        case "maxItems" | "maxProperties":
+            return _short(list if keyword == "maxItems" else dict, wants)
         case "uniqueItems" if wants is True:
             return _unique
         case _:
@@ -177,6 +179,10 @@ def _others(known: frozenset[str], check: Predicate) -> Predicate:
 
 def _each(check: Predicate) -> Predicate:
     return lambda value: not isinstance(value, list) or all(map(check, value))
+
+
+def _short(kind: type[list[Data]] | type[dict[str, Data]], most: int) -> Predicate:
+    return lambda value: not isinstance(value, kind) or len(value) <= most
 
 
 def _long(least: int) -> Predicate:

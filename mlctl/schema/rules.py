@@ -51,7 +51,7 @@ OUT_OF_BOUNDS = Rule(
     "MLC105",
     "out-of-bounds",
     Severity.ERROR,
-    "a number below or above what the field takes",
+    "a number below or above what the field takes, or too many entries",
     "The service refuses it, or does something else than it says.",
     "Choose a number within the bounds.",
     _FACTS,

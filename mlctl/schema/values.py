@@ -101,6 +101,13 @@ def empty_list(violation: Violation) -> Diagnostic:
     return _empty(violation, f"{violation.name} is an empty list")
 
 
+def too_many(violation: Violation) -> Diagnostic:
+    """A list or a mapping has more entries than it may."""
+    many = len(violation.value)
+    message = f"{violation.name} has {many} entries; the most is {violation.wants}"
+    return violation.diagnostic(rules.OUT_OF_BOUNDS, message, violation.schema.get("description"))
+
+
 def repeated_item(violation: Violation) -> Diagnostic:
     """A list has an item twice; the finding is at the second."""
     items = violation.value

@@ -77,6 +77,7 @@ def documents(draw: st.DrawFn, kind: str, name: str, form: str = "") -> dict[str
         case "batch-deployment":
             _agree_deployment(draw, data, shape)
         case "online-deployment":
+            data["endpoint_name"] = "risk"
             _agree_code(data)
         case "environment":
             _agree_environment(data)
@@ -120,11 +121,11 @@ def online(draw: st.DrawFn) -> list[Declared]:
     endpoint = draw(documents("online-endpoint", "risk"))
     split = draw(st.sampled_from(SPLITS))
     endpoint |= {"traffic": split, "mirror_traffic": {}}
-    made: list[Declared] = [("online-endpoint", endpoint)]
-    for name in dict.fromkeys(("blue", *split)):
-        data = {**draw(documents("online-deployment", name)), "endpoint_name": "risk"}
-        made.append(("online-deployment", data))
-    return made
+    names = dict.fromkeys(("blue", *split))
+    deployments = [
+        ("online-deployment", draw(documents("online-deployment", one))) for one in names
+    ]
+    return [("online-endpoint", endpoint), *deployments]
 
 
 def values(field: Field) -> st.SearchStrategy[Data]:

@@ -13,6 +13,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from mlctl import schema
+from mlctl.kinds import KINDS
 from mlctl.pointer import Data
 from mlctl.schema import compiled
 from tests.builders.generated import FORMS, documents
@@ -31,7 +32,6 @@ def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Any:
 
 EXACT: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
 LIBRARY = {name: EXACT(schema.resolved(schema.load(name))) for name in NAMES}
-SCHEMAS = {"compute": "amlCompute", "batch-endpoint": "batchEndpoint", "batch-pool": "batchPool"}
 ODD: st.SearchStrategy[Data] = st.sampled_from(
     [None, True, False, 0, 1, -1, 2.0, 2.5, "", "x", "1", "x\n", [], [1], [{}], {}, {"a": None}]
 )
@@ -66,7 +66,7 @@ def test_of_a_document_with_a_flaw_both_say_the_same(
 ) -> None:
     kind, shape = form
     document = data.draw(documents(kind, "thing", shape))
-    name = SCHEMAS.get(kind) or {"batch-deployment": "batchDeployment"}.get(kind, kind)
+    name = KINDS[kind].schema_name
     assert agree(name, document)
     for holder in objects(document):
         key = data.draw(st.sampled_from([*holder, "stray"]))

@@ -356,9 +356,15 @@ def test_a_secret_is_not_repeated_and_its_line_not_shown() -> None:
 
 
 def test_a_keyword_without_words_of_its_own_speaks_the_librarys() -> None:
+    document = Document(SourceText("doc.yml", "tags: 3"), {"tags": 3})
+    (found,) = schema.check(document, {"properties": {"tags": {"multipleOf": 2}}})
+    assert (found.rule.code, found.message) == ("MLC199", "`tags`: 3 is not a multiple of 2")
+
+
+def test_too_many_entries_are_counted() -> None:
     document = Document(SourceText("doc.yml", "tags: [1, 2]"), {"tags": [1, 2]})
     (found,) = schema.check(document, {"properties": {"tags": {"maxItems": 1}}})
-    assert (found.rule.code, found.message) == ("MLC199", "`tags`: [1, 2] is too long")
+    assert (found.rule.code, found.message) == ("MLC105", "`tags` has 2 entries; the most is 1")
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ def _claims(value: Effective, region: str) -> Claims:
 
 
 def _nodes(value: Effective) -> NodeRange | None:
-    count = value("instance_count")
+    said = value("instance_count")
+    count = 1 if said is None else said
     if not isinstance(count, int):
         return None
     return NodeRange(str(value("instance_type")), low_priority=False, least=count, most=count)
