@@ -69,8 +69,8 @@ def _of_others(owed: Owed, live: Live, made: Plan) -> str:
         return ""
     did = "deleted" if owed.deleted else f"took away the {_routing(owed)} of"
     return (
-        f"{_apply(owed)} {did} {owed.address}; it has been written since, and its"
-        f" {', '.join(fields)} stays as it is"
+        f"{_apply(owed)} {did} {owed.address}; it has been written since, and this stays"
+        f" as it is: {', '.join(fields)}"
     )
 
 

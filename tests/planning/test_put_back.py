@@ -157,8 +157,8 @@ def test_a_default_that_a_file_says_by_now_is_what_counts() -> None:
     assert live(backend, ENDPOINT)["properties"]["defaults"] == {"deploymentName": "blue"}
     assert notes(made, backend, default("green")) == [
         f"note: the unfinished apply of {SINCE} took away the default"
-        f" deployment of {ENDPOINT}; it has been written since, and its"
-        " defaults.deployment_name stays as it is"
+        f" deployment of {ENDPOINT}; it has been written since, and"
+        " this stays as it is: defaults.deployment_name"
     ]
 
 
@@ -166,7 +166,9 @@ def test_a_default_that_others_set_since_stays_and_that_is_said() -> None:
     backend = workspace(*scoring("blue"))
     made = planned(backend, *scoring(), owed=[default("green")])
     assert made.plan.empty
-    assert "defaults.deployment_name stays as it is" in notes(made, backend, default("green"))[0]
+    assert (
+        "this stays as it is: defaults.deployment_name" in notes(made, backend, default("green"))[0]
+    )
 
 
 def test_what_others_made_anew_stays_as_they_made_it_and_that_is_said() -> None:
@@ -175,7 +177,7 @@ def test_what_others_made_anew_stays_as_they_made_it_and_that_is_said() -> None:
     assert made.plan.empty
     assert notes(made, backend, tags()) == [
         f"note: the unfinished apply of {SINCE} deleted {CPU}; it has been written since,"
-        " and its tags.team stays as it is"
+        " and this stays as it is: tags.team"
     ]
 
 
