@@ -255,7 +255,7 @@ class ApplyMachine(RuleBasedStateMachine):
     def apply_saved(self) -> None:
         """Apply the plan that was saved; what others wrote since is not written."""
         assert self.saved is not None
-        known, live = self.saved.work.read, self.cloud.read([*self.foreign])
+        known, live = self.saved.work.read, self.backend.read([*self.foreign])
         # What was changed, and changed back by another apply, is as the plan has seen it.
         changed = [
             one for one in self.foreign if live_fingerprint(live.get(one), SCOPE) != known.get(one)
