@@ -12,6 +12,7 @@ import pytest
 from referencing import Registry, Resource
 
 from mlctl.backends.local.backend import LocalBackend
+from mlctl.planning.model import ActionReason
 from tests.builders.leased import CI, LOCAL
 from tests.builders.paths import ROOT
 from tests.builders.shell import Run, cluster, edit
@@ -102,6 +103,20 @@ def test_plans(mlctl: Run, infra: Path) -> None:
     assert [one["refused"] for one in printed] == [False] * 5 + [True]
     for one in printed:
         check("plan", one)
+
+
+def test_a_plan_that_renames(mlctl: Run, infra: Path) -> None:
+    mlctl("apply", "infra", "--yes")
+    edit(infra / "cpu.yml", "D4ds", "D8ds")
+    printed = mlctl("plan", "infra", "--replace-strategy", "blue-green", "-o", "json").json
+    assert "+name: cpu-v2" in printed["patch"]
+    check("plan", printed)
+
+
+def test_the_schema_of_plans_knows_every_reason() -> None:
+    schema = json.loads((FOLDER / "plan.schema.json").read_text())
+    change = schema["properties"]["resource_changes"]["items"]["properties"]
+    assert set(change["action_reason"]["enum"]) == {None, *(one.value for one in ActionReason)}
 
 
 def test_a_plan_with_a_forecast(mlctl: Run, sample: Path) -> None:
