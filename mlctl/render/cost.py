@@ -144,7 +144,9 @@ def _change(before: float | None, after: float | None) -> str:
 
 def _note(cost: PlanCost) -> str:
     """What the amounts are, and how they came about."""
-    what = f"Floor: {HOURS} hours with min_instances; ceiling: with max_instances. USD,"
+    fixed = any(one.nodes.least == one.nodes.most for one in cost.changes)
+    both = "; a fixed number of nodes counts in both" if fixed else ""
+    what = f"Floor: {HOURS} hours with min_instances; ceiling: with max_instances{both}. USD,"
     which = f"{prices.OF}, {catalog.PRICES_AS_OF.isoformat()} ({prices.SOURCE})"
     low = f"low priority at {prices.LOW_PRIORITY_RATIO:.0%} of that ({prices.LOW_PRIORITY_SOURCE})"
     return f"{what} {which}; {low}." if cost.has_low_priority else f"{what} {which}."

@@ -100,3 +100,9 @@ def test_programs_read_numbers_and_null_for_what_is_unknown() -> None:
     assert [one["tier"] for one in found["resources"]] == ["low_priority", "dedicated"]
     assert found["prices"]["as_of"] == "2026-06-18"
     assert (found["currency"], found["hours"]) == ("USD", 730)
+
+
+def test_nodes_that_do_not_scale_are_said_to_count_in_floor_and_ceiling() -> None:
+    fixed = f"{SPOT}min_instances: 2\n"
+    assert "in both" in " ".join(human(fixed).split())
+    assert "in both" not in " ".join(human(SPOT).split())
