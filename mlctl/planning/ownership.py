@@ -65,14 +65,21 @@ class Ownership:
         )
 
     def marked(
-        self, resource: Resource, wanted: Values, scope: Scope, live: Live | None = None
+        self,
+        resource: Resource,
+        wanted: Values,
+        scope: Scope,
+        live: Live | None = None,
+        *,
+        anew: bool = False,
     ) -> Values:
         """The wanted values of what the project writes, with its tags.
 
-        A `live` resource that is changed is the project's if its tags say so; without one the
-        project makes it. What is written inline goes with its owner, and has no tags of its own.
+        A `live` resource that is changed is the project's if its tags say so; without one, and
+        where it is made `anew`, the project makes it. What is written inline goes with its owner,
+        and has no tags of its own.
         """
-        mine = live is None or self.owns(live)
+        mine = live is None or anew or self.owns(live)
         if not (self.project and self.tagged and mine and _taggable(resource)):
             return wanted
         said = wanted.get(TAGS)

@@ -179,7 +179,7 @@ class _Planner:
         )
         if change.fields or anew:
             marked = self._ownership.marked(
-                resource, wanted, self._live_state.scope, None if anew else live
+                resource, wanted, self._live_state.scope, live, anew=anew
             )
             if marked is not wanted:
                 change = self._compared(resource, marked, live, notes)

@@ -106,6 +106,16 @@ def test_what_is_made_anew_is_the_projects() -> None:
     assert actions(planned(backend, anew, ownership=OURS).plan) == {}
 
 
+@pytest.mark.parametrize("ownership", [OURS, Ownership()])
+def test_what_is_made_anew_keeps_the_tags_of_others(backend: Backend, ownership: Ownership) -> None:
+    applied(backend, compute(), ownership=ownership)
+    cpu = compute().address
+    body = backend.read([cpu])[cpu].body
+    backend.put(cpu, {**body, "tags": {**body.get("tags", {}), "team": "ds"}}).wait()
+    applied(backend, compute(tier="low_priority"), ownership=ownership)
+    assert live_tags(backend, str(cpu))["team"] == "ds"
+
+
 def test_a_new_version_of_an_asset_has_the_tags_and_the_old_one_keeps_its_own() -> None:
     backend = cloud()
     applied(backend, environment(version=None), ownership=OURS)
