@@ -170,6 +170,7 @@ def _plain(owed: Mapping[Address, Owed]) -> list[Data]:
             "body": one.body,
             "meanwhile": one.meanwhile,
             "secrets": list(one.secrets),
+            "moved": one.moved,
         }
         for one in owed.values()
     ]
@@ -219,6 +220,7 @@ def _owed(document: Mapping[str, Data], path: Path) -> Iterator[Owed]:
             one["deleted"],
             one["meanwhile"],
             tuple(one["secrets"]),
+            one.get("moved", False),
             document["began"],
             str(path),
         )

@@ -211,6 +211,8 @@ def _written_step(step: Step, without: int) -> dict[str, Data]:
     }
     if step.base is not None:
         written["base"] = _without_secrets(step, step.base)
+    if step.until is not None:
+        written["until"] = dict(step.until)
     more = {
         "body": _without_secrets(step, step.body),
         "kept": [pointer.text(at) for at in step.kept],
@@ -260,6 +262,7 @@ def _read_step(data: Mapping[str, Data], without: Sequence[tuple[Pointer, ...]])
         without[data["without"]],
         data.get("base"),
         tuple(map(pointer.parse, data.get("kept", ()))),
+        data.get("until"),
     )
 
 

@@ -38,8 +38,12 @@ class Kept:
         steps = defaultdict[Address, list[Step]](list)
         for step in work.steps:
             steps[step.target].append(step)
-        # What is written once is never without what it had.
-        self._ends = {one: (steps[one][-2], steps[one][-1]) for one in steps if len(steps[one]) > 1}
+        # What is written once is never without what it had, but a successor, which had nothing.
+        self._ends = {
+            one: (told[-2].body if len(told) > 1 else told[-1].until or {}, told[-1])
+            for one, told in steps.items()
+            if len(told) > 1 or told[-1].until is not None
+        }
 
     def begin(self) -> None:
         """Write down what the plan will take away and put back; the steps may know more.
@@ -73,11 +77,11 @@ class Kept:
             self._told |= new
 
 
-def owed(before: Step, last: Step, had: Mapping[str, Data] | None) -> Owed | None:
+def owed(before: Mapping[str, Data], last: Step, had: Mapping[str, Data] | None) -> Owed | None:
     """What a resource lacks until the last step on it is done; None where files say all of it.
 
-    `before` is the step before that one. `had` is the body before it is deleted; None where only
-    its requests are sent elsewhere.
+    `before` is the body that the step before that one says. `had` is the body before it is deleted,
+    or that of what it takes the place of; None where only its requests are sent elsewhere.
     """
     if last.deletes:
         return None
@@ -90,9 +94,10 @@ def owed(before: Step, last: Step, had: Mapping[str, Data] | None) -> Owed | Non
     if not (body or secrets):
         return None
     wires = [one.wire for one in kind_of(last.target).route_fields]
-    meanwhile = pointer.nest({at: pointer.get(before.body, at) for at in wires})
+    meanwhile = pointer.nest({at: pointer.get(before, at) for at in wires})
     deleted = last.base is not None
-    return Owed(last.target, body, deleted, _without_empty(meanwhile), secrets)
+    moved = last.until is not None
+    return Owed(last.target, body, deleted, _without_empty(meanwhile), secrets, moved)
 
 
 def _drop_secrets(address: Address, body: dict[str, Data]) -> tuple[str, ...]:

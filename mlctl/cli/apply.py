@@ -303,8 +303,9 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
     journals = session.journals
     lease = run.lease if run.work.steps or journals.unfinished() else None
     with stop_on_signal() as stop, under_lease(backend, lease, stop) as leased:
-        if not stop.is_set():  # else somebody stopped the wait for the lease
-            replacing.write(session, run.texts)
+        journal = journals.new(datetime.now(UTC), run.paths)
+        if run.texts and not stop.is_set():  # else somebody stopped the wait for the lease
+            replacing.write_and_keep(session, run.texts, run.work, journal)
         events = run_steps(
             run.work,
             leased,
@@ -312,11 +313,11 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
             stop=stop,
             retry=RetryOptions(),
             wait=run.wait,
-            journal=journals.new(datetime.now(UTC), run.paths),
+            journal=journal,
         )
         ended = _shown(session, run, with_places(events, run.resources))
         for left in journals.settle(backend, run.deleted):
-            session.note(owed.left(left.owed, left.path))
+            session.note(owed.left(left.owed, left.path, run.paths))
         return ended
 
 

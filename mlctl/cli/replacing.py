@@ -12,10 +12,12 @@ from typing import Annotated, Protocol
 import typer
 
 from mlctl import files, source
+from mlctl.applying.kept import Kept
 from mlctl.backends.ports.backend import Backend, SupportsNames
 from mlctl.cli.session import Session
 from mlctl.cli.streams import OutputError
 from mlctl.diagnostics import Report
+from mlctl.journal import JournalFile
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.planning.model import ActionReason
@@ -27,8 +29,8 @@ from mlctl.planning.renaming import (
     renamed_texts,
     to_rename,
 )
+from mlctl.planning.steps import Work
 from mlctl.planning.successors import NONE, Successors
-from mlctl.pointer import dotted
 from mlctl.project.steps import NewText, Planned
 from mlctl.render.patch import patch_of
 from mlctl.render.terminal import clean
@@ -167,6 +169,23 @@ def write(session: Session, texts: Mapping[Path, NewText]) -> None:
         session.note(f"wrote {path}")
 
 
+def write_and_keep(
+    session: Session, texts: Mapping[Path, NewText], work: Work, journal: JournalFile
+) -> None:
+    """Write the files once the journal says what only the workspace says of the old names.
+
+    Raises:
+        OutputError: a file cannot be written, or has changed since it was planned.
+        ServiceError: the journal cannot be written.
+    """
+    Kept(work, journal).begin()
+    try:
+        write(session, texts)
+    except OutputError:
+        journal.keep(())
+        raise
+
+
 def left_to_do(planned: Planned, backend: Backend) -> Iterator[str]:
     """What of the old names is still there after an apply that did not end well, and what to do."""
     yield "The files have the new names: apply them again for the rest, then do what is left here:"
@@ -176,12 +195,6 @@ def left_to_do(planned: Planned, backend: Backend) -> Iterator[str]:
         there = backend.read([one.address for one in old])
     except ServiceError:
         there = {one.address: one.live for one in old if one.live is not None}
-    for change in plan.changes:
-        told = change.resource.values if change.resource else {}
-        for one in change.fields:
-            if one.at in kind_of(change.address).routes and one.at not in told:
-                name = f"-n {change.address.name} --set {dotted(one.at)}={one.after}"
-                yield f"  mlctl {change.address.kind} update {name}"
     for address in sorted(there, reverse=True):
         above = f" -e {address.parent}" if address.parent else ""
         yield f"  mlctl {address.kind} delete -n {address.name}{above}"

@@ -32,7 +32,11 @@ def resumed_paths(session: Session) -> list[str] | None:
     """
     unfinished = session.journals.unfinished()
     if not unfinished:
-        session.note("Nothing to resume: no apply has left anything behind.")
+        where = _short(str(session.journals.folder.absolute()))
+        session.note(
+            f"Nothing to resume: no apply has left anything behind in `{where}`."
+            " Of files that have an mlctl.yml elsewhere: mlctl apply --resume PATH..."
+        )
         return None
     named = list(dict.fromkeys(path for journal in unfinished for path in journal.paths))
     gone = [path for path in named if not (Path(path).exists() or glob.has_magic(path))]

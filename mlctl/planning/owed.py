@@ -21,8 +21,9 @@ class Owed:
     `body` is that part of its ARM body. `deleted` says whether the resource itself is deleted and
     made anew; else it stays, and its requests have only been sent elsewhere. `meanwhile` is where
     these go until the last step, as a part of a body. `secrets` are the places of what is not kept,
-    because it looks like a secret. `since` says when that apply began (ISO 8601), and `file` is the
-    journal that says so.
+    because it looks like a secret. `moved` says that nothing was lost, but not yet taken over: by a
+    successor that is not there, or by requests that are to go to one. `since` says when that apply
+    began (ISO 8601), and `file` is the journal that says so.
     """
 
     address: Address
@@ -30,6 +31,7 @@ class Owed:
     deleted: bool = True
     meanwhile: Mapping[str, Data] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
+    moved: bool = False
     since: str = ""
     file: str = ""
 

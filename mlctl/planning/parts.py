@@ -70,18 +70,43 @@ def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
 
 
 def kept(change: Change, body: Mapping[str, Data], scope: Scope) -> tuple[Pointer, ...]:
-    """Where a body says what the live resource has, and the file does not."""
-    if change.live is None:
+    """Where a body says what the live resource has, or its predecessor, and the file does not.
+
+    Requests that go to a successor are among it.
+    """
+    before = change.live or change.predecessor
+    if before is None:
         return ()
-    resource, live = change.resource, change.live.body
+    resource, had, moved = change.resource, before.body, _moved(change)
     told = (
         encode(complete(resource.values, resource.form), resource.form, scope) if resource else {}
     )
     return tuple(
         at
         for at, value in pointer.leaves(body)
-        if pointer.get(told, at) is None and pointer.get(live, at) == value
+        if pointer.get(told, at) is None
+        and (pointer.get(had, at) == value or any(at[: len(one)] == one for one in moved))
     )
+
+
+def until_moved(change: Change) -> Mapping[str, Data] | None:
+    """Where requests go, as a part of a body, until a successor gets them by what no file says.
+
+    Empty for the successor itself, and None where nothing is taken over.
+    """
+    if change.predecessor is not None:
+        return {}
+    moved, live = _moved(change), change.live.body if change.live else {}
+    return pointer.nest({at: pointer.get(live, at) for at in moved}) if moved else None
+
+
+def _moved(change: Change) -> list[Pointer]:
+    """The fields by which requests go to a successor, though no file says so."""
+    if change.live is None or change.owed is not None:
+        return []
+    said, changed = change.resource.values if change.resource else {}, {*change.values}
+    changed &= {one.at for one in change.fields}
+    return [one.wire for one in kind_of(change.address).route_fields if one.at in changed - {*said}]
 
 
 def renewed_base(change: Change, part: Part) -> Mapping[str, Data] | None:

@@ -17,7 +17,7 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import moving, overlay
 from mlctl.planning.model import Action, ActionReason, Change, Plan
-from mlctl.planning.parts import Part, kept, renewed_base, routed_part, said_part
+from mlctl.planning.parts import Part, kept, renewed_base, routed_part, said_part, until_moved
 from mlctl.planning.preflight import references
 from mlctl.planning.refresh import named_by
 from mlctl.planning.routing import Routing, is_said_by, routing
@@ -53,7 +53,8 @@ class Step:
     before the write, which first loses what it has at the pointers `without`. What a file does not
     say is therefore written as it is then, and not as it was when the plan was made. Of a resource
     that is made anew, `base` is what stays of the body that the plan has read; the one that is read
-    before the delete takes precedence.
+    before the delete takes precedence. `kept` is where the body says what no file does. Where that
+    is taken over by a successor, `until` is where the requests of an endpoint go before.
 
     `needs` are the ids of the steps that must be done before. `uploads` is local content that must
     be in the workspace before the body can refer to it. A `subsumed` delete is carried out by the
@@ -72,6 +73,7 @@ class Step:
     without: tuple[Pointer, ...] = ()
     base: Mapping[str, Data] | None = None
     kept: tuple[Pointer, ...] = ()
+    until: Mapping[str, Data] | None = None
 
     @property
     def deletes(self) -> bool:
@@ -203,6 +205,7 @@ class _Builder:
             without=part.without,
             base=renewed_base(change, part),
             kept=kept(change, part.body, self._plan.scope),
+            until=until_moved(change),
         )
 
     def _needs(self, change: Change, resource: Resource) -> set[_Key]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mlctl.backends.ports.backend import Live
@@ -16,9 +16,15 @@ from mlctl.planning.refresh import LiveState
 from mlctl.pointer import dotted
 from mlctl.render.terminal import clean
 
+_UNWANTED = ": delete that, if it is not wanted any more"
+
 
 def reason(owed: Owed) -> str:
     """Why a change puts something back."""
+    if owed.moved and owed.deleted:
+        return f"takes over what {_apply(owed)} was to give it and no file says: {owed.file}"
+    if owed.moved:
+        return f"moves the {_routing(owed)}, as {_apply(owed)} was to: {owed.file}"
     if owed.deleted:
         return f"puts back what {_apply(owed)} had deleted with it and no file says: {owed.file}"
     return f"puts back the {_routing(owed)} that {_apply(owed)} had taken away: {owed.file}"
@@ -47,19 +53,29 @@ def _note(
         return ""  # the plan says so
     if left is None:
         return "" if live is None else _of_others(owed, live, made)
-    if left.deleted:
-        return (
-            f"{_apply(owed)} deleted {owed.address} and did not make it anew, and this plan does"
-            f" not either. What no file said of it is kept in `{owed.file}`"
-        )
     declared = change.resource.values if change is not None and change.resource else {}
-    if (live is not None and moving(live.body)) or not left.routes.keys() - declared:
+    if live is not None and (
+        moving(live.body) or not (left.deleted or left.routes.keys() - declared)
+    ):
         return ""
+    return _not_put_back(left)
+
+
+def _not_put_back(left: Owed) -> str:
+    """What this plan does nothing about."""
+    if left.deleted:
+        did, kept = "deleted {} and did not make it anew", "What no file said of it"
+        if left.moved:
+            did, kept = "did not make {}", "What it was to take over"
+        text = f"{_apply(left)} {did.format(left.address)}, and this plan does not either. {kept}"
+        return f"{text} is kept in `{left.file}`{_UNWANTED if left.moved else ''}"
     names = ", ".join(sorted(one.name for one in left.children))
-    return (
-        f"{_apply(owed)} took the {_routing(owed)} of {owed.address} away, and this plan does not"
-        f" put it back: it goes to {names}. That is kept in `{owed.file}`"
-    )
+    routing = f"the {_routing(left)} of {left.address}"
+    if left.moved:
+        text = f"{_apply(left)} did not move {routing} to {names}, and this plan does not either"
+        return f"{text}. That is kept in `{left.file}`{_UNWANTED}"
+    text = f"{_apply(left)} took {routing} away, and this plan does not put it back"
+    return f"{text}: it goes to {names}. That is kept in `{left.file}`"
 
 
 def _of_others(owed: Owed, live: Live, made: Plan) -> str:
@@ -68,18 +84,20 @@ def _of_others(owed: Owed, live: Live, made: Plan) -> str:
     if not fields:
         return ""
     did = "deleted" if owed.deleted else f"took away the {_routing(owed)} of"
+    if owed.moved:
+        did = "did not make" if owed.deleted else f"did not move the {_routing(owed)} of"
     return (
         f"{_apply(owed)} {did} {owed.address}; it has been written since, and this stays"
         f" as it is: {', '.join(fields)}"
     )
 
 
-def left(addresses: Iterable[Address], file: Path) -> str:
-    """What an apply that has ended leaves to the next one."""
+def left(addresses: Iterable[Address], file: Path, paths: Sequence[str]) -> str:
+    """What an apply of these paths, which has ended, leaves to the next one."""
     named = ", ".join(map(str, addresses))
     return clean(
-        f"note: what {named} had and no file says is not back yet. It is kept in `{file}`, and the"
-        " next apply puts it back, as does: mlctl apply --resume"
+        f"note: what no file says of {named} is not there yet. It is kept in `{file}`, and the next"
+        f" apply puts it there, as does: mlctl apply --resume {' '.join(paths)}".rstrip()
     )
 
 

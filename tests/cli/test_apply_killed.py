@@ -122,6 +122,46 @@ def test_an_ordinary_apply_writes_no_journal(mlctl: Run, scoring: Path) -> None:
     assert not (scoring.parent / ".mlctl" / "journal").exists()
 
 
+@pytest.mark.parametrize(("nth", "when"), [(1, "early"), (1, "late"), (2, "late"), (3, "late")])
+def test_a_successor_takes_over_what_no_file_says_though_blue_green_was_killed(
+    mlctl: Run, scoring: Path, nth: int, when: str
+) -> None:
+    edit(scoring / "cpu.yml", "D4ds", "D8ds")
+    mlctl("compute", "update", "-n", "cpu", "--set", "tags.team=ds")
+    given = ("--yes", "--parallelism", "1", "--replace-strategy", "blue-green")
+    killed(scoring.parent, nth, when, "apply", "infra", *given)
+    assert len(journals(scoring.parent)) == 1
+    resumed = mlctl("apply", "--resume", "--yes")
+    assert resumed.code == 0, resumed.err
+    blue = ("batch-deployment", "show", "-n", "blue-2", "-e", "scoring", "--query", "description")
+    cpu = ("compute", "show", "-n", "cpu-v2", "--query", "tags.team")
+    assert [mlctl(*one).json for one in (SHOW, blue, cpu)] == ["blue-2", "old", "ds"]
+    assert journals(scoring.parent) == []
+    assert mlctl("plan", "infra", "--detailed-exitcode").code == 0
+
+
+def test_what_is_being_made_is_not_said_to_be_lost(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    planned = mlctl("plan", "infra")
+    assert "batch-deployment/scoring/blue was not compared: it is creating" in planned.out
+    assert "did not make it anew" not in planned.err
+
+
+def test_a_successor_that_nobody_wants_any_more_is_told_until_its_journal_is_deleted(
+    mlctl: Run, scoring: Path
+) -> None:
+    before = (scoring / "blue.yml").read_text()
+    given = ("--yes", "--parallelism", "1", "--replace-strategy", "blue-green")
+    killed(scoring.parent, 1, "early", "apply", "infra", *given)
+    (scoring / "blue.yml").write_text(before)
+    told = mlctl("plan", "infra").err
+    assert "did not make batch-deployment/scoring/blue-2, and this plan does not either" in told
+    assert "did not move the default deployment of batch-endpoint/scoring to blue-2" in told
+    (journal,) = journals(scoring.parent)
+    journal.unlink()
+    assert "unfinished" not in mlctl("plan", "infra").err
+
+
 def test_a_failure_leaves_a_journal_too_and_says_so(mlctl: Run, scoring: Path) -> None:
     fault = ("local", "fault", "add", "fail", "--operation", "put", "--status", "400")
     mlctl(*fault, "--target", "batch-deployment/*")

@@ -49,6 +49,11 @@ FLAG = ("--replace-strategy", "blue-green")
 NO_CHANGES = "No changes. Your workspace matches the configuration."
 
 
+def journals(folder: Path) -> list[Path]:
+    """The journals of applies that did not end."""
+    return sorted(folder.rglob(".mlctl/journal/*.json"))
+
+
 class Kept:
     """A backend all of whose states between writes are looked at; `refuses` fails some writes."""
 
@@ -625,7 +630,7 @@ def test_jobs_on_the_old_cluster_are_named(mlctl: Run, tmp_path: Path, here: Kep
     assert "1 job runs or waits on compute/cpu" in " ".join(done.out.split())
 
 
-def test_after_a_kill_the_next_apply_makes_the_rest_and_prune_says_what_is_in_its_way(
+def test_after_a_failure_the_next_apply_makes_the_rest_and_prune_deletes_the_old(
     mlctl: Run, tmp_path: Path, here: Kept
 ) -> None:
     outside = tmp_path / "endpoint.yml"
@@ -636,20 +641,12 @@ def test_after_a_kill_the_next_apply_makes_the_rest_and_prune_says_what_is_in_it
     rescored(infra)
     here.refuses = lambda write: write == "put batch-endpoint/scores"
     done = mlctl("apply", "infra", *FLAG, "--yes")
-    by_hand = (
-        "batch-endpoint",
-        "update",
-        "-n",
-        "scores",
-        "--set",
-        "defaults.deployment_name=blue-2",
-    )
-    assert f"mlctl {' '.join(by_hand)}" in done.err
+    assert "mlctl apply --resume infra" in done.err
+    assert len(journals(tmp_path)) == 1
     here.refuses = lambda _write: False
+    assert "moves the default deployment, as the unfinished apply" in mlctl("plan", "infra").out
     assert mlctl("apply", "infra", "--yes").code == 0
-    refused = mlctl("plan", "infra", "--prune")
-    assert "MLC408" in refused.out
-    assert mlctl(*by_hand).code == 0
+    assert journals(tmp_path) == []
     assert mlctl("apply", "infra", "--prune", "--prune-limit", "1", "--yes").code == 0
     assert here.names == ["compute/cpu", "batch-deployment/scores/blue-2"]
 
@@ -702,11 +699,24 @@ def test_files_that_cannot_be_written_leave_all_as_it_is(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "infra/cpu.yml")
 
-    monkeypatch.setattr("mlctl.files.write", full)
+    monkeypatch.setattr("mlctl.files.write_all", full)
     here.watch()
     done = mlctl("apply", "infra", *FLAG, "--yes")
     assert (done.code, here.writes) == (1, [])
     assert "cannot write infra/cpu.yml: No space left on device; nothing was changed" in done.err
+    assert (tmp_path / "infra" / "cpu.yml").read_text() == before
+    assert journals(tmp_path) == []
+
+
+def test_without_a_journal_the_files_stay_as_they_are(
+    mlctl: Run, tmp_path: Path, here: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = resized(project(mlctl, tmp_path)).read_text()
+    (tmp_path / "full").write_text("")
+    monkeypatch.setenv("MLCTL_JOURNAL_DIR", str(tmp_path / "full" / "journal"))
+    here.watch()
+    done = mlctl("apply", "infra", *FLAG, "--yes")
+    assert (done.code, here.writes, "cannot write" in done.err) == (1, [], True)
     assert (tmp_path / "infra" / "cpu.yml").read_text() == before
 
 
