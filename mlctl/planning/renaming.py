@@ -78,8 +78,11 @@ def to_rename(plan: Plan) -> Iterator[Resource]:
         if change.action is not Action.REPLACE:
             continue
         if change.resource is None or not change.resource.kind.may_be_renamed:
-            what = f"{change.address} must be replaced, and its name is its address for others"
-            hint = "leave the field as it is, or declare a new one beside it and move its callers"
+            routed = kind_of(change.address).routed_by
+            why = "its requests go by its name" if routed else "its name is its address for others"
+            what = f"{change.address} must be replaced, and {why}"
+            moved = "the traffic" if routed else "its callers"
+            hint = f"leave the field as it is, or declare a new one beside it and move {moved}"
             raise CannotRename(
                 Diagnostic(NO_SUCCESSOR, what, change.cause, hint, (), str(change.address))
             )

@@ -202,11 +202,16 @@ class _View:
         above = self._changes.get(change.address.up) if change.address.up else None
         if above is None or above.live is None or above.action is Action.REPLACE:
             return
-        kind = kind_of(above.address)
-        part = routes.share(routes.routes(kind, above.live.body), change.address.name)
-        if part:
-            share = "" if part == routes.ALL else f" of {part:g} %"
-            yield f"{change.address.up} has no {kind.routing}{share} until it is back"
+        kind, name = kind_of(above.address), change.address.name
+        at = kind.routes[0]
+        was = routes.routes(kind, above.live.body)[at]
+        part = routes.share({at: was}, name)
+        left = routes.without(was, frozenset({name.casefold()}))
+        if part and not left:
+            yield f"{above.address} has no {kind.routing} until it is back"
+        elif part:
+            others = ", ".join(f"{one} has {share:g} %" for one, share in left.items())
+            yield f"others get its {part:g} % of the {kind.routing} until it is back: {others}"
 
     def _tree(self, change: Change) -> DiffBranch:
         tree = DiffBranch()

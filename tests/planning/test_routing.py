@@ -14,8 +14,10 @@ from mlctl.planning import cost
 from mlctl.planning.model import Action
 from mlctl.planning.ownership import NOBODY, Ownership
 from mlctl.planning.pruning import Prune
+from mlctl.planning.renaming import CannotRename, to_rename
 from mlctl.planning.steps import Step, StepRole
 from mlctl.pointer import Data
+from mlctl.render import plan as render
 from tests.builders.plans import Planned, actions, applied, planned, succeeded
 from tests.builders.resources import declared, environment, model
 from tests.builders.workspace import cloud
@@ -126,6 +128,31 @@ def test_the_others_answer_for_a_deployment_that_is_made_anew() -> None:
         "create blue",
         "set-default risk {'blue': 90, 'green': 10}",
     ]
+
+
+def test_a_plan_says_who_answers_while_a_deployment_is_made_anew() -> None:
+    split = endpoint({"blue": 90, "green": 10})
+    bigger = deployment("blue", instance_type="Standard_E4s_v3")
+    shown = render.human(moving((split, BLUE, GREEN), split, bigger, GREEN).plan)
+    said = "others get its 90 % of the traffic until it is back: green has 100 %"
+    assert f"# ({said})" in shown
+    alone = endpoint({"blue": 100})
+    shown = render.human(moving((alone, BLUE), alone, bigger).plan)
+    assert "# (online-endpoint/risk has no traffic until it is back)" in shown
+    copied = endpoint({"blue": 100}, mirror_traffic={"green": 20})
+    other = deployment("green", instance_type="Standard_E4s_v3")
+    shown = render.human(moving((copied, BLUE, GREEN), copied, BLUE, other).plan)
+    assert "must be replaced" in shown
+    assert "until it is back" not in shown
+
+
+def test_no_successor_takes_the_traffic_of_a_deployment_by_itself() -> None:
+    split = endpoint({"blue": 90, "green": 10})
+    bigger = deployment("blue", instance_type="Standard_E4s_v3")
+    made = moving((split, BLUE, GREEN), split, bigger, GREEN)
+    with pytest.raises(CannotRename, match="its requests go by its name") as refused:
+        list(to_rename(made.plan))
+    assert "declare a new one beside it and move the traffic" in str(refused.value.found.hint)
 
 
 def test_copies_of_requests_follow_the_same_order() -> None:

@@ -42,8 +42,10 @@ def wrong_sum(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     for endpoint in declared(graph, "online-endpoint"):
         said = endpoint.get("traffic")
         total = sum(_shares(endpoint, "traffic").values())
-        whole = isinstance(said, dict) and all(isinstance(one, int) for one in said.values())
-        if whole and total not in (0, routes.ALL):
+        known = isinstance(said, dict) and all(
+            isinstance(one, int | float) for one in said.values()
+        )
+        if known and total not in (0, routes.ALL):
             yield finding(
                 WRONG_SUM,
                 endpoint,
