@@ -19,10 +19,14 @@ _MAX_PLAN = 1 << 30  # bytes
 
 
 def paths_of(values: Mapping[str, Any]) -> list[str]:
-    """The files and folders that the parameters of a command name."""
+    """The files and folders that the parameters of a command name.
+
+    What is to be resumed has been begun from the current folder, perhaps for one below it.
+    """
     found = (values.get(one) for one in _PARAMETERS)
     listed = (one if isinstance(one, list) else [one] for one in found if one is not None)
-    return [str(path) for each in listed for path in each]
+    named = [str(path) for each in listed for path in each]
+    return [os.curdir] if values.get("resume") and not named else named
 
 
 def project_file_of(paths: Sequence[str]) -> Path:

@@ -273,6 +273,21 @@ def test_the_journal_is_beside_the_mlctl_yml_wherever_apply_is_run(
     assert (there(mlctl), journals(scoring)) == (("blue", "old"), [])
 
 
+def test_resume_finds_the_journal_of_a_project_below_the_current_folder(
+    mlctl: Run, scoring: Path
+) -> None:
+    (scoring / "mlctl.yml").write_text("{}\n")
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    assert mlctl("apply", "--resume", "--yes").code == 0
+    assert (there(mlctl), journals(scoring)) == (("blue", "old"), [])
+
+
+def test_what_is_being_made_anew_is_not_said_to_be_left_deleted(mlctl: Run, scoring: Path) -> None:
+    killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
+    told = mlctl("plan", "infra").err
+    assert "did not make it anew" not in told
+
+
 def test_what_is_destroyed_is_not_owed_any_more(mlctl: Run, scoring: Path) -> None:
     killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
     assert mlctl("destroy", "infra", "--yes").code == 0
