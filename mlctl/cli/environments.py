@@ -79,7 +79,6 @@ def run_in_each(args: Sequence[str], names: Sequence[str], values: Mapping[str, 
         else:
             session.out(f"## {name}\n" if output == "markdown" else f"== {name} ==")
             session.out_data(out)
-            sys.stdout.flush()
         if err:
             session.say(f"[{name}]\n{err}")
     if output == "json":

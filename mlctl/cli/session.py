@@ -246,9 +246,13 @@ class Session:
         self.out_data(clean_lines(text, color=self.color(sys.stdout)))
 
     def out_data(self, text: str) -> None:
-        """Print data for programs on stdout, as it is: its format has made it inert."""
+        """Print data for programs on stdout, as it is: its format has made it inert.
+
+        It stands before what stderr gets later, where both end in one log.
+        """
         if text:
             sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            sys.stdout.flush()
 
     def confirmed(self, question: str) -> bool:
         """Whether the user answers az's question with yes; an error without a terminal."""

@@ -86,6 +86,14 @@ def test_the_exit_code_is_the_verdict_also_when_nobody_reads_it(tmp_path: Path) 
     assert (done.out.splitlines()[-1], done.err) == ("1", "")
 
 
+def test_in_one_log_a_plan_stands_before_what_is_said_of_its_apply(tmp_path: Path) -> None:
+    cluster(tmp_path / "infra" / "cpu.yml")
+    process = start(tmp_path, "apply", "infra", "--yes", stderr=subprocess.STDOUT)
+    log = finish(process).out
+    told = ("Plan: 1 to add", "compute/cpu: Creating...", "Apply complete!")
+    assert sorted(map(log.index, told)) == [log.index(one) for one in told]
+
+
 def test_an_apply_goes_on_when_nobody_reads_what_it_says(tmp_path: Path) -> None:
     clusters(tmp_path / "many", 40)
     script = f"mlctl {' '.join(PLENTY)}; mlctl apply many --yes 2>&1 | head -1"
