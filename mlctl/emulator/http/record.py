@@ -13,7 +13,7 @@ from mlctl.pointer import Data
 
 _SECRET = re.compile(
     r"password|secret|sas|sig$|signature|accesskey|accountkey|token|authorization|identity-header"
-    r"|sshpublickey|^key$",
+    r"|sshpublickey|^(?:primary|secondary)?key$|^keyvalue$",
     re.IGNORECASE,
 )
 _OPEN = frozenset({"secretstype", "token_type", "$skiptoken"})

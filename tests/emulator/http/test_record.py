@@ -24,3 +24,16 @@ def test_no_secret_is_recorded() -> None:
     (line,) = lines
     assert SECRET not in line
     assert json.loads(line)["body"]["FEED"] == "https://me:***@example.org"
+
+
+def test_no_key_of_an_endpoint_is_recorded() -> None:
+    held = {"primaryKey": SECRET, "secondaryKey": SECRET, "description": "of the team"}
+    answer = Response(200, {}, json.dumps(held).encode())
+    lines: list[str] = []
+    recorder = Recorder(lambda _request: answer, lines.append, lambda: 0.0)
+    sent = {"keyType": "Primary", "keyValue": SECRET, "properties": {"keys": held}}
+    recorder(Request.to("POST", "http://127.0.0.1/regenerateKeys", {}, json.dumps(sent).encode()))
+    (line,) = lines
+    assert SECRET not in line
+    assert json.loads(line)["response"]["description"] == "of the team"
+    assert json.loads(line)["body"]["keyType"] == "Primary"
