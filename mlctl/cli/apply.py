@@ -19,6 +19,7 @@ from mlctl.applying.executor import apply as run_steps
 from mlctl.applying.lease import Wanted, under_lease
 from mlctl.applying.targets import stale_targets
 from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.cli import console, replacing
 from mlctl.cli.exits import Exit
 from mlctl.cli.locking import LockArgs
@@ -274,8 +275,19 @@ class Execution:
 
 
 def carry_out(session: Session, backend: Backend, run: Execution) -> Exit:
-    """Do the steps, print the events and the summary, and return the exit code."""
-    ended = perform(session, backend, run)
+    """Do the steps, print the events and the summary, and return the exit code.
+
+    Raises:
+        LeaseHeld: another apply of the project runs; with `-o json` that is printed, too.
+    """
+    try:
+        ended = perform(session, backend, run)
+    except LeaseHeld as error:
+        if run.output is ApplyFormat.JSON:
+            from mlctl.render import json_lines
+
+            json_lines.held(error, _stream())
+        raise
     if run.output is ApplyFormat.HUMAN:
         stream = sys.stdout if ended.complete else sys.stderr
         text = outcome.summary(ended, color=session.color(stream), destroying=run.destroying)

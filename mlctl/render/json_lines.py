@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mlctl import __version__
 from mlctl.applying.events import StepEvent, StepState
+from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.diagnostics import Diagnostic, Report
 from mlctl.inert import as_json
 from mlctl.kinds.address import Address
@@ -14,6 +15,7 @@ from mlctl.planning.model import Action
 from mlctl.planning.steps import Step, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.render import machine
+from mlctl.render.leases import facts
 from mlctl.render.outcome import ACCEPTED, Outcome, collect, error_lines
 from mlctl.render.step_text import failed, line
 
@@ -98,6 +100,19 @@ def refuse(found: Report, stream: MessageStream) -> None:
     """Write the version and the findings because of which nothing is done."""
     stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
     _findings(found, stream)
+
+
+def held(error: LeaseHeld, stream: MessageStream) -> None:
+    """Write the version, and who holds the lease because of which nothing is done."""
+    stream.write_message("version", f"mlctl {__version__}", mlctl=__version__, ui=UI_VERSION)
+    found = {
+        "severity": "error",
+        "code": error.code,
+        "summary": error.message,
+        "detail": "\n".join(facts(error.lease)),
+        "address": None,
+    }
+    stream.write_message("diagnostic", f"Error: {error.message}", "error", diagnostic=found)
 
 
 def _findings(found: Report, stream: MessageStream) -> None:

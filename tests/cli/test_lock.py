@@ -41,6 +41,14 @@ def test_an_apply_gives_its_lease_back(mlctl: Run, project: Path) -> None:
     assert mlctl("lock", "show", "-o", "json").json == []
 
 
+def test_a_program_is_told_who_holds_the_lease(mlctl: Run, project: Path) -> None:
+    held()
+    done = mlctl("apply", project, "--yes", "-o", "json")
+    version, told = done.lines
+    assert (done.code, version["type"], told["diagnostic"]["code"]) == (10, "version", "LeaseHeld")
+    assert "held by runner@agent, process 7" in told["diagnostic"]["detail"]
+
+
 @pytest.mark.parametrize("verb", ["apply", "destroy"])
 def test_while_another_applies_nothing_begins_and_it_is_said_who(
     mlctl: Run, project: Path, verb: str

@@ -178,6 +178,17 @@ def test_leases(mlctl: Run) -> None:
     check("leases", printed)
 
 
+def test_a_lease_that_another_holds(mlctl: Run, infra: Path) -> None:
+    mlctl("compute", "list")
+    backend = LocalBackend(Path(".mlctl", "local.db"), LOCAL)
+    backend.leases.acquire("scoring", CI)
+    backend.close()
+    lines = mlctl("apply", "infra", "--yes", "-o", "json").lines
+    assert [one["type"] for one in lines] == ["version", "diagnostic"]
+    for one in lines:
+        check("events", one)
+
+
 def test_health(mlctl: Run) -> None:
     check("health", mlctl("doctor", "-o", "json").json)
 
