@@ -21,7 +21,7 @@ class Routing:
     - `was`, `wanted`: where they go before and after it.
     - `early`: where they go until the `pending` deployments are there.
     - `pending`: deployments that the plan makes, or changes before they get more requests.
-    - `last`: deployments that are deleted after the others have taken over from them.
+    - `last`: deployments that are deleted after the others have taken over from them for good.
     """
 
     was: Routes
@@ -56,9 +56,7 @@ def routing(
     last = frozenset(
         one
         for one in _routed(change, was)
-        if one in deleted
-        and Action.REPLACE not in (deleted[one].action, change.action)
-        and may_wait(one, pending)
+        if one in deleted and change.action is not Action.REPLACE and may_wait(one, pending)
     )
     early = _without(change, was, lambda one: one in deleted and one not in last)
     return Routing(was, wanted, early, pending, last)

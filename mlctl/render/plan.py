@@ -205,7 +205,9 @@ class _View:
         kind, name = kind_of(above.address), change.address.name
         at = kind.routes[0]
         was = routes.routes(kind, above.live.body)[at]
-        part = routes.share({at: was}, name)
+        part, said = routes.share({at: was}, name), above.values.get(at)
+        if said is not None and not routes.share({at: routes.shares(said)}, name):
+            return  # others have taken over before, for good
         left = routes.without(was, frozenset({name.casefold()}))
         if part and not left:
             yield f"{above.address} has no {kind.routing} until it is back"

@@ -130,6 +130,18 @@ def test_the_others_answer_for_a_deployment_that_is_made_anew() -> None:
     ]
 
 
+def test_a_deployment_that_gives_its_requests_to_a_new_one_is_made_anew_afterwards() -> None:
+    bigger = deployment("blue", instance_type="Standard_E4s_v3")
+    made = moving((endpoint({"blue": 100}), BLUE), endpoint({"green": 100}), bigger, GREEN)
+    assert told(made) == [
+        "create green",
+        "set-default risk {'green': 100}",
+        "delete blue",
+        "create blue",
+    ]
+    assert "until it is back" not in render.human(made.plan)
+
+
 def test_a_plan_says_who_answers_while_a_deployment_is_made_anew() -> None:
     split = endpoint({"blue": 90, "green": 10})
     bigger = deployment("blue", instance_type="Standard_E4s_v3")
