@@ -258,7 +258,7 @@ def apply(
         )
         outcome = collect(events, work, actions, on_event)
         if journals:
-            journals.settle(leased)
+            journals.settle(leased, outcome.gone)
         return outcome
 
 

@@ -328,7 +328,7 @@ def perform(session: Session, backend: Backend, run: Execution) -> Outcome:
             journal=journal,
         )
         ended = _shown(session, run, with_places(events, run.resources))
-        for left in journals.settle(backend, run.deleted):
+        for left in journals.settle(backend, {*run.deleted, *ended.gone}):
             session.note(owed.left(left.owed, left.path, run.paths))
         return ended
 

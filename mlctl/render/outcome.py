@@ -85,9 +85,18 @@ class Outcome:
     @cached_property
     def lost(self) -> list[Address]:
         """What was destroyed to be replaced, and was not created again."""
-        gone = {event.step.target for event in self.done if event.step.deletes}
         unmade = (*self.failed, *self.skipped, *self.cancelled)
-        return sorted({one.step.target for one in unmade if not one.step.deletes} & gone)
+        return sorted({one.step.target for one in unmade if not one.step.deletes} & self._deleted)
+
+    @property
+    def gone(self) -> set[Address]:
+        """What was destroyed, and was not to be created again."""
+        every = (*self.done, *self.failed, *self.skipped, *self.cancelled)
+        return self._deleted - {one.step.target for one in every if not one.step.deletes}
+
+    @property
+    def _deleted(self) -> set[Address]:
+        return {event.step.target for event in self.done if event.step.deletes}
 
 
 def collect(

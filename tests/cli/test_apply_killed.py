@@ -140,6 +140,18 @@ def test_a_successor_takes_over_what_no_file_says_though_blue_green_was_killed(
     assert mlctl("plan", "infra", "--detailed-exitcode").code == 0
 
 
+def test_what_was_deleted_since_is_not_owed_any_more(mlctl: Run, scoring: Path) -> None:
+    edit(scoring / "cpu.yml", "D4ds", "D8ds")
+    given = ("--yes", "--replace-strategy", "blue-green")
+    killed(scoring.parent, 1, "late", "apply", "infra", "--parallelism", "1", *given)
+    assert len(journals(scoring.parent)) == 1
+    edit(scoring / "cpu.yml", "D8ds", "D16ds")
+    done = mlctl("apply", "infra", *given)
+    assert "compute/cpu-v2: Destruction complete" in done.err
+    assert (done.code, journals(scoring.parent)) == (0, [])
+    assert there(mlctl)[0] == "blue-2"
+
+
 def test_what_is_being_made_is_not_said_to_be_lost(mlctl: Run, scoring: Path) -> None:
     killed(scoring.parent, 3, "late", "apply", "infra", "--yes")
     planned = mlctl("plan", "infra")
