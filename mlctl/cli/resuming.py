@@ -33,8 +33,10 @@ def resumed_paths(session: Session) -> list[str] | None:
     unfinished = session.journals.unfinished()
     if not unfinished:
         where = _short(str(session.journals.folder.absolute()))
+        scope = session.journals.scope
+        workspace = f"{scope.resource_group}/{scope.workspace}"
         session.note(
-            f"Nothing to resume: no apply has left anything behind in `{where}`."
+            f"Nothing to resume: no apply to {workspace} has left anything behind in `{where}`."
             " Of files that have an mlctl.yml elsewhere: mlctl apply --resume PATH..."
         )
         return None

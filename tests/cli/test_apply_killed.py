@@ -247,7 +247,8 @@ def test_a_saved_plan_says_itself_what_it_puts_back(mlctl: Run, scoring: Path) -
 def test_without_anything_owed_there_is_nothing_to_resume(mlctl: Run, scoring: Path) -> None:
     done = mlctl("apply", "--resume")
     assert (done.code, done.out) == (0, "")
-    assert "Nothing to resume" in done.err
+    assert "Nothing to resume: no apply to local/local has left anything behind" in done.err
+    assert "`.mlctl/journal`" in done.err
     assert there(mlctl) == ("blue", "old")
 
 
