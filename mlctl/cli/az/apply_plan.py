@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mlctl.backends.ports.backend import Backend, Live
-from mlctl.cli.apply import Execution, perform, planned_actions, planned_resources
 from mlctl.cli.az.args import WriteArgs
+from mlctl.cli.execution import Execution, perform, planned_actions, planned_resources
 from mlctl.cli.exits import Exit
 from mlctl.cli.output import print_data, print_plan
 from mlctl.cli.plan import refresh_settled

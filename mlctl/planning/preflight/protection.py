@@ -108,10 +108,11 @@ def _foreign(
 def _too_many(changes: Sequence[Change], limit: int | None) -> Iterator[Diagnostic]:
     """More to prune than the limit."""
     count = sum(change.reason is ActionReason.PRUNED for change in changes)
+    things = "resource" if count == 1 else "resources"
     if limit is not None and count > limit:
         yield Diagnostic(
             PRUNE_LIMIT,
-            f"{count} resources would be pruned, and `--prune-limit` allows {limit}",
+            f"{count} {things} would be pruned, and `--prune-limit` allows {limit}",
             None,
             f"look at what is deleted; if all of it is meant, pass `--prune-limit {count}`",
         )
