@@ -325,6 +325,8 @@ def plan(
     if planned.texts and not planned.refused:
         if write:
             replacing.write(session, planned.texts)
+            if out is None:
+                session.note(replacing.ORDINARY)
         else:
             session.note(
                 "\nThe files are as they were: --write writes the new names, and so does apply."

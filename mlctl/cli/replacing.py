@@ -39,6 +39,10 @@ from mlctl.source.files import STDIN
 
 _ROUNDS = 10  # a new name may have others replaced, which get one, too
 _MOST = 1 << 26  # bytes of a file
+ORDINARY = (
+    "\nThe ordinary plan of these files, with --prune, does the rest but this: what no file says"
+    "\nof the old ones (tags, a default deployment) only a saved plan takes over (--out)."
+)
 
 
 class Strategy(StrEnum):

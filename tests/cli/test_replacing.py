@@ -416,7 +416,8 @@ def test_after_write_the_ordinary_plan_with_prune_deletes_the_old_one(
 ) -> None:
     infra = project(mlctl, tmp_path, blue=scored(tmp_path))
     rescored(infra)
-    assert mlctl("plan", "infra", *FLAG, "--write").code == 0
+    written = mlctl("plan", "infra", *FLAG, "--write")
+    assert (written.code, "only a saved plan takes over (--out)" in written.err) == (0, True)
     here.watch()
     done = mlctl("apply", "infra", "--prune", "--prune-limit", "1", "--yes")
     assert (done.code, here.wrong) == (0, [])
