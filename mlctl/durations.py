@@ -16,7 +16,7 @@ _SHORT_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
 def parse_iso(text: str) -> float:
-    """The seconds of an ISO 8601 duration, in either case: `PT2M` -> 120.0.
+    """The seconds of an ISO 8601 duration, in either case, to a tick of .NET: `PT2M` -> 120.0.
 
     A year counts as 365 days, a month as 30.
 
@@ -31,7 +31,7 @@ def parse_iso(text: str) -> float:
     )
     if seconds > _LONGEST:
         raise ValueError(f"`{text}` is longer than a duration can be")
-    return seconds
+    return round(seconds, 7)
 
 
 def format_iso(seconds: float) -> str:

@@ -52,7 +52,7 @@ def check_name(name: str) -> None:
     known = [*_OWN, *plugins.names(plugins.BACKENDS)]
     if name not in known:
         near = nearest(name, known)
-        hint = f"did you mean `{near}`?" if near else f"there is {', '.join(known)}"
+        hint = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
         raise Permanent("UnknownBackend", f"there is no backend `{name}`; {hint}")
 
 

@@ -87,6 +87,9 @@ def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
             HealthCheck("scope", HealthStatus.FAILED, line) for line in str(error).splitlines()
         )
         return
+    except ServiceError as error:  # there is no backend of that name
+        yield HealthCheck("backend", HealthStatus.FAILED, str(error), error=error)
+        return
     yield HealthCheck("scope", HealthStatus.OK, f"the {name} backend, workspace {scope}")
     if name == "azure":
         yield HealthCheck("packages", HealthStatus.OK, _packages())

@@ -11,7 +11,7 @@ from typing import Any
 
 from mlctl import files
 from mlctl.project.place import nearest, project_file
-from mlctl.source.files import PROJECT_FILE
+from mlctl.source.files import PROJECT_FILE, projects_below
 
 PLACE = "{env}"  # in an argument: the name of each of several environments
 _PARAMETERS = ("paths", "path", "file", "to")  # of commands, which name files of a project
@@ -21,12 +21,12 @@ _MAX_PLAN = 1 << 30  # bytes
 def paths_of(values: Mapping[str, Any]) -> list[str]:
     """The files and folders that the parameters of a command name.
 
-    What is to be resumed has been begun from the current folder, perhaps for one below it.
+    Without any, what is to be resumed may have been begun for projects below the current folder.
     """
     found = (values.get(one) for one in _PARAMETERS)
     listed = (one if isinstance(one, list) else [one] for one in found if one is not None)
     named = [str(path) for each in listed for path in each]
-    return [os.curdir] if values.get("resume") and not named else named
+    return _begun() if values.get("resume") and not named else named
 
 
 def project_file_of(paths: Sequence[str]) -> Path:
@@ -45,6 +45,14 @@ def project_file_of(paths: Sequence[str]) -> Path:
             return Path(said)
     found = project_file(there) or nearest(os.curdir) or PROJECT_FILE
     return Path(os.path.normpath(found))
+
+
+def _begun() -> list[str]:
+    """The folders here and below with a project of which an apply has not ended."""
+    from mlctl.journal import FOLDER  # which most commands do without
+
+    below = [os.path.dirname(one) for one in projects_below(os.curdir)]  # noqa: PTH120
+    return [one for one in below if next(Path(one, FOLDER).glob("[!.]*.json"), None) is not None]
 
 
 def is_plan(path: Path) -> bool:

@@ -22,7 +22,8 @@ def encode_milliseconds(value: Data, _field: Field, _scope: Scope) -> Data:
 def decode_milliseconds(value: Data, _field: Field, _scope: Scope) -> Data:
     """The milliseconds of an ISO 8601 duration; other values as they are."""
     try:
-        found = parse_iso(value) * _MILLI if isinstance(value, str) else value
+        # a tick is a ten-thousandth; without rounding PT2.042S would be 2041.9999999999998
+        found = round(parse_iso(value) * _MILLI, 4) if isinstance(value, str) else value
     except ValueError:
         return value
     return int(found) if isinstance(found, float) and found.is_integer() else found

@@ -57,7 +57,7 @@ def test_a_backend_that_nobody_knows_is_told(mlctl: Run) -> None:
     scope = ("--subscription", "s", "-g", "g", "-w", "w")
     found = mlctl("doctor", "--backend", "aws", *scope)
     assert found.code == Exit.ERROR
-    assert "there is: local, azure" in found.out
+    assert "there is no backend `aws`; there are local, azure" in found.out
 
 
 def test_the_local_backend_has_nothing_to_report(mlctl: Run, tmp_path: Path) -> None:

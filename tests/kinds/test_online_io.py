@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
@@ -29,6 +31,13 @@ COLLECTED = field("data_collector")
 def test_milliseconds_are_durations_on_the_wire(milliseconds: int, iso: str) -> None:
     assert codec.encode(milliseconds, TIMEOUT, SCOPE) == iso
     assert codec.decode(iso, TIMEOUT, SCOPE) == milliseconds
+
+
+@given(st.integers(0, 10**9))
+@example(2042)
+@example(1007)
+def test_every_number_of_milliseconds_comes_back(milliseconds: int) -> None:
+    assert codec.decode(codec.encode(milliseconds, TIMEOUT, SCOPE), TIMEOUT, SCOPE) == milliseconds
 
 
 @pytest.mark.parametrize("odd", [None, "soon", 5])
