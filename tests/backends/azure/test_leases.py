@@ -40,13 +40,18 @@ def behind(*answers: tuple[str, Response]) -> Azure:
     return azure(Between(emulated(), list(answers)))
 
 
-def blob(client: Azure) -> tuple[dict[str, Any], dict[str, str]]:
-    """The content and the metadata of the blob."""
-    from mlctl.backends.azure.datastore import Datastore
+def stored(client: Azure) -> Any:
+    """The SDK's client of the blob."""
+    from mlctl.backends.azure.datastore import Datastore  # which needs the extra
 
     backend = client.backend
     container = Datastore(backend.arm, backend.scope, backend.cloud).container()
-    found = container.get_blob_client(".mlctl/locks/scoring.json").download_blob()
+    return container.get_blob_client(".mlctl/locks/scoring.json")
+
+
+def blob(client: Azure) -> tuple[dict[str, Any], dict[str, str]]:
+    """The content and the metadata of the blob."""
+    found = stored(client).download_blob()
     return json.loads(found.readall()), found.properties.metadata
 
 
@@ -179,27 +184,20 @@ def test_what_is_half_acquired_is_given_back() -> None:
 
 
 def test_a_blob_that_somebody_else_wrote_is_no_reason_to_stumble() -> None:
-    from mlctl.backends.azure.datastore import Datastore
-
     client = azure(emulated())
-    backend = client.backend
-    container = Datastore(backend.arm, backend.scope, backend.cloud).container()
-    alien = container.get_blob_client(".mlctl/locks/scoring.json")
+    alien = stored(client)
     alien.upload_blob(b"not JSON")
     alien.acquire_lease(lease_duration=60)
     with pytest.raises(LeaseHeld) as held:
-        backend.leases.acquire("scoring", ANA)
+        client.backend.leases.acquire("scoring", ANA)
     assert (held.value.lease.holder.who, held.value.lease.token) == ("", 0)
 
 
 def test_a_blob_that_was_deleted_is_a_lost_lease() -> None:
-    from mlctl.backends.azure.datastore import Datastore
-
     client = azure(emulated())
-    backend = client.backend
-    lease = backend.leases.acquire("scoring", ANA)
-    container = Datastore(backend.arm, backend.scope, backend.cloud).container()
-    container.get_blob_client(".mlctl/locks/scoring.json").delete_blob(lease=lease.id)
+    leases = client.backend.leases
+    lease = leases.acquire("scoring", ANA)
+    stored(client).delete_blob(lease=lease.id)
     with pytest.raises(LeaseLost):
-        backend.leases.renew(lease)
-    backend.leases.release(lease)
+        leases.renew(lease)
+    leases.release(lease)
