@@ -184,10 +184,13 @@ def _identities(field: Field) -> st.SearchStrategy[Data]:
     return st.sampled_from([one] if field.schema.get("maxItems") == 1 else [one, *both])
 
 
+KEPT = (
+    "azureml://datastores/workspaceblobstore/paths/kept"  # of both deployments that collect there
+)
 COLLECTED: list[Data] = [
     {"collections": {"model_inputs": {"enabled": "true"}}},
     {
-        "collections": {"request": {"enabled": True, "data": {"name": "kept"}}},
+        "collections": {"request": {"enabled": True, "data": {"name": "kept", "path": KEPT}}},
         "sampling_rate": 0.5,
         "rolling_rate": "day",
         "request_logging": {"capture_headers": ["x-request-id"]},
