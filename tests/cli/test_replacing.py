@@ -172,6 +172,17 @@ def scored(folder: Path) -> str:
     )
 
 
+def with_undeclared_default(mlctl: Run, tmp_path: Path) -> Path:
+    """A project whose default deployment no file says, and must be replaced."""
+    outside = tmp_path / "endpoint.yml"
+    outside.write_text(ENDPOINT.replace("defaults: {deployment_name: blue}\n", ""))
+    assert mlctl("apply", outside, "--yes").code == 0
+    infra = project(mlctl, tmp_path, scores="", blue=scored(tmp_path))
+    mlctl("batch-endpoint", "update", "-n", "scores", "--set", "defaults.deployment_name=blue")
+    rescored(infra)
+    return infra
+
+
 def test_a_cluster_is_replaced_under_a_new_name_and_nothing_is_missing_meanwhile(
     mlctl: Run, tmp_path: Path, kept: Kept
 ) -> None:
@@ -225,12 +236,7 @@ def test_a_deployment_is_the_default_until_its_successor_is(
 def test_a_default_that_no_file_says_goes_to_the_successor(
     mlctl: Run, tmp_path: Path, kept: Kept
 ) -> None:
-    outside = tmp_path / "endpoint.yml"
-    outside.write_text(ENDPOINT.replace("defaults: {deployment_name: blue}\n", ""))
-    assert mlctl("apply", outside, "--yes").code == 0
-    infra = project(mlctl, tmp_path, scores="", blue=scored(tmp_path))
-    mlctl("batch-endpoint", "update", "-n", "scores", "--set", "defaults.deployment_name=blue")
-    rescored(infra)
+    with_undeclared_default(mlctl, tmp_path)
     kept.watch()
     said = mlctl("plan", "infra", *FLAG).out
     assert "deployment_name: blue -> blue-2 # set once that deployment is there" in said
@@ -634,12 +640,7 @@ def test_jobs_on_the_old_cluster_are_named(mlctl: Run, tmp_path: Path, here: Kep
 def test_after_a_failure_the_next_apply_makes_the_rest_and_prune_deletes_the_old(
     mlctl: Run, tmp_path: Path, here: Kept
 ) -> None:
-    outside = tmp_path / "endpoint.yml"
-    outside.write_text(ENDPOINT.replace("defaults: {deployment_name: blue}\n", ""))
-    assert mlctl("apply", outside, "--yes").code == 0
-    infra = project(mlctl, tmp_path, scores="", blue=scored(tmp_path))
-    mlctl("batch-endpoint", "update", "-n", "scores", "--set", "defaults.deployment_name=blue")
-    rescored(infra)
+    with_undeclared_default(mlctl, tmp_path)
     here.refuses = lambda write: write == "put batch-endpoint/scores"
     done = mlctl("apply", "infra", *FLAG, "--yes")
     assert "mlctl apply --resume infra" in done.err
