@@ -76,8 +76,8 @@ test-az: $(READY) $(AZ)
 # RUNS=1000 makes as many random rehearsals of the first sample.
 RUNS ?= 100
 test-rehearsal: $(READY)
-	MLCTL_TEST_REHEARSAL=$(RUNS) $(BIN)/python -m pytest tests/rehearsal/test_rehearse.py -k "not random"
-	MLCTL_TEST_REHEARSAL=$(RUNS) $(BIN)/python -m pytest $(PARALLEL) tests/rehearsal/test_rehearse.py -k random
+	MLCTL_TEST_REHEARSAL=$(RUNS) $(BIN)/python -m pytest tests/rehearsal/scoring/test_rehearsal.py -k "not random"
+	MLCTL_TEST_REHEARSAL=$(RUNS) $(BIN)/python -m pytest $(PARALLEL) tests/rehearsal/scoring/test_rehearsal.py -k random
 
 $(VENV)/az/bin/az: | $(READY)
 	$(BIN)/python -m venv $(VENV)/az
@@ -85,7 +85,7 @@ $(VENV)/az/bin/az: | $(READY)
 
 # HISTORIES=10000 compares as many histories of each law with those of the event engine.
 test-shortcut: $(READY)
-	MLCTL_TEST_HISTORIES=$(or $(HISTORIES),10000) $(BIN)/python -m pytest tests/forecast/test_skip.py
+	MLCTL_TEST_HISTORIES=$(or $(HISTORIES),10000) $(BIN)/python -m pytest tests/forecast/shortcut/test_history.py
 
 # AZURITE=/path/to/azurite-blob takes one that is there.
 AZURITE ?= $(VENV)/azurite/node_modules/.bin/azurite-blob
@@ -109,8 +109,8 @@ site: $(READY)
 	$(BIN)/mkdocs build --strict
 
 docs: $(READY)
-	$(BIN)/python docs/generate.py
-	$(BIN)/python -m pytest --quiet --update-cases tests/render/test_rules_page.py
+	$(BIN)/python -m docs.generate
+	$(BIN)/python -m pytest --quiet --update-cases tests/docs/test_rules_page.py
 
 coverage: $(READY)
 	$(BIN)/coverage erase

@@ -33,8 +33,8 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Scope
 from mlctl.planning import planner as planning
-from mlctl.planning import steps
 from mlctl.planning.refresh import everything, refresh
+from mlctl.planning.steps.work import work as steps
 
 SCOPE = Scope("00000000-0000-0000-0000-000000000000", "local", "local")
 NAMES = (SCOPE.subscription, SCOPE.resource_group, SCOPE.workspace)

@@ -16,9 +16,9 @@ from time import process_time
 from typing import Any
 
 from bench.figure import Figure, absent
-from mlctl.forecast.scenario import Scenario
-from mlctl.forecast.study import Study
-from mlctl.forecast.summary import Summary
+from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.batch.study import Study
+from mlctl.forecast.batch.summary import Summary
 from mlctl.simulator.engine import cluster_commands, engine
 from mlctl.simulator.engine.commands import AddCluster, SetPreemption, SubmitBatch
 from mlctl.simulator.engine.model import (

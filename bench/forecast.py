@@ -18,9 +18,9 @@ from typing import Any
 
 from bench.engine import MODEL_M, simpy, simpy_history
 from bench.figure import Figure, absent, beside
-from mlctl.forecast import search
+from mlctl.forecast.advice import search
+from mlctl.forecast.batch.policy import Policy
 from mlctl.forecast.executors import processes
-from mlctl.forecast.policy import Policy
 from mlctl.simulator.engine.model import BatchWork
 
 RUNS = 1000

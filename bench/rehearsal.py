@@ -13,11 +13,11 @@ from pathlib import Path
 
 from bench.commands import ROOT
 from bench.figure import Figure, at_most, beside
-from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.inputs import Inputs, mini_batches
 from mlctl.rehearsal.process import Interpreter, without_network
-from mlctl.rehearsal.rehearse import Plan, Stage, rehearse
-from mlctl.rehearsal.scoring import Order, Run
+from mlctl.rehearsal.scoring.deployment import Deployment
+from mlctl.rehearsal.scoring.rehearsal import Plan, Stage, rehearse
+from mlctl.rehearsal.scoring.run import Order, Run
 
 # Ten milliseconds that are no sleep, which a rehearsal would pass over.
 SCRIPT = """\

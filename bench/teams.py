@@ -22,7 +22,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.planning.planner import plan
 from mlctl.planning.refresh import refresh
-from mlctl.render import markdown
+from mlctl.render.plan import markdown
 from mlctl.simulator.control_plane.state.clock import EPOCH
 
 _PROJECT = "project: bench\npolicies: [policies.yml]\n"

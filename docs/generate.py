@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mlctl.cli import exits, man
+from docs.made import lines, man
+from docs.made.pages import commands as pages_of_commands
 from mlctl.cli.app import build
-from mlctl.cli.az import compatibility, lines
-from mlctl.cli.pages import commands as pages_of_commands
+from mlctl.cli.az import compatibility
 from mlctl.cli.parser import tree
+from mlctl.cli.shell import exits
 
 DOCS = Path(__file__).parent
 

@@ -43,7 +43,7 @@ from mlctl.project.place import SeveralProjects, project_file
 from mlctl.project.steps import Planned, loader, plan_loaded, policies_of
 from mlctl.project.variables import VariableError
 from mlctl.project.variables import variables as declared_variables
-from mlctl.render.outcome import Outcome, collect
+from mlctl.render.apply.outcome import Outcome, collect
 from mlctl.service_errors import ServiceError
 
 __all__ = [
@@ -288,11 +288,11 @@ def simulate(
         ForecastError: the files describe nothing that can be forecast.
     """
     # The engine takes longer to import than all else.
-    from mlctl.forecast import report
-    from mlctl.forecast import weather as known
-    from mlctl.forecast.policy import Policy
-    from mlctl.forecast.reading import Wanted, read
-    from mlctl.forecast.summary import Summary
+    from mlctl.forecast.batch import report
+    from mlctl.forecast.batch.policy import Policy
+    from mlctl.forecast.batch.reading import Wanted, read
+    from mlctl.forecast.batch.summary import Summary
+    from mlctl.forecast.weather import models as known
     from mlctl.simulator.engine.model import Tier
     from mlctl.workload import Workload
 

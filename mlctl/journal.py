@@ -20,7 +20,7 @@ from mlctl.backends.ports.backend import Backend
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import state
-from mlctl.planning.owed import Owed
+from mlctl.planning.unfinished.owed import Owed
 from mlctl.pointer import Data
 from mlctl.schema import compiled, load, resolved
 from mlctl.service_errors import Permanent, ServiceError

@@ -22,9 +22,9 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.upload import Upload, UploadTarget
 from mlctl.planning.model import Action, Plan
-from mlctl.planning.steps import Secret, Step, StepRole, Work
+from mlctl.planning.steps.work import Secret, Step, StepRole, Work
 from mlctl.pointer import Data, Pointer
-from mlctl.render import plan_json
+from mlctl.render.plan import plan_json
 from mlctl.source.document import STDIN
 
 # The document at an index (from 0) of a file; None: there is no such file or document.

@@ -16,7 +16,7 @@ from mlctl import schema
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.journal import JournalError, JournalFile, Journals
 from mlctl.kinds.address import Address, Scope
-from mlctl.planning.owed import Owed
+from mlctl.planning.unfinished.owed import Owed
 from mlctl.service_errors import Transient
 from tests.builders.bodies import CPU
 from tests.builders.plans import applied

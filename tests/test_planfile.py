@@ -16,7 +16,7 @@ from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planfile import PlanFileError
 from mlctl.planning.model import Action
-from mlctl.planning.steps import Step, Work
+from mlctl.planning.steps.work import Step, Work
 from mlctl.pointer import Data
 from tests.builders.plans import Planned, plan, succeeded, workspace
 from tests.builders.resources import CLUSTER, ENDPOINT

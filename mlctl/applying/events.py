@@ -7,7 +7,7 @@ from enum import Enum
 
 from mlctl.kinds.address import Address
 from mlctl.planning.model import FieldChange
-from mlctl.planning.steps import Step
+from mlctl.planning.steps.work import Step
 from mlctl.service_errors import Permanent, ServiceError, Transient
 
 

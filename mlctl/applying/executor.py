@@ -18,7 +18,7 @@ from mlctl.applying.runner import WRITTEN, Assignment, SharedState, StepRunner
 from mlctl.applying.schedulers import Scheduler, ThreadScheduler, VirtualTimeScheduler
 from mlctl.backends.ports.backend import Backend, SupportsVirtualTime
 from mlctl.kinds.address import Address
-from mlctl.planning.steps import Step, Work
+from mlctl.planning.steps.work import Step, Work
 
 
 def apply(

@@ -11,8 +11,8 @@ from mlctl import masking, pointer
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import overlay
-from mlctl.planning.owed import Owed
-from mlctl.planning.steps import Step, Work
+from mlctl.planning.steps.work import Step, Work
+from mlctl.planning.unfinished.owed import Owed
 from mlctl.pointer import Data, Pointer
 
 

@@ -26,7 +26,7 @@ from mlctl.backends.ports.backend import (
 from mlctl.backends.ports.lease import LeaseLost
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import moving, state
-from mlctl.planning.steps import Step
+from mlctl.planning.steps.work import Step
 from mlctl.pointer import Data
 from mlctl.service_errors import (
     PRECONDITION_FAILED,

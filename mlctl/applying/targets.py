@@ -11,7 +11,7 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.values import decode, fingerprint, form_of_body, said, state
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import FieldChange
-from mlctl.planning.steps import Step, Work
+from mlctl.planning.steps.work import Step, Work
 from mlctl.pointer import Data
 
 

@@ -12,8 +12,8 @@ def main() -> None:
 
         print(f"mlctl {__version__}")  # noqa: T201
         return
-    from mlctl.cli import streams
     from mlctl.cli.run import run
+    from mlctl.cli.shell import streams
 
     streams.prepare()
     sys.exit(run(sys.argv[1:]))

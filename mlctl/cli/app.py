@@ -7,38 +7,38 @@ from importlib import import_module
 
 import typer
 
-from mlctl.cli.parser.command import add_global_flags
+from mlctl.cli.shell.command import add_global_flags
 from mlctl.kinds import KINDS
 
 # The modules whose `register(app, verb)` adds a verb, in the order of help; a run imports one.
 VERBS: Mapping[str, str] = {
-    "init": "mlctl.cli.init",
-    "validate": "mlctl.cli.validate",
-    "fmt": "mlctl.cli.fmt",
-    "graph": "mlctl.cli.graph",
-    "render": "mlctl.cli.render",
-    "test": "mlctl.cli.test",
-    "plan": "mlctl.cli.plan",
-    "apply": "mlctl.cli.apply",
-    "destroy": "mlctl.cli.apply",
-    "lock": "mlctl.cli.lock",
-    "drift": "mlctl.cli.drift",
-    "export": "mlctl.cli.export",
-    "import": "mlctl.cli.importing",
-    "pull": "mlctl.cli.pull",
-    "simulate": "mlctl.cli.simulate",
-    "advise": "mlctl.cli.advise",
+    "init": "mlctl.cli.files.init",
+    "validate": "mlctl.cli.files.validate",
+    "fmt": "mlctl.cli.files.fmt",
+    "graph": "mlctl.cli.files.graph",
+    "render": "mlctl.cli.files.render",
+    "test": "mlctl.cli.files.test",
+    "plan": "mlctl.cli.change.plan",
+    "apply": "mlctl.cli.change.apply",
+    "destroy": "mlctl.cli.change.apply",
+    "lock": "mlctl.cli.change.lock",
+    "drift": "mlctl.cli.change.drift",
+    "export": "mlctl.cli.change.export",
+    "import": "mlctl.cli.change.importing",
+    "pull": "mlctl.cli.change.pull",
+    "simulate": "mlctl.cli.forecast.simulate",
+    "advise": "mlctl.cli.advise.command",
     **dict.fromkeys(KINDS, "mlctl.cli.az.commands"),
     "job": "mlctl.cli.az.job_commands",
     "workspace": "mlctl.cli.az.workspaces",
-    "rehearse": "mlctl.cli.rehearse",
-    "convert": "mlctl.cli.convert",
-    "explain": "mlctl.cli.explain",
-    "doctor": "mlctl.cli.doctor",
-    "schema": "mlctl.cli.schemas",
+    "rehearse": "mlctl.cli.rehearse.command",
+    "convert": "mlctl.cli.files.convert",
+    "explain": "mlctl.cli.files.explain",
+    "doctor": "mlctl.cli.shell.doctor",
+    "schema": "mlctl.cli.files.schemas",
     "local": "mlctl.cli.local.commands",
-    "emulator": "mlctl.cli.emulator",
-    "configure": "mlctl.cli.configure",
+    "emulator": "mlctl.cli.emulator.command",
+    "configure": "mlctl.cli.shell.configure",
     "az-shim": "mlctl.cli.az.shim",
 }
 

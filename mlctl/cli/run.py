@@ -13,19 +13,19 @@ import typer
 
 from mlctl import files, masking
 from mlctl.backends.ports.lease import LeaseHeld
-from mlctl.cli import console, environments
 from mlctl.cli.app import VERBS, build
 from mlctl.cli.az import stand_in
 from mlctl.cli.az.compatibility import ABSENT
-from mlctl.cli.exits import Exit
-from mlctl.cli.global_args import GlobalArgs
 from mlctl.cli.parser import arguments, tree
 from mlctl.cli.parser.bind import bind
-from mlctl.cli.query import compiled
-from mlctl.cli.reading import reading_shown
-from mlctl.cli.scope import ScopeError
-from mlctl.cli.session import Session
-from mlctl.cli.streams import OutputError
+from mlctl.cli.shell import console, environments
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.global_args import GlobalArgs
+from mlctl.cli.shell.query import compiled
+from mlctl.cli.shell.reading import reading_shown
+from mlctl.cli.shell.scope import ScopeError
+from mlctl.cli.shell.session import Session
+from mlctl.cli.shell.streams import OutputError
 from mlctl.kinds import KINDS
 from mlctl.project.file import ProjectError, UnknownEnvironment
 from mlctl.project.place import SeveralProjects
@@ -100,8 +100,8 @@ def _complete(args: Sequence[str]) -> int:
 
 def _help(command: tree.CommandNode) -> None:
     """Print the help of a command or group."""
-    from mlctl.cli.examples import examples
     from mlctl.cli.parser import help as page
+    from mlctl.cli.parser.examples import examples
 
     session = Session(GlobalArgs())
     shown = examples(command.path)
@@ -146,7 +146,7 @@ def _explain(error: Exception, args: Sequence[str]) -> Exit:
 
 def _backend_message(error: ServiceError) -> str:
     """What the backend says, and what to do about it."""
-    from mlctl.render.advice import advice
+    from mlctl.render.cloud.advice import advice
 
     number = [f"request id: {error.request_id}"] if error.request_id else []
     hint = advice(error)
@@ -157,7 +157,7 @@ def _backend_message(error: ServiceError) -> str:
 
 def _held_message(error: LeaseHeld) -> str:
     """Who applies now, and what to do about it."""
-    from mlctl.render.leases import facts
+    from mlctl.render.apply.leases import facts
 
     advice = (
         "hint: wait for it with --lock-timeout 10m; `mlctl lock show` lists it, and"

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mlctl.cli.exits import Exit
-from mlctl.cli.forecast_args import (
+from mlctl.cli.files.validate import Paths
+from mlctl.cli.forecast.args import (
     WEATHER,
     BeginArgs,
     CloudArgs,
@@ -17,15 +17,15 @@ from mlctl.cli.forecast_args import (
     settings_of,
     weather_of,
 )
-from mlctl.cli.forecast_output import ForecastFormat, Output, ended, refusals, write
-from mlctl.cli.forecast_subject import read_graph
+from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
+from mlctl.cli.forecast.subject import read_graph
+from mlctl.cli.forecast.workers import WorkerArgs, executor_of
 from mlctl.cli.local.setting_flags import DelayArgs
 from mlctl.cli.migrate_pool import SIZE
-from mlctl.cli.parser.command import command
-from mlctl.cli.rule_choice import Ignore
-from mlctl.cli.session import Session
-from mlctl.cli.validate import Paths
-from mlctl.cli.worker_args import WorkerArgs, executor_of
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.rule_choice import Ignore
+from mlctl.cli.shell.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +151,6 @@ def pool(
 
 
 def _page(data: Mapping[str, Any]) -> str:
-    from mlctl.render import forecast_page
+    from mlctl.render.forecast import page as forecast_page
 
     return forecast_page.pool(data)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from mlctl.forecast.study import Histories, histories
+from mlctl.forecast.batch.study import Histories, histories
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

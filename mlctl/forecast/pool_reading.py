@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from mlctl.catalog import prices
 from mlctl.config.graph import Graph
+from mlctl.forecast.batch.history import LONGEST_S
 from mlctl.forecast.fields import ForecastError, number_of, price_of
-from mlctl.forecast.history import LONGEST_S
 from mlctl.forecast.pools import PoolScenario
 from mlctl.kinds.resource import Resource
 from mlctl.simulator.engine.model import SharedQueueSettings, SimulationSettings

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.forecast import pools, queues, statistics
+from mlctl.forecast.batch.summary import estimate, histogram
 from mlctl.forecast.gather import Gathered, gather, growing
 from mlctl.forecast.pools import Place, PoolHistory, PoolScenario, PoolStudy
-from mlctl.forecast.summary import estimate, histogram
-from mlctl.forecast.weather import Weather
+from mlctl.forecast.weather.models import Weather
 from mlctl.pointer import Data
 
 if TYPE_CHECKING:

@@ -12,9 +12,11 @@ from enum import Enum
 from math import isinf
 from typing import TYPE_CHECKING, NamedTuple
 
-from mlctl.forecast import history, queues, weather
+from mlctl.forecast import queues
+from mlctl.forecast.batch import history
+from mlctl.forecast.batch.study import histories_of
 from mlctl.forecast.queues import Queue
-from mlctl.forecast.study import histories_of
+from mlctl.forecast.weather import models as weather
 from mlctl.simulator.engine import admin_commands, cluster_commands, engine, processes, rng, usage
 from mlctl.simulator.engine.commands import (
     AddCluster,

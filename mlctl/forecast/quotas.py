@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mlctl import catalog
 from mlctl.backends.ports.backend import Backend, SupportsUsage, Usage
 from mlctl.catalog import limits
-from mlctl.forecast.reading import Subject
+from mlctl.forecast.batch.reading import Subject
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.values import claims, effective

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from math import inf
 
-from mlctl.forecast.history import LONGEST_S
-from mlctl.forecast.policy import History, Policy, Way
-from mlctl.forecast.scenario import Scenario
+from mlctl.forecast.batch.history import LONGEST_S
+from mlctl.forecast.batch.policy import History, Policy, Way
+from mlctl.forecast.batch.scenario import Scenario
 from mlctl.forecast.skip_alone import Nodes
 from mlctl.forecast.skip_draws import Lives, Shocks, are_known, draw_of
 from mlctl.forecast.skip_end import End

@@ -10,7 +10,7 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.planning.model import Action, Change, FieldChange, Plan
-from mlctl.planning.ownership import RESERVED, SPEC_HASH, TAGS, is_unhashed, spec_hash, tags
+from mlctl.planning.ownership.owner import RESERVED, SPEC_HASH, TAGS, is_unhashed, spec_hash, tags
 from mlctl.pointer import Data
 
 

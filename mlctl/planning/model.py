@@ -11,7 +11,7 @@ from mlctl.diagnostics import Diagnostic, Label
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import moving
-from mlctl.planning.owed import Owed
+from mlctl.planning.unfinished.owed import Owed
 from mlctl.pointer import Data, Pointer
 
 PROVISIONING_STATE: Pointer = ("provisioning_state",)

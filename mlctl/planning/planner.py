@@ -18,16 +18,16 @@ from mlctl.kinds.field import Mutability
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import Values, complete, decode, fingerprint, moving
+from mlctl.planning.blue_green.successors import NONE, Successors, taken_over, with_successors
 from mlctl.planning.diff import differences, failed_operation
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
-from mlctl.planning.owed import Owed
-from mlctl.planning.ownership import NOBODY, Ownership
+from mlctl.planning.ownership.owner import NOBODY, Ownership
+from mlctl.planning.ownership.pruning import Prune, pruned
 from mlctl.planning.preflight import checks, immutability, protection, quota, references
-from mlctl.planning.pruning import Prune, pruned
-from mlctl.planning.put_back import NOTE, notes_on, with_owed, with_routes
 from mlctl.planning.refresh import LiveState, named_by
 from mlctl.planning.removal import removed
-from mlctl.planning.successors import NONE, Successors, taken_over, with_successors
+from mlctl.planning.unfinished.owed import Owed
+from mlctl.planning.unfinished.restore import NOTE, notes_on, with_owed, with_routes
 from mlctl.pointer import Data, Pointer
 
 

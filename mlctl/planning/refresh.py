@@ -25,8 +25,8 @@ from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import UploadTarget
 from mlctl.kinds.values import claims, complete, decode, effective, form_of_body, moving, state
 from mlctl.planning.diff import differences
-from mlctl.planning.owed import Owed
-from mlctl.planning.ownership import owner
+from mlctl.planning.ownership.owner import owner
+from mlctl.planning.unfinished.owed import Owed
 from mlctl.schema import places
 from mlctl.service_errors import Permanent
 

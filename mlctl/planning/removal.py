@@ -10,7 +10,7 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import fingerprint
 from mlctl.planning.model import Action, ActionReason, Change, Plan
-from mlctl.planning.ownership import NOBODY, Ownership
+from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.preflight import checks, protection
 from mlctl.planning.refresh import LiveState
 

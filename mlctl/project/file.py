@@ -10,7 +10,7 @@ from pathlib import Path
 from mlctl import schema, source
 from mlctl.config.overlays import Overlays, check_overlay
 from mlctl.diagnostics import Diagnostic, Label, Report
-from mlctl.planning.ownership import Ownership, Protected
+from mlctl.planning.ownership.owner import Ownership, Protected
 from mlctl.pointer import Data
 from mlctl.project.checks import ENVIRONMENTS, findings
 from mlctl.schema.rules import VALUE_NOT_ALLOWED

@@ -7,8 +7,8 @@ from mlctl.assets.private import PRIVATE
 from mlctl.config.loader import LOAD_RULES
 from mlctl.config.rules import RULES
 from mlctl.diagnostics import Rule
+from mlctl.planning.blue_green.renaming import NO_SUCCESSOR
 from mlctl.planning.preflight.checks import PLAN_RULES
-from mlctl.planning.renaming import NO_SUCCESSOR
 from mlctl.policies.policy import POLICY_RULES
 from mlctl.project.plugins import PLUGIN_RULES
 from mlctl.rehearsal.rules import REHEARSAL_RULES

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mlctl.render.forecast import assumptions
-from mlctl.render.forecast_words import Grid, grid, time, usd
-from mlctl.render.style import Styler
-from mlctl.render.terminal import clean
+from mlctl.render.forecast.batch import assumptions
+from mlctl.render.forecast.words import Grid, grid, time, usd
+from mlctl.render.terminal.style import Styler
+from mlctl.render.terminal.terminal import clean
 
 _NARROW, _WIDE = 60, 120
 

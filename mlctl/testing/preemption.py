@@ -58,7 +58,7 @@ class Preemption:
         Raises:
             ValueError: there is no weather of this name, or it is a trace.
         """
-        from mlctl.forecast import weather
+        from mlctl.forecast.weather import models as weather
 
         known = weather.by_name(name)
         if known is None or known.trace is not None:

@@ -15,7 +15,7 @@ from mlctl.applying.targets import stale_targets
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Live, Operation
 from mlctl.kinds.address import Address
-from mlctl.planning.steps import Step, StepRole, Work
+from mlctl.planning.steps.work import Step, StepRole, Work
 from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind

@@ -11,7 +11,7 @@ import pytest
 from mlctl.applying.events import StepState
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
-from mlctl.planning.owed import Owed
+from mlctl.planning.unfinished.owed import Owed
 from mlctl.service_errors import Permanent
 from tests.builders.plans import applied, carried_out, planned, succeeded
 from tests.builders.resources import compute, deployment, endpoint, environment, model

@@ -15,7 +15,7 @@ from mlctl.applying.lease import Wanted, holder, keep_renewed, under_lease
 from mlctl.backends.local.leases import LocalLeases
 from mlctl.backends.ports.lease import Holder, Lease, LeaseHeld, LeaseLost
 from mlctl.kinds.address import Address
-from mlctl.render.outcome import collect, summary
+from mlctl.render.apply.outcome import collect, summary
 from mlctl.service_errors import Transient
 from mlctl.simulator.control_plane import control
 from tests.builders.leased import ANA, CI, local

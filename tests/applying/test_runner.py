@@ -12,7 +12,7 @@ from mlctl.applying.events import RetryOptions, StepEvent, StepState
 from mlctl.applying.executor import apply
 from mlctl.backends.ports.backend import Backend, Live, Operation
 from mlctl.kinds.address import Address
-from mlctl.planning.steps import Work
+from mlctl.planning.steps.work import Work
 from mlctl.service_errors import Permanent, ServiceError, Transient
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind

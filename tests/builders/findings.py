@@ -12,7 +12,7 @@ from mlctl.config.pipelines import ReadDocument
 from mlctl.diagnostics import Report
 from mlctl.kinds import Kind, kind_of_schema
 from mlctl.kinds.resource import build
-from mlctl.render import diagnostics
+from mlctl.render.findings import diagnostics
 from mlctl.source import Document
 
 TODAY = date(2026, 11, 20)

@@ -14,8 +14,9 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
-from mlctl.planning import planner, steps
+from mlctl.planning import planner
 from mlctl.planning.refresh import refresh
+from mlctl.planning.steps import work as steps
 from tests.builders.simulated import finish_operations
 from tests.builders.workspace import SCOPE, Watched
 

@@ -19,14 +19,15 @@ from mlctl.config.graph import Graph
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.planning import planner, steps
+from mlctl.planning import planner
 from mlctl.planning.model import Plan
-from mlctl.planning.owed import Owed
-from mlctl.planning.ownership import NOBODY, Ownership
-from mlctl.planning.pruning import Prune
+from mlctl.planning.ownership.owner import NOBODY, Ownership
+from mlctl.planning.ownership.pruning import Prune
 from mlctl.planning.refresh import refresh
-from mlctl.planning.steps import Work
-from mlctl.render import plan as render
+from mlctl.planning.steps import work as steps
+from mlctl.planning.steps.work import Work
+from mlctl.planning.unfinished.owed import Owed
+from mlctl.render.plan import blocks as render
 from tests.builders.resources import parsed
 from tests.builders.workspace import cloud
 

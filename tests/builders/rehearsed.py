@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlctl.rehearsal.deployment import Deployment
 from mlctl.rehearsal.inputs import Inputs
 from mlctl.rehearsal.process import MARK, Interpreter, without_network
-from mlctl.rehearsal.rehearse import Plan, Rehearsal, Stage, rehearse
-from mlctl.rehearsal.trained import TrainingPlan, TrainingRehearsal, rehearse_training
+from mlctl.rehearsal.scoring.deployment import Deployment
+from mlctl.rehearsal.scoring.rehearsal import Plan, Rehearsal, Stage, rehearse
 from mlctl.rehearsal.training.job import of_script
+from mlctl.rehearsal.training.rehearsal import TrainingPlan, TrainingRehearsal, rehearse_training
 from tests.builders.paths import SAMPLES
 
 FOLDER = SAMPLES / "rehearsal"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.forecast_subject import with_live
+from mlctl.cli.forecast.subject import with_live
 from mlctl.config.graph import Graph
-from mlctl.forecast.reading import Wanted, read
+from mlctl.forecast.batch.reading import Wanted, read
 from mlctl.simulator.engine.model import Tier
 from mlctl.workload import Workload
 from tests.builders.bodies import BLUE, CPU, ENDPOINT, MODEL, cluster, deployment, endpoint, model

@@ -19,7 +19,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
-from mlctl.planning.steps import Work
+from mlctl.planning.steps.work import Work
 from mlctl.pointer import Data, Pointer
 from mlctl.service_errors import Transient
 from mlctl.simulator.control_plane.state.store import Store

@@ -17,8 +17,8 @@ from mlctl.journal import JournalFile, Journals
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import moving
-from mlctl.planning.owed import Owed
-from mlctl.planning.steps import Work
+from mlctl.planning.steps.work import Work
+from mlctl.planning.unfinished.owed import Owed
 from mlctl.pointer import Data, Pointer
 from tests.builders.azure import azure, emulated
 from tests.builders.plans import Planned, applied, carried_out, planned

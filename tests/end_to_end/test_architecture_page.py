@@ -72,5 +72,5 @@ def test_the_modules_that_the_page_names_are_there() -> None:
 
 
 def test_the_page_is_short_and_linked() -> None:
-    assert len(PAGE.splitlines()) < 200
+    assert len(PAGE.splitlines()) < 230
     assert "docs/architecture.md" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlctl.kinds.address import Address
-from mlctl.render import resources
+from mlctl.render.cloud import resources
 from tests.builders.azure import SCOPE, azure
 from tests.builders.paths import LOW_PRIORITY, SAMPLES
 from tests.builders.sdk import Sdk, lead_here, sdk

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from mlctl.cli.exits import Exit
+from mlctl.cli.shell.exits import Exit
 from tests.builders import shell
 from tests.builders.azure import led
 from tests.builders.paths import LOW_PRIORITY, SAMPLES

@@ -10,7 +10,7 @@ import pytest
 
 from mlctl import source
 from mlctl.diagnostics import Report
-from mlctl.render import diagnostics
+from mlctl.render.findings import diagnostics
 from tests.builders.findings import rules_case
 from tests.builders.paths import CASES
 from tests.builders.plans import plan_case

@@ -20,8 +20,8 @@ from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address
 from mlctl.planning import planner as planning
-from mlctl.planning import steps
 from mlctl.planning.refresh import refresh
+from mlctl.planning.steps import work as steps
 from mlctl.pointer import Data
 from mlctl.project.steps import Planned
 from tests.builders.azure import Azure, azure

@@ -20,8 +20,8 @@ from mlctl.config.loader import Loader
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Address, Reference, Scope
 from mlctl.planning import planner as planning
-from mlctl.planning import steps
 from mlctl.planning.refresh import refresh
+from mlctl.planning.steps import work as steps
 from mlctl.pointer import Data
 from tests.builders.emulator import CLUSTER, World
 from tests.builders.paths import SAMPLES, SHARED

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.builders.paths import ROOT, TESTS
 
 # About no single module: every backend, laws, whole programs; and what tests are made with.
-OWN_ROOMS = {"builders", "cases", "contract", "data", "end_to_end", "fuzz", "properties"}
+OWN_ROOMS = {"builders", "cases", "contract", "data", "docs", "end_to_end", "fuzz", "properties"}
 
 
 def misplaced(tests: Path, package: Path) -> Iterator[str]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from mlctl.render import page
-from tests.render.test_page import whole
+from mlctl.render.page import html as page
+from tests.render.page.test_html import whole
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""

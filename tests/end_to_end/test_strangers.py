@@ -9,9 +9,9 @@ import pytest
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.jobs import Job
 from mlctl.cli.az import jobs
-from mlctl.cli.global_args import GlobalArgs
-from mlctl.cli.scope import LOCAL_SCOPE
-from mlctl.cli.session import Session
+from mlctl.cli.shell.global_args import GlobalArgs
+from mlctl.cli.shell.scope import LOCAL_SCOPE
+from mlctl.cli.shell.session import Session
 from mlctl.kinds import Address
 from mlctl.pointer import Data
 from tests.builders.shell import CLUSTER, Done, Run, cluster

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import mlctl.cli.run
 from mlctl.cli.run import _explain, run
-from mlctl.cli.streams import TolerantStream
+from mlctl.cli.shell.streams import TolerantStream
 from tests.builders.shell import environment
 
 CPU_SECONDS = 10.0  # of one step: two are aimed at; a machine that is busy takes a few times more

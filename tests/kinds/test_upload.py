@@ -12,7 +12,7 @@ from mlctl.assets.hashing import code_hash
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
 from mlctl.kinds.upload import Upload, UploadTarget
-from mlctl.planning.steps import Step
+from mlctl.planning.steps.work import Step
 from mlctl.pointer import Data
 from tests.builders.plans import Planned, plan, succeeded, workspace
 from tests.builders.resources import CLUSTER, ENDPOINT

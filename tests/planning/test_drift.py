@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.resource import Resource
 from mlctl.planning.drift import Origin, drifted
-from mlctl.planning.ownership import Ownership
+from mlctl.planning.ownership.owner import Ownership
 from tests.builders.plans import applied, planned
 from tests.builders.resources import compute, deployment, endpoint, environment, model
 from tests.builders.workspace import cloud

@@ -12,8 +12,8 @@ from mlctl.backends.ports.jobs import Job
 from mlctl.kinds.address import Address, Scope
 from mlctl.planning.model import Action, Change, Plan
 from mlctl.planning.running_jobs import with_running_jobs
-from mlctl.render import markdown, plan_json
-from mlctl.render import plan as render
+from mlctl.render.plan import blocks as render
+from mlctl.render.plan import markdown, plan_json
 from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import Between, azure, no, says
 from tests.builders.emulator import WS, with_deployment

@@ -14,7 +14,7 @@ from mlctl.applying.events import RetryOptions, StepEvent, StepState
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.backends.ports.backend import Operation
 from mlctl.kinds.address import Address
-from mlctl.planning.steps import Step, StepRole, Work
+from mlctl.planning.steps.work import Step, StepRole, Work
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind
 from tests.builders.plans import carried_out

@@ -40,7 +40,7 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.routes import main_child
 from mlctl.kinds.values import moving, state
-from mlctl.planning.owed import Owed
+from mlctl.planning.unfinished.owed import Owed
 from mlctl.service_errors import ServiceError
 from mlctl.simulator.control_plane import control
 from mlctl.simulator.control_plane.faults import CallFault, FaultKind

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mlctl import pointer, schema, source
 from mlctl.backends.ports.backend import Backend
-from mlctl.cli.export import laid_out
-from mlctl.cli.fmt import canonical
+from mlctl.cli.change.export import laid_out
+from mlctl.cli.files.fmt import canonical
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, kind_of_schema
@@ -19,7 +19,7 @@ from mlctl.kinds.kind import Kind
 from mlctl.kinds.resource import Resource, build
 from mlctl.planning.refresh import everything
 from mlctl.pointer import Data
-from mlctl.render.export import Placeholders, document
+from mlctl.render.cloud.export import Placeholders, document
 from tests.builders.azure import azure, emulated
 from tests.builders.generated import REMOTE, Declared, documents, resources, workspace, worlds
 from tests.builders.plans import applied, fields, planned

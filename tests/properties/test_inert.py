@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlctl import inert
-from mlctl.cli import console
-from mlctl.cli.global_args import GlobalArgs
-from mlctl.cli.session import Session
+from mlctl.cli.shell import console
+from mlctl.cli.shell.global_args import GlobalArgs
+from mlctl.cli.shell.session import Session
 from mlctl.pointer import Data
-from mlctl.render import resources
-from mlctl.render.style import Style, Styler
-from mlctl.render.terminal import cells, clean
+from mlctl.render.cloud import resources
+from mlctl.render.terminal.style import Style, Styler
+from mlctl.render.terminal.terminal import cells, clean
 from mlctl.service_errors import Permanent
 
 PIECES = [

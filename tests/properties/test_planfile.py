@@ -15,7 +15,7 @@ from mlctl import planfile, pointer
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.registry import ALL
 from mlctl.planning.model import Plan
-from mlctl.planning.steps import Secret, Step, StepRole, Work
+from mlctl.planning.steps.work import Secret, Step, StepRole, Work
 from mlctl.pointer import Data
 
 WIRE = ("properties", "properties", "userAccountCredentials", "adminUserPassword")

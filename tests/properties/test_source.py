@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mlctl import source
 from mlctl.diagnostics import Label, Report, Severity
 from mlctl.pointer import Pointer, get
-from mlctl.render import diagnostics, machine, sarif
+from mlctl.render.findings import diagnostics, machine, sarif
 
 # PyYAML itself does not read back the breaks that it writes, nor a byte order mark.
 LETTERS = st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"), exclude_characters="\ufeff")

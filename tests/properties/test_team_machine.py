@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.cli.exits import Exit
+from mlctl.cli.shell.exits import Exit
 from mlctl.emulator.requests.settings import HOME
 from mlctl.kinds.address import Address
-from mlctl.planning.ownership import PROJECT
+from mlctl.planning.ownership.owner import PROJECT
 from mlctl.simulator.control_plane import control
 from tests.builders.counts import counted, tell
 from tests.builders.forked import Kill, Shell

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mlctl.rehearsal.deployment import lay_out
 from mlctl.rehearsal.process import Process, left, sweep
+from mlctl.rehearsal.scoring.deployment import lay_out
 from tests.builders import rehearsed
 
 RUNS_AWAY = """\

@@ -10,7 +10,7 @@ import pytest
 
 from mlctl.rehearsal import tables
 from mlctl.rehearsal.inputs import Inputs, RehearsalError
-from mlctl.rehearsal.rehearse import Plan, rehearse
+from mlctl.rehearsal.scoring.rehearsal import Plan, rehearse
 from tests.builders import rehearsed
 
 # A module that reads what pandas reads, as far as a rehearsal asks it to.

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from mlctl.backends.ports.backend import Backend, Live
 from mlctl.cli.az.args import WriteArgs
-from mlctl.cli.execution import Execution, perform, planned_actions, planned_resources
-from mlctl.cli.exits import Exit
-from mlctl.cli.output import print_data, print_plan
-from mlctl.cli.plan import refresh_settled
-from mlctl.cli.session import Session
+from mlctl.cli.change.execution import Execution, perform, planned_actions, planned_resources
+from mlctl.cli.change.plan import refresh_settled
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import print_data, print_plan
+from mlctl.cli.shell.session import Session
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig
 from mlctl.kinds import kind_of
@@ -20,10 +20,11 @@ from mlctl.planning.model import Action, Plan
 from mlctl.planning.planner import plan
 from mlctl.planning.refresh import refresh
 from mlctl.planning.running_jobs import with_running_jobs
-from mlctl.planning.steps import work
+from mlctl.planning.steps.work import work
 from mlctl.pointer import dotted
-from mlctl.render import outcome, resources
-from mlctl.render.outcome import Outcome
+from mlctl.render.apply import outcome
+from mlctl.render.apply.outcome import Outcome
+from mlctl.render.cloud import resources
 
 
 def plan_and_apply(

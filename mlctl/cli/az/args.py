@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mlctl.cli.output import OutputArgs
 from mlctl.cli.parser.arguments import TypedFlag
+from mlctl.cli.shell.output import OutputArgs
 
 FieldText: TypeAlias = str | Sequence[TypedFlag] | None
 """What a flag says of a field: text, the occurrences of a flag of several values, or nothing."""

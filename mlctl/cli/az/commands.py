@@ -12,11 +12,11 @@ import typer
 from mlctl.cli.az import common_flags as flags
 from mlctl.cli.az import field_flags, kind_flags, read, wait
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs, WaitArgs, WriteArgs
-from mlctl.cli.exits import Exit
-from mlctl.cli.output import OutputArgs
-from mlctl.cli.parser.command import add, fill, option
-from mlctl.cli.rule_choice import IGNORE
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import add, fill, option
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import OutputArgs
+from mlctl.cli.shell.rule_choice import IGNORE
+from mlctl.cli.shell.session import Session
 from mlctl.kinds import KINDS, Kind
 from mlctl.kinds.flags import Flag
 from mlctl.schema.text import with_article

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mlctl.cli.output import OutputArgs
 from mlctl.cli.parser.arguments import TypedFlag
-from mlctl.cli.parser.command import option, parameters, several, switch
+from mlctl.cli.shell.command import option, parameters, several, switch
+from mlctl.cli.shell.output import OutputArgs
 
 _INSTANCE = "ComputeInstance Arguments"
 _POLICY = "Global Policy Arguments"

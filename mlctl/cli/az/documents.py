@@ -20,7 +20,7 @@ from mlctl.kinds import Kind, Scope, kind_of
 from mlctl.kinds.field import Absent, Field, Form, Mutability
 from mlctl.kinds.flags import Flag
 from mlctl.pointer import Data, Pointer, dotted
-from mlctl.render import resources
+from mlctl.render.cloud import resources
 from mlctl.schema import Schema
 from mlctl.source import Document
 from mlctl.source.overlay import (

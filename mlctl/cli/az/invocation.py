@@ -17,7 +17,7 @@ from mlctl.cli.az.common_flags import SetFlag
 from mlctl.cli.az.field_values import fits
 from mlctl.cli.az.update import GenericUpdate, UpdateFlag, update
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
-from mlctl.cli.parser.command import flag_values, several
+from mlctl.cli.shell.command import flag_values, several
 from mlctl.config.variables import Variables
 from mlctl.diagnostics import Report
 from mlctl.durations import format_iso

@@ -11,12 +11,12 @@ import typer
 from mlctl.cli.az import input_files, invocation, jobs
 from mlctl.cli.az.common_flags import PolicyArgs
 from mlctl.cli.az.invocation import BatchJobArgs
-from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import BatchFlags, WorkloadName
-from mlctl.cli.output import OutputArgs
-from mlctl.cli.parser.command import command
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import OutputArgs
+from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
 from mlctl.kinds import Kind
 from mlctl.workload import DEFAULT_NAME

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from mlctl.cli.az import job_verify, jobs, stream, submit
-from mlctl.cli.parser.command import command
+from mlctl.cli.shell.command import command
 
 
 def register(app: typer.Typer, verb: str) -> None:

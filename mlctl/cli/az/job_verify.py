@@ -12,8 +12,8 @@ import typer
 from mlctl import files, pointer
 from mlctl.backends.ports.jobs import Jobs, SupportsDownloads, SupportsOutputs
 from mlctl.cli.az.jobs import opened, write
-from mlctl.cli.exits import Exit
-from mlctl.cli.session import Session
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
 from mlctl.diagnostics import Report
 from mlctl.service_errors import Permanent
 
@@ -39,9 +39,9 @@ def verify(session: Session, left: Left, input: Input, key: Key = None) -> Exit:
     there twice.
     """
     from mlctl.rehearsal.inputs import Inputs, RehearsalError
-    from mlctl.rehearsal.verify import verify as check
-    from mlctl.render import diagnostics
-    from mlctl.render import rehearsal as render
+    from mlctl.rehearsal.scoring.verify import verify as check
+    from mlctl.render.findings import diagnostics
+    from mlctl.render.rehearsal import report as render
 
     report = Report()
     try:

@@ -21,11 +21,11 @@ from mlctl.backends.ports.jobs import (
     SupportsJobs,
     SupportsOutputs,
 )
-from mlctl.cli.durations import duration
-from mlctl.cli.exits import Exit
-from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.session import Session
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.service_errors import NotFound, Permanent
 
 Name = Annotated[str, typer.Option("--name", "-n", metavar="NAME", help="Name of the job.")]
@@ -190,8 +190,8 @@ def metrics(
     A job that was preempted is started again, and appends: steps repeat, and the first one after a
     restart jumps back. Times are seconds since the job was submitted, as in its events.
     """
-    from mlctl.render import charts
-    from mlctl.render.jobs import clock
+    from mlctl.render.cloud.jobs import clock
+    from mlctl.render.page import charts
 
     with opened(session) as jobs:
         points = jobs.metrics(name)
@@ -250,7 +250,7 @@ def let_time_pass(session: Session, jobs: Jobs, name: str) -> None:
 
 def print_job(session: Session, job: Job, output: OutputFormat | None, query: str | None) -> None:
     """One job on stdout."""
-    from mlctl.render import jobs
+    from mlctl.render.cloud import jobs
 
     print_data(session, jobs.resource(job, session.scope), output, query, jobs.LIST)
 
@@ -259,7 +259,7 @@ def print_jobs(
     session: Session, found: list[Job], output: OutputFormat | None, query: str | None
 ) -> None:
     """Several jobs on stdout."""
-    from mlctl.render import jobs
+    from mlctl.render.cloud import jobs
 
     print_data(
         session, [jobs.resource(one, session.scope) for one in found], output, query, jobs.LIST
@@ -268,7 +268,7 @@ def print_jobs(
 
 def ended(session: Session, job: Job) -> Exit:
     """Print the outcome of a job; the exit code is 1 unless it completed."""
-    from mlctl.render import jobs
+    from mlctl.render.cloud import jobs
 
     for line in jobs.summary(job):
         session.note(line)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 
 from mlctl.cli.az import common_flags as flags
-from mlctl.cli.parser.command import option, switch
+from mlctl.cli.shell.command import option, switch
 from mlctl.kinds import ALL, Kind
 
 

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from mlctl.backends.ports.metrics import DEFAULT_METRICS, SupportsMetrics
-from mlctl.cli.durations import duration
-from mlctl.cli.exits import Exit
-from mlctl.cli.output import ChartOutputFormat, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import TypedFlag, UsageError
-from mlctl.cli.parser.command import flag_values, several
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import flag_values, several
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import ChartOutputFormat, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.kinds.address import Address
 from mlctl.service_errors import Permanent
 
@@ -56,7 +56,7 @@ def metrics(
     Tables and charts say how many nodes were lost in each interval, and the average of the others.
     JSON has totals, too: what Azure Monitor measures every minute, summed up.
     """
-    from mlctl.render import metrics as render
+    from mlctl.render.cloud import metrics as render
 
     named = cluster or name
     if named is None or (cluster and name):

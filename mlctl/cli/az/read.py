@@ -8,17 +8,17 @@ from mlctl import catalog, pointer
 from mlctl.backends.ports.backend import Backend, Live, SupportsNodes, SupportsSizes, SupportsUsage
 from mlctl.cli.az import registries
 from mlctl.cli.az.args import ListArgs, NameArgs, RegionArgs
-from mlctl.cli.exits import Exit
-from mlctl.cli.output import OutputArgs, print_data
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.scope import LOCATION
-from mlctl.cli.session import Session
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import OutputArgs, print_data
+from mlctl.cli.shell.scope import LOCATION
+from mlctl.cli.shell.session import Session
 from mlctl.kinds import Address, Kind
 from mlctl.kinds.address import LATEST, PROVIDER
 from mlctl.kinds.kind import Columns
 from mlctl.kinds.values import moving, state
 from mlctl.pointer import Data
-from mlctl.render import resources, tables
+from mlctl.render.cloud import resources, tables
 from mlctl.service_errors import NotFound
 
 

@@ -15,9 +15,9 @@ from mlctl import files
 from mlctl.backends import LOCAL_DB
 from mlctl.cli.az.jobs import POLLING
 from mlctl.cli.az.stand_in import MARK, PASS_THROUGH
-from mlctl.cli.exits import Exit
-from mlctl.cli.parser.command import command
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
 from mlctl.service_errors import Permanent
 
 _EXECUTABLE = f"""\

@@ -16,12 +16,12 @@ from typing import NoReturn
 from mlctl import __version__
 from mlctl.cli.app import build
 from mlctl.cli.az.compatibility import ABSENT
-from mlctl.cli.exits import Exit
-from mlctl.cli.global_args import GlobalArgs
-from mlctl.cli.output import OutputFormat, print_data
 from mlctl.cli.parser import tree
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.session import Session
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.global_args import GlobalArgs
+from mlctl.cli.shell.output import OutputFormat, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.kinds import DOCUMENTS
 from mlctl.pointer import Data
 

@@ -17,11 +17,11 @@ from mlctl.backends.ports.jobs import (
     SupportsLogs,
 )
 from mlctl.cli.az.jobs import EVER, Limit, Name, ended, opened, write
-from mlctl.cli.durations import duration
-from mlctl.cli.exits import Exit
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.parser.tree import SIMULATED
-from mlctl.cli.session import Session
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
 from mlctl.files import expanded
 from mlctl.service_errors import Permanent
 
@@ -74,7 +74,7 @@ def _streamed(session: Session, jobs: Jobs, name: str, length: float) -> Job:
 
 def _print_events(session: Session, progresses: Iterator[JobProgress]) -> JobProgress:
     """Print a line for each event, except for mini-batches that succeed."""
-    from mlctl.render import jobs
+    from mlctl.render.cloud import jobs
 
     progress = None
     for progress in progresses:
@@ -87,10 +87,10 @@ def _print_events(session: Session, progresses: Iterator[JobProgress]) -> JobPro
 
 def _watch_events(progresses: Iterator[JobProgress]) -> JobProgress:
     """Print the same lines above a progress bar with the states of the nodes."""
-    from mlctl.render import watch
+    from mlctl.render.cloud import watch
 
     def shown(progress: JobProgress) -> list[str]:
-        from mlctl.render import jobs
+        from mlctl.render.cloud import jobs
 
         return [jobs.line(event) for event in progress.events if event.event not in _QUIET]
 

@@ -17,13 +17,13 @@ from mlctl.cli.az.common_flags import PolicyArgs, SetFlag
 from mlctl.cli.az.documents import ResourceFlags
 from mlctl.cli.az.jobs import Output, Web
 from mlctl.cli.az.stream import stream
-from mlctl.cli.durations import duration
-from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.workload_flags import TrainingFlags, WorkloadName
-from mlctl.cli.output import OutputArgs, Query
-from mlctl.cli.rule_choice import Ignore, new_report
-from mlctl.cli.session import Session
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import OutputArgs, Query
+from mlctl.cli.shell.rule_choice import Ignore, new_report
+from mlctl.cli.shell.session import Session
 from mlctl.files import expanded
 from mlctl.kinds import JOB, Resource, Scope
 from mlctl.kinds.values import complete, encode

@@ -11,14 +11,14 @@ from typing import Any
 from mlctl.backends.ports.backend import Live
 from mlctl.cli.az.args import WaitArgs
 from mlctl.cli.az.read import address_of, not_found
-from mlctl.cli.exits import Exit
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import option, switch
-from mlctl.cli.query import compiled
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import option, switch
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.query import compiled
+from mlctl.cli.shell.session import Session
 from mlctl.kinds import Address, Kind, Scope
 from mlctl.kinds.values import state
-from mlctl.render import resources
+from mlctl.render.cloud import resources
 from mlctl.service_errors import TIMED_OUT, Permanent
 
 _TIMEOUT = 3600.0  # seconds; az's default

@@ -9,10 +9,10 @@ import typer
 
 from mlctl.backends.ports.backend import Backend, SupportsWorkspaces
 from mlctl.cli.az.jobs import Output
-from mlctl.cli.exits import Exit
-from mlctl.cli.output import Query, print_data
-from mlctl.cli.parser.command import command
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.kinds.kind import Columns
 from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent

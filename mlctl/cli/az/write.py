@@ -12,12 +12,12 @@ from mlctl.cli.az.apply_plan import carry_out, plan_and_apply, print_live, why_n
 from mlctl.cli.az.args import WriteArgs
 from mlctl.cli.az.documents import NewFindings, ResourceFlags
 from mlctl.cli.az.read import address_of, not_found, read_live
-from mlctl.cli.exits import Exit
-from mlctl.cli.output import print_plan
+from mlctl.cli.change.plan import wait_until_settled
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.plan import wait_until_settled
-from mlctl.cli.rule_choice import ignored, new_report
-from mlctl.cli.session import Session
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import print_plan
+from mlctl.cli.shell.rule_choice import ignored, new_report
+from mlctl.cli.shell.session import Session
 from mlctl.config import graph
 from mlctl.config.graph import Graph
 from mlctl.config.loader import LoadedConfig, Loader

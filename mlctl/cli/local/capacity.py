@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.flag_text import parse_file, parse_numbers
 from mlctl.cli.local.preemption import TRACE_SHAPE
-from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import command
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.pointer import Data
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands

@@ -11,12 +11,12 @@ import typer
 from mlctl import catalog
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.catalog.limits import EVERYWHERE
-from mlctl.cli.durations import duration
-from mlctl.cli.exits import Exit
-from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.command import command
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.pointer import Data
 from mlctl.schema.text import nearest
 from mlctl.service_errors import Permanent

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlctl.cli.durations import duration
-from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import InvalidValue
-from mlctl.cli.parser.command import command
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.simulator.control_plane import control, faults
 from mlctl.simulator.control_plane.http_faults import HttpFault, OperationStyle, RetryAfter
 

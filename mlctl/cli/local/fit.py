@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlctl import files
-from mlctl.cli.exits import Exit
 from mlctl.cli.local.flag_text import read_text
-from mlctl.cli.session import Session
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the forecasts take longer to load than most commands
-    from mlctl.forecast.fit import Estimate, Fit
+    from mlctl.forecast.weather.fit import Estimate, Fit
 
 
 def preemption_fit(
@@ -48,7 +48,7 @@ def preemption_fit(
     Says the rate at which single nodes are lost, how often capacity drops and which share of the
     nodes a drop takes, with 95 % intervals, and whether losses come together.
     """
-    from mlctl.forecast import fit
+    from mlctl.forecast.weather import fit
 
     try:
         losses = fit.read(read_text(source), cores_per_node=cores_per_node)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlctl import files
-from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.fit import preemption_fit
 from mlctl.cli.local.flag_text import parse_file, parse_numbers, read_text, time_of_day
-from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import command
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.kinds.address import Address
 from mlctl.pointer import Data
 from mlctl.service_errors import Permanent
 
 if TYPE_CHECKING:  # the event engine takes longer to load than most commands
-    from mlctl.forecast.weather import Weather
+    from mlctl.forecast.weather.models import Weather
     from mlctl.simulator.engine.processes import PreemptionProcess
 
 TRACE_SHAPE = '{"metadata": {"gap_seconds": S}, "data": [nodes available, ...]}'
@@ -31,13 +31,13 @@ _TRACE_STARTS = ("any", "available")
 
 
 def _bands() -> list[str]:
-    from mlctl.forecast import weather
+    from mlctl.forecast.weather import models as weather
 
     return [*weather.BANDS]
 
 
 def _weathers() -> list[str]:
-    from mlctl.forecast import weather
+    from mlctl.forecast.weather import models as weather
 
     return [*weather.names(), *(weather.BAND + one for one in weather.BANDS)]
 
@@ -225,7 +225,7 @@ def lock(
 
 
 def _preemption(args: PreemptionArgs) -> list[PreemptionProcess]:
-    from mlctl.forecast import weather
+    from mlctl.forecast.weather import models as weather
     from mlctl.simulator.engine import processes, traces
 
     found: list[PreemptionProcess] = []
@@ -266,7 +266,7 @@ def weather_of(text: str) -> Weather:
         UsageError: it is neither.
         Permanent: it is a file of another shape.
     """
-    from mlctl.forecast import weather
+    from mlctl.forecast.weather import models as weather
 
     try:
         found = weather.by_name(text)

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from mlctl.cli.durations import duration
-from mlctl.cli.exits import Exit
 from mlctl.cli.local import workload_flags
 from mlctl.cli.local.cloud import opened
 from mlctl.cli.local.setting_flags import DelayArgs, pair
 from mlctl.cli.local.workload_flags import BatchFlags, TrainingFlags
-from mlctl.cli.output import Output, OutputFormat, Query, print_data
 from mlctl.cli.parser.arguments import UsageError
-from mlctl.cli.parser.command import command
-from mlctl.cli.session import Session
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.pointer import Data
 from mlctl.workload import DEFAULT_NAME
 

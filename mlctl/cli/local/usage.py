@@ -8,10 +8,10 @@ import typer
 
 from mlctl import catalog
 from mlctl.catalog import prices
-from mlctl.cli.exits import Exit
 from mlctl.cli.local.cloud import opened
-from mlctl.cli.output import Output, OutputFormat, Query, print_data
-from mlctl.cli.session import Session
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
 from mlctl.pointer import Data
 
 

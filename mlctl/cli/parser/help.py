@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from mlctl.cli.examples import Example
+from mlctl.cli.parser.examples import Example
 from mlctl.cli.parser.tree import ARGUMENTS, CommandNode, Option
-from mlctl.render.style import Style, Styler
+from mlctl.render.terminal.style import Style, Styler
 
 _LAST = ("Global Policy Arguments", "Global Arguments")  # where az has them
 _INDENT = " " * 4

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mlctl.rehearsal.deployment import copy_code
+from mlctl.rehearsal.scoring.deployment import copy_code
 from mlctl.rehearsal.training.model import Training
 
 KEPT = ("outputs", "logs")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mlctl.render.graph.drawing import Arrow, Node, Panel, Shape
 from mlctl.render.graph.layers import ordered
-from mlctl.render.terminal import clean
+from mlctl.render.terminal.terminal import clean
 
 
 def text(panels: Sequence[Panel]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends.ports.activity import Activity
-from mlctl.cli.drift import last_writes
+from mlctl.cli.change.drift import last_writes
 from mlctl.emulator import Response
 from mlctl.kinds.address import Address
 from tests.builders.azure import SCOPE, Azure, Between, azure, emulated, no, says

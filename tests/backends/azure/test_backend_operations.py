@@ -18,7 +18,7 @@ from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import fingerprint
-from mlctl.planning.steps import Step, StepRole, Work
+from mlctl.planning.steps.work import Step, StepRole, Work
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound, Permanent, Transient
 from mlctl.simulator.control_plane import control

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from mlctl.kinds.address import Address
-from mlctl.render import markdown, plan_json
-from mlctl.render import plan as render
+from mlctl.render.plan import blocks as render
+from mlctl.render.plan import markdown, plan_json
 from tests.builders.azure import azure
 from tests.builders.plans import Planned, plan
 from tests.builders.replayed import CARDS, Replayed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl.render import plan as render
+from mlctl.render.plan import blocks as render
 from tests.builders.azure import azure
 from tests.builders.met import FILES, declared_in, settled
 from tests.builders.plans import planned

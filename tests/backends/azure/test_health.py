@@ -10,7 +10,7 @@ import pytest
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.emulator import Response
 from mlctl.pointer import Data
-from mlctl.render import health
+from mlctl.render.cloud import health
 from tests.builders.azure import (
     SCOPE,
     TOKEN,

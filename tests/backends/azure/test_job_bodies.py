@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends.ports.jobs import Job
-from mlctl.render import jobs as render
+from mlctl.render.cloud import jobs as render
 from mlctl.service_errors import Transient
 from mlctl.workload import DEFAULT_NAME, Workload
 from tests.builders.azure import SCOPE, azure

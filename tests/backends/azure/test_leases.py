@@ -16,7 +16,7 @@ from mlctl.emulator import Response
 from mlctl.emulator.http.messages import DROPPED
 from mlctl.kinds.address import Address
 from mlctl.kinds.upload import Upload, UploadTarget
-from mlctl.render.advice import advice
+from mlctl.render.cloud.advice import advice
 from mlctl.service_errors import Permanent, Transient
 from tests.builders.azure import TOKEN, Azure, Between, azure, emulated, no, says
 from tests.builders.leased import ANA, CI

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from mlctl.cli.az.lines import Line, Verdict, lines, summary
+from docs.made.lines import Line, Verdict, lines, summary
 from tests.builders.paths import ROOT
 
 DATA = ROOT / "docs" / "data" / "az-lines.tsv"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mlctl.backends.local.backend import LocalBackend
-from mlctl.cli.scope import LOCAL_SCOPE
+from mlctl.cli.shell.scope import LOCAL_SCOPE
 from mlctl.kinds.address import Address
 from tests.builders.shell import Run
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mlctl.rehearsal.rehearse import Plan, Rehearsal, rehearse
-from mlctl.rehearsal.scoring import ScriptFails
+from mlctl.rehearsal.scoring.rehearsal import Plan, Rehearsal, rehearse
+from mlctl.rehearsal.scoring.run import ScriptFails
 from mlctl.rehearsal.worker.stand_ins import Finder, StandIn, digest
 from tests.builders import rehearsed
 

@@ -10,7 +10,7 @@ from mlctl.backends.local.backend import LocalBackend
 from mlctl.catalog.limits import EVERYWHERE
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
-from mlctl.render import resources
+from mlctl.render.cloud import resources
 from mlctl.service_errors import Permanent
 from tests.builders.plans import actions, applied, codes, fields, planned
 from tests.builders.resources import pool

@@ -1,0 +1,1 @@
+"""`mlctl advise`: which configuration does a job best."""

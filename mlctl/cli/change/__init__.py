@@ -1,0 +1,1 @@
+"""The plan family: what compares files with a workspace, and what changes either."""

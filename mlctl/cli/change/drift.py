@@ -1,0 +1,83 @@
+"""`mlctl drift`: what differs from the files in the workspace, who wrote it, and when."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping
+from typing import Annotated
+
+import typer
+
+from mlctl.backends.ports.activity import Activity, SupportsActivity
+from mlctl.backends.ports.backend import Backend
+from mlctl.cli.change.plan import PlanFormat, Target, load_and_plan
+from mlctl.cli.files.validate import Paths
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.rule_choice import Ignore, new_report
+from mlctl.cli.shell.session import Session
+from mlctl.inert import as_json
+from mlctl.kinds.address import Address
+from mlctl.planning.drift import drifted
+from mlctl.render.plan import drift as render
+from mlctl.service_errors import ServiceError
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(drift)
+
+
+def drift(
+    session: Session,
+    paths: Paths,
+    output: Annotated[
+        PlanFormat,
+        typer.Option("--output", "-o", help="How it is written; markdown is for an issue."),
+    ] = PlanFormat.HUMAN,
+    detailed_exitcode: Annotated[
+        bool,
+        typer.Option(
+            "--detailed-exitcode",
+            help="Exit with 2 when something differs (or could not be compared), else 0.",
+        ),
+    ] = False,
+    target: Target = None,
+    ignore: Ignore = None,
+) -> Exit:
+    """Show what differs from the files in the workspace, field by field, and who wrote last.
+
+    What differs came from outside where the tag `mlctl.spec-hash` says that the file is the one
+    that was applied; else the file may have changed since. When and by whom is read from the
+    activity log, and "unknown" where that may not be read.
+    """
+    report = new_report(session, ignore)
+    with session.backend() as backend:
+        planned = load_and_plan(
+            session, backend, paths, report, targets=target or (), comparing=True
+        )
+        if planned is None:
+            return Exit.ERROR
+        found = list(drifted(planned.plan))
+        writes = last_writes(backend, [one.address for one in found])
+    match output:
+        case PlanFormat.JSON:
+            session.out_data(as_json(render.document(found, writes), indent=2))
+        case PlanFormat.MARKDOWN:
+            session.out(render.markdown(found, writes))
+        case _:
+            session.out(render.human(found, writes, color=session.color(sys.stdout)))
+    for change in planned.plan.in_motion:
+        session.note(f"{change.address} was not compared: an operation goes on on it")
+    differs = bool(found) or bool(planned.plan.in_motion)
+    return Exit.CHANGES if detailed_exitcode and differs else Exit.OK
+
+
+def last_writes(backend: Backend, addresses: Collection[Address]) -> Mapping[Address, Activity]:
+    """The last writes of resources; none where the log may not be read, or says nothing."""
+    if not isinstance(backend, SupportsActivity):
+        return {}
+    try:
+        return backend.last_writes(addresses)
+    except ServiceError:
+        return {}

@@ -1,0 +1,158 @@
+"""`mlctl export`: what is live, as files that declare it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import files, pointer, source
+from mlctl.backends.ports.backend import Backend, Live
+from mlctl.cli.files.fmt import canonical
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
+from mlctl.diagnostics import Report
+from mlctl.kinds import KINDS, Kind
+from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.values import state
+from mlctl.planning.refresh import everything
+from mlctl.render.cloud.export import Placeholders, document
+from mlctl.schema.text import nearest
+from mlctl.service_errors import NotFound
+from mlctl.source import OddLayout
+
+_LAID_OUT_OTHERWISE = re.compile("^ *[-?] ", re.MULTILINE)  # lists, and keys that are long
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(export)
+
+
+def export(
+    session: Session,
+    to: Annotated[
+        Path, typer.Option("--to", metavar="DIR", help="The folder to write to; made if needed.")
+    ],
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KIND|ADDRESS]...",
+            help="Kinds (compute) and addresses (compute/NAME); everything unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that are there already.")
+    ] = False,
+    all_versions: Annotated[
+        bool, typer.Option("--all-versions", help="Every version of an asset, not the newest one.")
+    ] = False,
+) -> Exit:
+    """Write what is live as clean YAML, of which a plan says "No changes".
+
+    Defaults are left out, secrets become `${{ env.NAME }}`, and comments say so. Of an asset the
+    newest version is written, unless the address names another, or all are wanted. What is written
+    inline in others (anonymous assets) stays what they refer to.
+    """
+    wanted = [_wanted(text) for text in what or KINDS]
+    with session.backend() as backend:
+        found = {one.address: one for each in wanted for one in _found(backend, each, all_versions)}
+        placeholders, scope, location = Placeholders(), backend.scope, backend.location
+        texts = {
+            to / _path(one.address): laid_out(document(one, scope, location, placeholders))
+            for one in sorted(found.values(), key=lambda live: live.address)
+        }
+    taken = [path for path in texts if path.exists()]
+    if taken and not overwrite:
+        raise UsageError(f"{taken[0]} is there already: name another folder, or pass --overwrite")
+    if not _written(session, texts):
+        return Exit.ERROR
+    session.note(f"{len(texts)} files written; check them with: mlctl plan {to}")
+    if placeholders.values:
+        names = ", ".join(sorted(placeholders.values))
+        session.note(f"They need these environment variables, which hold secrets: {names}")
+    return Exit.OK
+
+
+def _wanted(text: str) -> str | Address:
+    """A kind, or an address.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if text in KINDS:
+        return text
+    try:
+        address = Address.parse(text)
+    except ValueError as error:
+        near = nearest(text, KINDS)
+        meant = f"did you mean `{near}`?" if near else f"kinds are {', '.join(KINDS)}"
+        raise UsageError(
+            f"{error}; {meant}" if "/" in text else f"no kind `{text}`: {meant}"
+        ) from None
+    if address.kind not in KINDS:
+        raise UsageError(f"{address}: no document declares {kind_of(address).title}")
+    return address
+
+
+def _found(backend: Backend, wanted: str | Address, all_versions: bool) -> Iterator[Live]:
+    """What is live of a kind, or at an address; of an asset the newest version, or all.
+
+    Raises:
+        NotFound: nothing is at the address.
+    """
+    if isinstance(wanted, Address):
+        live = backend.read([wanted]).get(wanted)
+        if live is None:
+            raise NotFound("ResourceNotFound", f"there is no {wanted} in this workspace")
+        if not all_versions or wanted.version is not None:
+            yield live
+            return
+    kind = KINDS[wanted if isinstance(wanted, str) else wanted.kind]
+    for one in _versions(kind, backend, all_versions):
+        if isinstance(wanted, str) or wanted in (one.address, one.address.at(None)):
+            yield one
+
+
+def _versions(kind: Kind, backend: Backend, all_versions: bool) -> Iterable[Live]:
+    """What is of a kind, and no part of another resource; of an asset the newest, or all."""
+    found = {
+        one.address.at(None) if kind.versioned and not all_versions else one.address: one
+        for one in everything(kind, backend)
+        if not pointer.get(one.body, ("properties", "isAnonymous"))
+        and state(one.body) != "deleting"
+    }
+    return found.values()
+
+
+def laid_out(text: str) -> str:
+    """The text of a document as `mlctl fmt` lays it out."""
+    if not _LAID_OUT_OTHERWISE.search(text):
+        return text
+    try:
+        return canonical("", source.load("", text, Report())) or text
+    except OddLayout:  # a key of more than a line
+        return text
+
+
+def _path(address: Address) -> Path:
+    """`compute/cpu.yml`, `batch-deployment/ENDPOINT/blue.yml`, `model/heart-3.yml`."""
+    version = f"-{address.version}" if address.version is not None else ""
+    return Path(address.kind, address.parent or "", f"{address.name}{version}.yml")
+
+
+def _written(session: Session, texts: dict[Path, str]) -> bool:
+    for path, text in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write(path, text.encode())
+        except OSError as error:
+            session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
+            return False
+    return True

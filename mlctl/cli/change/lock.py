@@ -1,0 +1,93 @@
+"""`mlctl lock`: who applies to the workspace now, and what to do when nobody does any more."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.lease import Leases, SupportsLeases
+from mlctl.cli.change.apply import Yes
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
+from mlctl.render.apply import leases
+from mlctl.service_errors import Permanent
+from mlctl.source.files import PROJECT_FILE
+
+NONE_HELD = "No lease is held: nobody applies a project to this workspace."
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Who applies a project to the workspace now.")
+    command(group, "show")(show)
+    command(group, "break")(break_)
+    app.add_typer(group, name=verb)
+
+
+def show(session: Session, output: Output = OutputFormat.TABLE, query: Query = None) -> Exit:
+    """Show the leases of the workspace, of every project: who applies, since when, by what.
+
+    Each is over at the time shown unless its holder renews it.
+    """
+    with session.backend() as backend:
+        found = [leases.document(one) for one in _leases(backend).held()]
+    if not found:
+        session.note(NONE_HELD)
+    if found or output is not OutputFormat.TABLE:
+        print_data(session, found, output, query, leases.COLUMNS)
+    return Exit.OK
+
+
+def break_(
+    session: Session,
+    project: Annotated[
+        str | None,
+        typer.Option("--project", metavar="NAME", help="The project; that of mlctl.yml if absent."),
+    ] = None,
+    older_than: Annotated[
+        str,
+        typer.Option(
+            "--older-than", metavar="DURATION", help="Only if it is held for longer than this (1h)."
+        ),
+    ] = "0s",
+    yes: Yes = False,
+) -> Exit:
+    """End the lease of a project whose holder is stuck; a killed one's ends by itself in 60 s.
+
+    A holder that lives notices before its next write, starts nothing more, and says what is left.
+    """
+    name = project or session.settings.project.text("project")
+    if name is None:
+        raise UsageError(f"say which --project, or name one in {PROJECT_FILE}")
+    age = duration(older_than)
+    with session.backend() as backend:
+        kept = _leases(backend)
+        found = next((one for one in kept.held() if one.project == name), None)
+        if found is None:
+            session.say(f"Nothing to break: nobody holds the lease of `{name}`.")
+            return Exit.OK
+        for fact in leases.facts(found):
+            session.say(fact)
+        if datetime.now(UTC).timestamp() - found.since < age:
+            session.say(f"Left alone: it is not held for longer than {older_than}.")
+            return Exit.OK
+        if not (yes or session.confirmed(f"Break the lease of `{name}`?")):
+            return Exit.ERROR
+        if not kept.break_(found):
+            session.say("Left alone: it has ended, and another may have it: mlctl lock show")
+            return Exit.ERROR
+        session.say(f"The lease of `{name}` is broken: the next apply may take it.")
+    return Exit.OK
+
+
+def _leases(backend: Backend) -> Leases:
+    if not isinstance(backend, SupportsLeases):
+        raise Permanent("NoLeases", f"the {backend.name} backend has no leases")
+    return backend.leases

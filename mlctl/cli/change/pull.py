@@ -1,0 +1,63 @@
+"""`mlctl pull`: live values into the files that declare them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mlctl import files
+from mlctl.cli.change.plan import Target, load_and_plan
+from mlctl.cli.files.validate import Paths
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.rule_choice import Ignore, new_report
+from mlctl.cli.shell.session import Session
+from mlctl.planning.drift import drifted
+from mlctl.planning.pull import pulled
+from mlctl.render.plan.patch import patch_of
+from mlctl.render.terminal.terminal import clean
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(pull)
+
+
+def pull(
+    session: Session,
+    paths: Paths,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the files; without it the changes are shown.")
+    ] = False,
+    target: Target = None,
+    ignore: Ignore = None,
+) -> Exit:
+    """Show, or write, the live values where the files declare others; comments and layout stay.
+
+    What a file says by a variable, by the name of a local file, or as a secret stays as it is.
+    """
+    report = new_report(session, ignore)
+    with session.backend() as backend:
+        planned = load_and_plan(
+            session, backend, paths, report, targets=target or (), comparing=True
+        )
+        if planned is None:
+            return Exit.ERROR
+        found = pulled(drifted(planned.plan))
+    if write:
+        for path, text in found.texts.items():
+            try:
+                files.write(path, text.encode())
+            except OSError as error:
+                session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
+                return Exit.ERROR
+            session.note(f"wrote {path}")
+    else:
+        session.out(patch_of(found.texts))
+    for one in found.left:
+        field = f" {one.field}" if one.field else ""
+        session.say(clean(f"WARNING: {one.drifted.address}{field} is left: {one.why}"))
+    if not found.texts and not found.left:
+        session.note("Nothing to pull: the files say what is live.")
+    return Exit.ERROR if found.left else Exit.OK

@@ -1,0 +1,1 @@
+"""`mlctl emulator`: the simulated cloud as Azure's REST API."""

@@ -1,0 +1,295 @@
+"""`mlctl emulator`: the simulated cloud as Azure's REST API, for programs made for Azure."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+import time
+import traceback
+import uuid
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlctl import files, inert, masking
+from mlctl.backends import LOCAL_DB
+from mlctl.cli.emulator.cards import record
+from mlctl.cli.emulator.verify import verify
+from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.session import Session
+from mlctl.service_errors import Permanent
+
+if TYPE_CHECKING:
+    from mlctl.emulator.instance_file import EmulatorInstance
+    from mlctl.emulator.requests.settings import EmulatorSettings
+    from mlctl.simulator.control_plane.http_faults import OperationStyle
+
+STYLE_VARIABLE = "MLCTL_EMULATOR_LRO"
+TOKEN_VARIABLE = "MLCTL_EMULATOR_TOKEN"  # noqa: S105  # the name of a variable
+_LONGEST_TOKEN = 10_000  # bytes
+_FASTEST = 1e9  # virtual seconds in a real one
+
+Port = Annotated[
+    int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
+]
+Host = Annotated[str, typer.Option("--host", help="The address to listen on.")]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host", metavar="NAME", help="Another name that callers know it by (repeatable)."
+    ),
+]
+Db = Annotated[
+    Path | None,
+    typer.Option(
+        "--db", metavar="FILE", help="The state file; that of `mlctl local` unless given."
+    ),
+]
+CertDir = Annotated[
+    Path,
+    typer.Option("--cert-dir", metavar="DIR", help="Where the certificate is, or is to be made."),
+]
+Http = Annotated[
+    bool, typer.Option("--http", help="Plain HTTP; Azure's SDK refuses to send tokens over it.")
+]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        "--token",
+        metavar="SECRET|@FILE",
+        help="What callers must know; needed off loopback. Others can read it in the list of"
+        f" processes: name a file, or set ${TOKEN_VARIABLE}.",
+    ),
+]
+Time = Annotated[
+    str,
+    typer.Option(
+        "--time",
+        metavar="virtual|real|xN",
+        help="virtual: operations end when asked about; xN: N times real.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Say where it is as one line of JSON.")]
+Record = Annotated[
+    Path | None,
+    typer.Option(
+        "--record", metavar="FILE", help="Append every request and answer, as JSON lines."
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict-workspaces", help="Refuse workspaces that were not created; one exists."
+    ),
+]
+PageSize = Annotated[
+    int, typer.Option("--page-size", min=1, max=5000, help="How many items a page of a list has.")
+]
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the group of commands."""
+    text = (
+        "The simulated cloud as Azure's REST API: for the Azure SDK, `az rest` and your programs."
+    )
+    group = typer.Typer(help=text)
+    command(group, "start")(start)
+    command(group, "env")(env)
+    command(group, "record")(record)
+    command(group, "verify")(verify)
+    app.add_typer(group, name=verb)
+
+
+def start(
+    session: Session,
+    port: Port = 0,
+    host: Host = "127.0.0.1",
+    allow_host: AllowHost = None,
+    db: Db = None,
+    cert_dir: CertDir = Path(".mlctl", "emulator"),
+    http: Http = False,
+    token: Token = None,
+    pace: Time = "virtual",
+    as_json: Json = False,
+    record: Record = None,
+    strict_workspaces: Strict = False,
+    page_size: PageSize = 100,
+) -> Exit:
+    """Serve the simulated cloud as Azure's REST API, until SIGINT or SIGTERM."""
+    _require_extras(http=http)
+    token = _token(session, token)
+    _require_token(session, host, token)
+    from mlctl.emulator.lifecycle import ServerConfig, StartError, run
+    from mlctl.simulator.control_plane.state.store import make_state_private
+
+    certificates = None if http else cert_dir
+    path = db or Path(session.environment.get("MLCTL_LOCAL_DB") or LOCAL_DB)
+    for text in make_state_private(path):
+        session.note(text)
+    try:
+        run(
+            ServerConfig(host, port, path, certificates, record, tuple(allow_host or ())),
+            _settings(session, token, pace, page_size, strict=strict_workspaces),
+            lambda running: _print_instance(session, running, as_json=as_json),
+        )
+    except StartError as error:
+        raise Permanent("NoSite", str(error)) from error
+    return Exit.OK
+
+
+def env(session: Session, output: Output = OutputFormat.NONE, query: Query = None) -> Exit:
+    """Print the exports after which unmodified programs talk to the running emulator:
+    eval "$(mlctl emulator env)"."""
+    from mlctl.emulator import instance_file
+
+    running = running_instance()
+    pairs = instance_file.environment_variables(running, session.environment)
+    if output is OutputFormat.NONE and query is None:
+        session.out_data(instance_file.export_lines(pairs))
+    else:
+        print_data(session, dict(pairs), output, query)
+    return Exit.OK
+
+
+def running_instance() -> EmulatorInstance:
+    """The emulator that runs in this folder.
+
+    Raises:
+        ServiceError: there is none, or what says so is not believed.
+    """
+    from mlctl.emulator import instance_file
+
+    why = instance_file.distrust(instance_file.FILE)
+    if why is not None:
+        raise Permanent(
+            "UntrustedInstance",
+            f"`{instance_file.FILE}` is not believed: {why}; remove it, and start an emulator in"
+            " this folder: `mlctl emulator start`",
+        )
+    running = instance_file.find_running(instance_file.FILE)
+    if running is None:
+        why = "no emulator runs that was started in this folder; start one: `mlctl emulator start`"
+        raise Permanent("NoEmulator", why)
+    return running
+
+
+def _require_extras(*, http: bool) -> None:
+    wanted = ["uvicorn"] if http else ["uvicorn", "cryptography"]
+    missing = [name for name in wanted if find_spec(name) is None]
+    if missing:
+        why = f"the emulator needs {' and '.join(missing)}: pip install 'mlctl[emulator]'"
+        raise Permanent("MissingExtra", why)
+
+
+def _token(session: Session, given: str | None) -> str | None:
+    """The token: as given, of the file that `@FILE` names, or of the variable."""
+    token = given or session.environment.get(TOKEN_VARIABLE)
+    if token is not None and token.startswith("@"):
+        path = files.expanded(Path(token[1:]))
+        try:
+            token = files.read(path, _LONGEST_TOKEN, pipes=True).decode().strip()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is no text"
+            raise InvalidValue(f"cannot read `{path}`: {why}", flag="--token") from None
+        if not token:
+            raise InvalidValue(f"`{path}` is empty", flag="--token")
+    masking.remember([token] if token else [])
+    return token
+
+
+def _require_token(session: Session, host: str, token: str | None) -> None:
+    """Refuse to listen off loopback without a token; warn of it with one."""
+    if not host:
+        raise InvalidValue("name an address, as 127.0.0.1", flag="--host")
+    if _loopback(host):
+        return
+    if not token:
+        raise InvalidValue(
+            f"everybody who can reach {host} could read and change the simulated cloud, and fill"
+            " this disk: set --token, or stay on 127.0.0.1",
+            flag="--host",
+        )
+    session.say(
+        f"WARNING: whoever can reach {host} and knows the token can read and change the simulated"
+        " cloud, and fill this disk with uploads."
+    )
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _settings(
+    session: Session, token: str | None, pace: str, page: int, *, strict: bool
+) -> EmulatorSettings:
+    from mlctl.emulator.requests.settings import EmulatorSettings
+
+    return EmulatorSettings(
+        home=session.settings.scope("local", session.flags.scope),
+        style=_style(session),
+        pace=_pace(pace),
+        page=page,
+        strict=strict,
+        token=token,
+        now=time.time,
+        new_id=lambda: str(uuid.uuid4()),
+        bug=lambda error: _report_bug(session, error),
+    )
+
+
+def _style(session: Session) -> OperationStyle:
+    from mlctl.simulator.control_plane.http_faults import OperationStyle
+
+    text = session.environment.get(STYLE_VARIABLE, OperationStyle.ASYNC.value)
+    if text not in [each.value for each in OperationStyle]:
+        known = ", ".join(each.value for each in OperationStyle)
+        raise InvalidValue(f"`{text}` is not one of {known}", flag=f"${STYLE_VARIABLE}")
+    return OperationStyle(text)
+
+
+def _pace(text: str) -> float | None:
+    if text == "virtual":
+        return None
+    try:
+        pace = 1.0 if text == "real" else float(text.removeprefix("x"))
+    except ValueError:
+        pace = 0.0
+    if not 0 < pace < _FASTEST or text[:1] not in "rx":
+        raise InvalidValue(f"`{text}` is neither virtual, real nor xN (x60)", flag="--time")
+    return pace
+
+
+def _report_bug(session: Session, error: Exception) -> None:
+    """Print an internal error, which was answered with status 500."""
+    if session.flags.debug:
+        session.say("".join(traceback.format_exception(error)))
+    session.say(f"ERROR: this is a bug in mlctl: {type(error).__name__}: {error}")
+
+
+def _print_instance(session: Session, running: EmulatorInstance, *, as_json: bool) -> None:
+    """Print where the running emulator is."""
+    keys = ("url", "ca_file", "subscription", "resource_group", "workspace", "pid")
+    data = {key: value for key, value in asdict(running).items() if key in keys}
+    if as_json:
+        session.out_data(inert.as_json(data))
+    else:
+        session.out(_instance_text(running))
+    sys.stdout.flush()
+
+
+def _instance_text(running: EmulatorInstance) -> str:
+    scope = running.scope
+    return (
+        f"Azure Machine Learning is emulated at {running.url}\n"
+        f"  workspace {scope.resource_group}/{scope.workspace}, subscription {scope.subscription}\n"
+        '  in another terminal: eval "$(mlctl emulator env)"; Ctrl-C stops it'
+    )

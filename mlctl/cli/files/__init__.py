@@ -1,0 +1,1 @@
+"""Commands about files alone: no workspace is asked."""

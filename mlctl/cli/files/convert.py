@@ -1,0 +1,97 @@
+"""`mlctl convert`: Batch Pools of a retired service to compute clusters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import files, source
+from mlctl.cli import migrate_pool as to_cluster
+from mlctl.cli.files.validate import Paths
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.rule_choice import new_report
+from mlctl.cli.shell.session import Session
+from mlctl.kinds import Resource
+from mlctl.source import SourceFile
+
+_NAME = "<converted>"
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(convert)
+
+
+def convert(
+    session: Session,
+    paths: Paths,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Where to write; standard output unless given."
+        ),
+    ] = None,
+    size: Annotated[
+        str,
+        typer.Option(
+            "--size", metavar="SIZE", help="The VM size of the clusters; a pool names none."
+        ),
+    ] = to_cluster.SIZE,
+) -> Exit:
+    """Write the compute clusters that take the place of Batch Pools, and what differs.
+
+    Batch Pools belonged to Machine Learning Studio (classic), which has been retired. A cluster
+    has as many nodes as its pool had VMs, all the time; comments say what else is not the same.
+    What is written is checked as any file.
+    """
+    pools = _pools(session, paths)
+    if not pools:
+        return Exit.ERROR
+    names = to_cluster.names(pool.address.name for pool in pools)
+    text = "---\n".join(to_cluster.convert(*pair, size) for pair in zip(pools, names, strict=True))
+    if not _valid(session, text):
+        return Exit.ERROR
+    return _written(session, text, out)
+
+
+def _pools(session: Session, paths: list[str]) -> list[Resource]:
+    """The pools of the files; none, and why, where there is none or something is wrong."""
+    report = new_report(session)
+    loaded = session.loader(report).load(paths)
+    if report.failed:
+        session.show(report)
+        return []
+    pools = [one for one in loaded.resources if one.kind.retired_service]
+    for one in loaded.resources:
+        if one not in pools:
+            session.note(f"{one.document.place}: left out, {one.address} needs no successor")
+    if not pools:
+        session.say("ERROR: there is no Batch Pool in these files; nothing else is converted.")
+    return pools
+
+
+def _valid(session: Session, text: str) -> bool:
+    """Whether the converted files are valid; prints the findings."""
+    report = new_report(session)
+    documents = source.load(_NAME, text, report)
+    found = SourceFile(_NAME, explicit=True)
+    session.loader(report).check([(found, document) for document in documents])
+    if report.failed or not session.quiet:
+        session.show(report)
+    return not report.failed
+
+
+def _written(session: Session, text: str, out: Path | None) -> Exit:
+    if out is None:
+        session.out_data(text)
+        return Exit.OK
+    try:
+        files.write(out, text.encode())
+    except OSError as error:
+        session.say(f"ERROR: cannot write {out}: {error.strerror}")
+        return Exit.ERROR
+    session.note(f"{out}: written; check it with `mlctl validate {out}`")
+    return Exit.OK

@@ -1,0 +1,184 @@
+"""`mlctl fmt`: one layout for all files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import files, schema, source
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
+from mlctl.diagnostics import Diagnostic, Report
+from mlctl.kinds import KINDS, Kind
+from mlctl.kinds.infer import by_schema, infer
+from mlctl.render.terminal.terminal import clean
+from mlctl.schema import Schema, key_orders
+from mlctl.source import MAX_BYTES, UNREADABLE_RULES, Document, OddLayout, lay_out
+from mlctl.source.files import CASES, PROJECT_FILE, STDIN
+from mlctl.source.rules import UNREADABLE
+
+_STDIN_NAME = "<stdin>"
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file with its documents, and its text in canonical layout; None where it stays as it is."""
+
+    path: str
+    raw: bytes
+    documents: Sequence[Document]
+    laid_out: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text as it is."""
+        if self.documents:
+            return self.documents[0].source.text
+        return self.raw.decode(errors="replace")
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is not in canonical layout."""
+        return self.laid_out is not None and self.raw != self.laid_out.encode()
+
+    @property
+    def difference(self) -> Iterator[str]:
+        """What would change, as a unified diff; in words, where no line would."""
+        now, then = self.text.splitlines(), (self.laid_out or "").splitlines()
+        if now == then:
+            yield f"{self.path}: only line ends, the final newline or the byte order mark"
+        yield from unified_diff(now, then, self.path, self.path, lineterm="")
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb, of_project=False)(fmt)
+
+
+def fmt(
+    session: Session,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH...",
+            help="Files, folders, globs, or - for stdin to stdout; this folder unless given.",
+        ),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 where a file would change.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Write nothing; show what would change.")
+    ] = False,
+) -> Exit:
+    """Lay files out in one way: order of keys, indentation, blanks, line ends.
+
+    What they say stays the same, and so do quotes and comments. The order of keys is that of the
+    schemas, which is az's. Files of other tools are left alone, and so is what cannot be laid out
+    safely, with a note. Prints the files that change.
+    """
+    report = Report()
+    found = [_laid_out(session, one) for one in _files(paths or ["."], report)]
+    session.show(report)
+    changed = [one for one in found if one.differs]
+    if diff:
+        session.out("\n".join(line for one in changed for line in one.difference))
+    if check and not diff:
+        session.out("\n".join(one.path for one in changed))
+    if not (check or diff) and not _written(session, found):
+        return Exit.ERROR
+    return Exit.ERROR if report.failed or (check and changed) else Exit.OK
+
+
+def _files(paths: Sequence[str], report: Report) -> Iterator[_File]:
+    """The files that are named, and those in folders, mlctl's own too; not what is unreadable."""
+    for found in source.discover(paths, report, own=True):
+        name, own = found.path, Report()
+        try:
+            if name == STDIN:
+                name, raw = _STDIN_NAME, sys.stdin.buffer.read(MAX_BYTES + 1)
+            else:
+                raw = files.read(Path(name), MAX_BYTES)
+        except (OSError, ValueError):
+            source.read(name, own)  # says why, but for a pipe that is named
+            message = f"`{name}` is no regular file"
+            pipe = Diagnostic(UNREADABLE, message, None, "pipe it into `mlctl fmt -`")
+            report.extend([*own] or [pipe])
+            continue
+        documents = source.load(name, raw, own, explicit=False)
+        unreadable = [one for one in own if one.rule in UNREADABLE_RULES]
+        report.extend(unreadable)
+        if not unreadable:
+            yield _File(name, raw, documents)
+
+
+def _laid_out(session: Session, file: _File) -> _File:
+    """The file in canonical layout; as it is, with a note, where it cannot be laid out."""
+    try:
+        text = canonical(file.path, file.documents)
+    except OddLayout as odd:
+        place = f"{file.path}:{odd.line + 1}"
+        session.note(clean(f"note: {place}: left as it is, {odd.why}"))
+        return file
+    if text is None:
+        session.note(clean(f"note: {file.path}: left as it is, no document of mlctl's"))
+        return file
+    return replace(file, laid_out=text)
+
+
+def canonical(path: str, documents: Sequence[Document]) -> str | None:
+    """The text of a file in canonical layout; None where no document of it is mlctl's.
+
+    Raises:
+        OddLayout: it holds what cannot be laid out safely.
+    """
+    schemas = {one.index: _schema(path, one) for one in documents}
+    if all(one is None for one in schemas.values()):
+        return None
+    orders = {one.index: key_orders(schemas[one.index] or {}, one.data) for one in documents}
+    text = documents[0].source.text
+    return lay_out(text, lambda number, at: orders.get(number, {}).get(at, ()))
+
+
+def _schema(path: str, document: Document) -> Schema | None:
+    """The schema of a document of mlctl's; None for one of another tool.
+
+    Of an overlay nothing is known but that it is one.
+    """
+    name = Path(path).name
+    data = document.data
+    if name == PROJECT_FILE:
+        return schema.load("project")
+    if name.endswith(CASES):
+        return schema.load("test")
+    if data.keys() <= {"$schema", "policies"}:
+        return schema.load("policy")
+    told = by_schema(data)
+    kind = infer(data) if told is None else told
+    if isinstance(kind, Kind):
+        return kind.schema
+    is_overlay = all(key.partition("/")[0] in KINDS and "/" in key for key in data)
+    return {} if is_overlay else None
+
+
+def _written(session: Session, found: Sequence[_File]) -> bool:
+    """Write the files that change, and print their names; of stdin, the text to stdout."""
+    whole = True
+    for one in found:
+        if one.path == _STDIN_NAME:
+            session.out_data(one.text if one.laid_out is None else one.laid_out)
+        elif one.laid_out is not None and one.differs:
+            try:
+                files.write(Path(one.path), one.laid_out.encode())
+                session.out(one.path)
+            except OSError as error:
+                session.say(clean(f"ERROR: cannot write {one.path}: {error.strerror or error}"))
+                whole = False
+    return whole

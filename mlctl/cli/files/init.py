@@ -1,0 +1,237 @@
+"""`mlctl init`: a new project from a sample."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import files, schema, source
+from mlctl.cli.files.fmt import canonical
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.shell import console
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
+from mlctl.diagnostics import Report
+from mlctl.schema.text import nearest
+from mlctl.source.files import PROJECT_FILE
+
+_OVERLAY = "env/prod.yml"
+_MOST = 1 << 20  # bytes of a file of a template
+_LEFT = ("README.md",)  # of samples: it speaks of where they stand
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A sample: what it is, and what is otherwise in production.
+
+    - `unique`: the names that only one workspace of a region can have.
+    - `protected`: what nobody deletes in production. `bigger`: what has more nodes there, and how.
+    - `variables`: names of variables, with the values that they have elsewhere and in production;
+      they take the place of these keys' values in the files.
+    """
+
+    title: str
+    unique: tuple[str, ...]
+    protected: str
+    bigger: tuple[str, str]
+    variables: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def _on_cluster(title: str, cluster: str, *others: str) -> _Template:
+    name = f"compute/{cluster}-prod"
+    return _Template(title, (cluster, *others), name, (name, "max_instances: 8"))
+
+
+_TEMPLATES: Mapping[str, _Template] = {
+    "low-priority-batch": _on_cluster(
+        "a model behind a batch endpoint, on low-priority nodes",
+        "low-pri-cluster",
+        "heart-classifier-batch",
+    ),
+    "pipeline-batch": _on_cluster(
+        "a pipeline behind a batch endpoint", "pipeline-cluster", "word-count-batch"
+    ),
+    "training": _on_cluster("a training job that goes on from its checkpoints", "spare-nodes"),
+    "online-blue-green": _Template(
+        "two versions of a model behind an online endpoint, which share its traffic",
+        ("heart-risk",),
+        "online-endpoint/heart-risk-prod",
+        ("online-deployment/heart-risk-prod/blue", "instance_count: 3"),
+        {"blue": (0, 90), "green": (100, 10)},
+    ),
+}
+_PROJECT = """\
+# What holds for all files in this folder, and for the commands that name them.
+project: {project}
+backend: local # a simulated workspace; azure needs subscription and resource_group, too
+variables:
+  stage: dev # clusters and endpoints are called by it: a region knows each name once
+{elsewhere}environments: # --env dev, --env prod
+  dev:
+    workspace: ml-dev
+  prod:
+    workspace: ml-prod
+    variables: {{stage: prod{there}}}
+    overlays: [{overlay}]
+    protect: [{protected}]
+"""
+_PROD = """\
+# What is said otherwise in production.
+{address}:
+  {said}
+"""
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb, of_project=False)(init)
+
+
+def init(
+    session: Session,
+    template: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TEMPLATE]",
+            help=f"{', '.join(_TEMPLATES)}; asked for on a terminal.",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        Path, typer.Option("--to", metavar="DIR", help="The folder to write to; made if needed.")
+    ] = Path(),
+    project: Annotated[
+        str | None,
+        typer.Option(
+            "--project",
+            metavar="NAME",
+            help="The name of the project; the folder's unless given, or typed on a terminal.",
+        ),
+    ] = None,
+) -> Exit:
+    """Begin a project: files that can be planned as they are, and mlctl.yml with dev and prod.
+
+    Nothing is overwritten.
+    """
+    chosen = _template(template)
+    name = _project(project, to)
+    texts = {to / path: content for path, content in _contents(chosen, name).items()}
+    taken = next((path for path in texts if path.exists() or path.is_symlink()), None)
+    if taken is not None:
+        raise UsageError(f"{taken} is there already: name another folder with --to")
+    for path, content in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write(path, content)
+        except OSError as error:
+            session.say(f"ERROR: cannot write {path}: {error.strerror or error}")
+            return Exit.ERROR
+    session.out("\n".join(map(str, texts)))
+    enter = "" if to == Path() else f"cd {shlex.quote(str(to))} && "
+    session.note(
+        f"{len(texts)} files written; see what they would make: {enter}mlctl plan . --env dev"
+    )
+    return Exit.OK
+
+
+def _template(given: str | None) -> str:
+    """The name of the template, asked for where it is not given and there is a terminal.
+
+    Raises:
+        UsageError: there is none of this name, or none is named.
+    """
+    names = list(_TEMPLATES)
+    if given is None and sys.stdin.isatty():
+        for number, (name, one) in enumerate(_TEMPLATES.items(), 1):
+            console.say(f"{number}. {name}: {one.title}")
+        given = _asked(f"Template (1-{len(names)}) [1]: ") or "1"
+        if given.isdecimal() and 1 <= int(given) <= len(names):
+            return names[int(given) - 1]
+    if given is None:
+        raise UsageError(f"name a template: {', '.join(names)}")
+    if given in _TEMPLATES:
+        return given
+    near = nearest(given, names)
+    meant = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
+    raise UsageError(f"no template `{given}`: {meant}")
+
+
+def _project(given: str | None, to: Path) -> str:
+    """The name of the project, asked for where it is not given and there is a terminal.
+
+    Raises:
+        UsageError: it cannot be one.
+    """
+    pattern = schema.load("project")["properties"]["project"]["pattern"]
+    folder = re.sub(r"[^A-Za-z0-9._-]+", "-", to.resolve().name).strip("._-")[:63]
+    default = folder if re.search(pattern, folder) else "ml"
+    name = given
+    if name is None and sys.stdin.isatty():
+        name = _asked(f"Project [{default}]: ")
+    name = name or default
+    if not re.search(pattern, name):
+        raise UsageError(
+            f"`{name}` cannot name a project: letters, digits, `.`, `_` and `-`, at most 63"
+        )
+    return name
+
+
+def _asked(prompt: str) -> str:
+    console.ask(prompt)
+    return sys.stdin.readline().strip()
+
+
+def _contents(template: str, project: str) -> dict[Path, bytes]:
+    """The files of a project, by their paths in it, laid out as `mlctl fmt` does."""
+    folder = _samples() / template
+    contents = {
+        one.relative_to(folder): files.read(one, _MOST)
+        for one in sorted(folder.rglob("*"))
+        if one.is_file() and one.name not in _LEFT and one.parent.name != "__pycache__"
+    }
+    chosen = _TEMPLATES[template]
+    contents |= {
+        path: _filled(content, chosen)
+        for path, content in contents.items()
+        if path.suffix == ".yml"
+    }
+    said = chosen.variables.items()
+    contents[Path(PROJECT_FILE)] = _PROJECT.format(
+        project=project,
+        overlay=_OVERLAY,
+        protected=chosen.protected,
+        elsewhere="".join(f"  {name}: {value}\n" for name, (value, _) in said),
+        there="".join(f", {name}: {value}" for name, (_, value) in said),
+    ).encode()
+    address, bigger = chosen.bigger
+    contents[Path(_OVERLAY)] = _PROD.format(address=address, said=bigger).encode()
+    return {path: _laid_out(path, content) for path, content in contents.items()}
+
+
+def _filled(content: bytes, template: _Template) -> bytes:
+    """A document that calls the unique names by the stage, too, and has the variables."""
+    names = "|".join(map(re.escape, template.unique))
+    text = re.sub(rf"(?<![\w-])({names})(?![\w-])", r"\1-${{ var.stage }}", content.decode())
+    for name in template.variables:
+        text = re.sub(rf"(?m)^( +{name}:) \d+$", rf"\1 ${{{{ var.{name} }}}}", text)
+    return text.encode()
+
+
+def _laid_out(path: Path, content: bytes) -> bytes:
+    if path.suffix != ".yml":
+        return content
+    text = canonical(str(path), source.load(str(path), content, Report()))
+    return content if text is None else text.encode()
+
+
+def _samples() -> Path:
+    package = Path(__file__).parents[2] / "samples"
+    return package if package.is_dir() else Path(__file__).parents[3] / "samples"

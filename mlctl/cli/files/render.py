@@ -1,0 +1,38 @@
+"""`mlctl render`: files as an environment has them."""
+
+from __future__ import annotations
+
+import typer
+
+from mlctl import masking, source
+from mlctl.cli.files.validate import Paths
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.rule_choice import Ignore, new_report
+from mlctl.cli.shell.session import Session
+from mlctl.render.terminal.terminal import clean
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(render)
+
+
+def render(session: Session, paths: Paths, ignore: Ignore = None) -> Exit:
+    """Print the documents with overlays and the values of variables; secrets as `***`.
+
+    Exits with 1 when the files have errors.
+    """
+    report = new_report(session, ignore)
+    loaded = session.loader(report).load(paths)
+    for note in loaded.notes:
+        session.note(clean(f"note: {note}"))
+    session.show(report)
+    if report.failed:
+        return Exit.ERROR
+    parts = [
+        f"# {clean(one.document.place)}\n{source.dump_inert(masking.masked(one.document.data))}"
+        for one in loaded.resources
+    ]
+    session.out_data("---\n".join(parts))
+    return Exit.OK

@@ -1,0 +1,151 @@
+"""`mlctl test`: a project's expectations of its own files, policies and plans."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+from xml.sax.saxutils import escape, quoteattr
+
+import typer
+
+from mlctl.cli.files import case_files
+from mlctl.cli.files.case_files import Result
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
+from mlctl.diagnostics import Report
+from mlctl.inert import as_json
+from mlctl.render.terminal.terminal import clean
+
+_EVERY_S = 0.5  # how often files are looked at
+_WATCHED = (".yml", ".yaml", ".py")
+
+
+class TestFormat(StrEnum):
+    """How results are written."""
+
+    __test__ = False
+
+    HUMAN = "human"
+    JSON = "json"
+    JUNIT = "junit"
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb, of_project=False)(run_cases)
+
+
+def run_cases(
+    session: Session,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH...", help="Case files, or folders with *.test.yml; this one unless given."
+        ),
+    ] = None,
+    output: Annotated[
+        TestFormat, typer.Option("--output", "-o", help="How the results are written.")
+    ] = TestFormat.HUMAN,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Run them again when a file here changes, until Ctrl-C.")
+    ] = False,
+) -> Exit:
+    """Run a project's own tests: files, what is live before, and what is expected of them.
+
+    Each case has a simulated workspace of its own; nothing else is read or written.
+    """
+    given = paths or ["."]
+    code = _run(session, given, output)
+    if not watch:
+        return code
+    seen = _times()
+    session.note("\nWatching for changes; Ctrl-C ends it.")
+    try:
+        while True:
+            time.sleep(_EVERY_S)
+            now = _times()
+            if now != seen:
+                seen = now
+                code = _run(session, given, output)
+    except KeyboardInterrupt:
+        return code
+
+
+def _run(session: Session, paths: Sequence[str], output: TestFormat) -> Exit:
+    from mlctl.cli.run import run
+
+    report = Report()
+    cases = case_files.read(paths, report)
+    session.show(report)
+    if report.failed:
+        return Exit.ERROR
+    if not cases:
+        session.say(f"ERROR: there are no cases in {', '.join(paths)}: name files *.test.yml")
+        return Exit.ERROR
+    results = [case_files.run(case, run) for case in cases]
+    match output:
+        case TestFormat.JSON:
+            session.out_data(as_json([_as_data(one) for one in results], indent=2))
+        case TestFormat.JUNIT:
+            session.out_data(_junit(results))
+        case _:
+            session.out("\n".join(_lines(results)))
+    sys.stdout.flush()
+    return Exit.ERROR if any(one.wrong for one in results) else Exit.OK
+
+
+def _lines(results: Sequence[Result]) -> Iterable[str]:
+    for one in results:
+        if not one.wrong:
+            yield clean(f"ok      {one.case.name}")
+            continue
+        yield clean(f"FAILED  {one.case.name}  ({one.case.path}:{one.case.line})")
+        yield from (clean(f"        {line}") for line in one.wrong)
+    failed = sum(bool(one.wrong) for one in results)
+    yield f"\n{len(results) - failed} of {len(results)} passed"
+
+
+def _as_data(result: Result) -> dict[str, object]:
+    case = result.case
+    passed, wrong = not result.wrong, list(result.wrong)
+    return {
+        "name": case.name,
+        "file": case.path,
+        "line": case.line,
+        "passed": passed,
+        "wrong": wrong,
+    }
+
+
+def _junit(results: Sequence[Result]) -> str:
+    failed = sum(bool(one.wrong) for one in results)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name="mlctl test" tests="{len(results)}" failures="{failed}">',
+    ]
+    for one in results:
+        name = f"classname={quoteattr(one.case.path)} name={quoteattr(clean(one.case.name))}"
+        if one.wrong:
+            text = escape("\n".join(map(clean, one.wrong)))
+            lines.append(f"  <testcase {name}><failure>{text}</failure></testcase>")
+        else:
+            lines.append(f"  <testcase {name}/>")
+    return "\n".join([*lines, "</testsuite>"]) + "\n"
+
+
+def _times() -> dict[str, float]:
+    """When the files below this folder were changed that may decide about a case."""
+    found = {}
+    for folder, names, files in os.walk("."):
+        names[:] = [one for one in names if not one.startswith(".")]
+        for name in files:
+            path = Path(folder, name)
+            if name.endswith(_WATCHED) and path.is_file():
+                found[str(path)] = path.stat().st_mtime
+    return found

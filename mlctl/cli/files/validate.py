@@ -1,0 +1,105 @@
+"""`mlctl validate`: checks files offline."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.rule_choice import Ignore, Select, Strict, new_report
+from mlctl.cli.shell.session import Session
+from mlctl.diagnostics import Report
+from mlctl.render.terminal.terminal import clean
+
+Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH...",
+        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin.",
+    ),
+]
+SomePaths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PATH...",
+        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; none where"
+        " the workspace has all.",
+    ),
+]
+PathsToApply = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PATH...",
+        help="Files, folders (searched for *.yml and *.yaml), globs, or - for stdin; or one saved"
+        " plan. None with --resume.",
+    ),
+]
+
+
+class FindingsFormat(StrEnum):
+    """How findings are written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+    AZURE = "azure-pipelines"
+    GITLAB = "gitlab"
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(validate)
+
+
+def validate(
+    session: Session,
+    paths: Paths,
+    output: Annotated[
+        FindingsFormat, typer.Option("--output", "-o", help="How findings are written.")
+    ] = FindingsFormat.HUMAN,
+    ignore: Ignore = None,
+    select: Select = None,
+    strict: Strict = False,
+) -> Exit:
+    """Check files against the schemas and rules, offline.
+
+    Exits with 0 when every file is valid, with 1 otherwise.
+    """
+    report = new_report(session, ignore, select, strict=strict)
+    loaded = session.loader(report).load(paths)
+    for note in loaded.notes:
+        session.note(clean(f"note: {note}"))
+    if output is FindingsFormat.HUMAN:
+        session.out(_for_people(session, report, len(loaded.files)))
+    else:
+        session.out_data(_for_programs(report, output))
+    return Exit.ERROR if report.failed else Exit.OK
+
+
+def _for_people(session: Session, report: Report, files: int) -> str:
+    from mlctl.render.findings import diagnostics
+
+    color = session.color(sys.stdout)
+    text = diagnostics.report(report, color=color, width=session.width)
+    return text + ("\n" if text else "") + diagnostics.summary(report, files, color=color)
+
+
+def _for_programs(report: Report, output: FindingsFormat) -> str:
+    from mlctl.render.findings import machine, sarif
+
+    match output:
+        case FindingsFormat.SARIF:
+            return sarif.report(report)
+        case FindingsFormat.GITHUB:
+            return machine.github(report)
+        case FindingsFormat.AZURE:
+            return machine.azure_pipelines(report)
+        case FindingsFormat.GITLAB:
+            return machine.gitlab(report)
+        case _:
+            return machine.as_json(report)

@@ -1,0 +1,1 @@
+"""`mlctl simulate`, and the flags and words that all forecasts share."""

@@ -1,0 +1,244 @@
+"""Flags that `mlctl simulate` and `mlctl advise` have in common: job, weather, workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlctl.catalog import prices
+from mlctl.cli.local.flag_text import time_of_day
+from mlctl.cli.local.setting_flags import DelayArgs, pair
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.shell.durations import duration
+from mlctl.forecast import DEFAULT_WEATHER
+
+if TYPE_CHECKING:
+    from mlctl.forecast.weather.models import Weather
+    from mlctl.simulator.engine.model import SimulationSettings
+
+WEATHER = DEFAULT_WEATHER
+_ALWAYS = ("calm", "stress")
+MOST_RUNS = 1_000_000
+
+
+class TierChoice(StrEnum):
+    """Which rows there are."""
+
+    LOW_PRIORITY = "low_priority"
+    DEDICATED = "dedicated"
+    BOTH = "both"
+
+
+class TraceStart(StrEnum):
+    """Where a history begins a trace."""
+
+    ANY = "any"
+    AVAILABLE = "available"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudArgs:
+    """How the simulated cloud behaves, beside its delays."""
+
+    delay_cv: Annotated[
+        float | None,
+        typer.Option("--delay-cv", min=0, metavar="X", help="Spread of the times of nodes."),
+    ] = None
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting",
+            metavar="NAME=VALUE",
+            help="How the cloud behaves; see `mlctl local settings list` (repeatable).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileArgs:
+    """What files say otherwise, or not at all: values, and prices."""
+
+    override: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--override",
+            metavar="KIND.FIELD=VALUE",
+            help="As if the files said so: compute.max_instances=8 (repeatable).",
+        ),
+    ] = None
+    price: Annotated[
+        float | None,
+        typer.Option(
+            "--price",
+            min=0,
+            metavar="USD",
+            help="Of an hour of a dedicated node; the catalog's unless given.",
+        ),
+    ] = None
+    low_priority_ratio: Annotated[
+        float,
+        typer.Option(
+            "--low-priority-ratio",
+            min=0,
+            max=1,
+            metavar="R",
+            help="What a low-priority node costs of a dedicated one.",
+        ),
+    ] = prices.LOW_PRIORITY_RATIO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeginArgs:
+    """Where in its weather a history begins."""
+
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--start",
+            metavar="HH:MM",
+            help="The time of day, for weather that follows the hours; midnight unless given.",
+        ),
+    ] = None
+    trace_start: Annotated[
+        TraceStart | None,
+        typer.Option(
+            "--trace-start",
+            help="Where each history begins a trace: anywhere (unless given), or where there are"
+            " nodes.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryArgs(BeginArgs):
+    """How many histories there are, and in what weather."""
+
+    weather: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--weather",
+            metavar="NAME",
+            help="What takes nodes away: calm, stress, aws-v100-2023, band:5-10, or a FILE: what"
+            " `mlctl local preemption fit` wrote, or a trace of how many nodes there were"
+            " (repeatable). calm and stress are always there.",
+        ),
+    ] = None
+    tier: Annotated[TierChoice, typer.Option("--tier", help="Which rows to show.")] = (
+        TierChoice.BOTH
+    )
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, max=MOST_RUNS, metavar="N", help="Histories a row.")
+    ] = 1000
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where all chance is from.")] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectArgs(FileArgs):
+    """What is forecast: the job, as far as the files do not say."""
+
+    deployment: Annotated[
+        str | None,
+        typer.Option(
+            "--deployment",
+            metavar="ADDRESS",
+            help="The deployment that takes the job, in the files or in the workspace:"
+            " ENDPOINT/NAME, or ENDPOINT for its default; the only one unless given.",
+        ),
+    ] = None
+    mini_batches: Annotated[
+        int | None,
+        typer.Option("--mini-batches", min=1, metavar="N", help="So many full ones, not --files."),
+    ] = None
+    input: Annotated[
+        str | None,
+        typer.Option("--input", metavar="DIR", help="A folder whose files are counted."),
+    ] = None
+
+
+def settings_of(delays: DelayArgs, cloud: CloudArgs) -> SimulationSettings:
+    """The settings of the simulated cloud that flags ask for.
+
+    Raises:
+        ServiceError: a setting is unknown, or its value is none.
+        UsageError: a duration is none.
+    """
+    from mlctl.simulator.engine.model import SimulationSettings
+
+    texts: dict[str, str | None] = asdict(delays)
+    changes: dict[str, object] = {
+        f"{name}_s": duration(text) for name, text in texts.items() if text is not None
+    }
+    if cloud.delay_cv is not None:
+        changes["delay_cv"] = cloud.delay_cv
+    changes |= dict(map(pair, cloud.setting or ()))
+    if not changes:
+        return SimulationSettings()
+    from mlctl.simulator.control_plane.disruptions import with_changes
+
+    return with_changes(SimulationSettings(), changes)
+
+
+def weathers(given: Sequence[str] | None, begin: BeginArgs) -> tuple[list[Weather], str]:
+    """The weather of each row, and the name of the one that the forecast is about."""
+    from mlctl.forecast.weather import models as known
+
+    found = begun([weather_of(text) for text in given or [WEATHER]], begin)
+    main = found[0].name
+    names = {one.name for one in found}
+    calm, stress = (known.by_name(name) for name in _ALWAYS)
+    assert calm is not None
+    assert stress is not None
+    before = [] if calm.name in names else [calm]
+    after = [] if stress.name in names else [stress]
+    return [*before, *found, *after], main
+
+
+def begun(found: Sequence[Weather], begin: BeginArgs) -> list[Weather]:
+    """The weather, as it begins by the flags.
+
+    Raises:
+        UsageError: a flag says where something begins that is not there.
+    """
+    start = None if begin.start is None else time_of_day(begin.start, "--start")
+    if start is not None and not any(one.by_hour for one in found):
+        raise UsageError("--start says when weather begins that follows the hours: give some.")
+    if begin.trace_start is not None and not any(one.trace for one in found):
+        raise UsageError("--trace-start says where a trace begins: give one by --weather FILE.")
+    available = begin.trace_start is TraceStart.AVAILABLE
+    return [
+        replace(
+            one,
+            start_s=start or 0.0,
+            trace=None if one.trace is None else replace(one.trace, available=available),
+        )
+        for one in found
+    ]
+
+
+def weather_of(text: str) -> Weather:
+    """The weather of a name or a file.
+
+    Raises:
+        InvalidValue: there is none.
+        Permanent: the file cannot be read.
+    """
+    from mlctl.cli.local.flag_text import read_text
+    from mlctl.forecast.weather import models as known
+
+    try:
+        named = known.by_name(text)
+        return named if named is not None else known.parse(read_text(Path(text)), Path(text).stem)
+    except known.WeatherError as error:
+        raise InvalidValue(str(error), flag="--weather") from None
+
+
+def tiers_of(choice: TierChoice) -> list[Any]:
+    """The tiers that there are rows of."""
+    from mlctl.simulator.engine.model import Tier
+
+    return [*Tier] if choice is TierChoice.BOTH else [Tier(choice.value)]

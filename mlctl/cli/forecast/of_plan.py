@@ -1,0 +1,146 @@
+"""`mlctl plan --simulate`: a forecast of the deployments that a plan creates or changes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlctl.backends.ports.backend import Backend
+from mlctl.cli.forecast.args import MOST_RUNS, WEATHER, SubjectArgs, weather_of
+from mlctl.cli.forecast.subject import wanted_of, with_live
+from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.parser.arguments import UsageError
+from mlctl.cli.shell.session import Session
+from mlctl.config.graph import Graph
+from mlctl.kinds.address import Address, kind_of
+from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
+from mlctl.planning.model import Action, Plan
+
+if TYPE_CHECKING:
+    from mlctl.forecast.batch.brief import Planned
+    from mlctl.forecast.batch.reading import Wanted
+
+_PANEL = "Forecast Arguments"
+
+
+def _flag(name: str, metavar: str | None, help: str, **bounds: Any) -> Any:  # noqa: A002
+    return typer.Option(name, metavar=metavar, help=help, rich_help_panel=_PANEL, **bounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanForecastArgs:
+    """What is forecast of the plan, beside the work of a job; None is "not given"."""
+
+    simulate: Annotated[
+        bool,
+        _flag(
+            "--simulate",
+            None,
+            "End with what a job of each batch deployment that changes takes and costs; says how"
+            " much work it is by --files and --seconds-per-file.",
+        ),
+    ] = False
+    mini_batches: Annotated[
+        int | None, _flag("--mini-batches", "N", "So many full ones, not --files.", min=1)
+    ] = None
+    input: Annotated[str | None, _flag("--input", "DIR", "A folder whose files are counted.")] = (
+        None
+    )
+    weather: Annotated[
+        str | None,
+        _flag("--weather", "NAME", f"What takes nodes away; {WEATHER} unless given."),
+    ] = None
+    runs: Annotated[
+        int | None,
+        _flag("--runs", "N", "Histories of each; 1000 unless given.", min=1, max=MOST_RUNS),
+    ] = None
+
+
+@dataclass(frozen=True)
+class PlanForecast:
+    """A forecast that was asked for with a plan."""
+
+    args: PlanForecastArgs
+    wanted: Wanted
+
+    @classmethod
+    def of(
+        cls, args: PlanForecastArgs, work: BatchFlags, *, destroying: bool
+    ) -> PlanForecast | None:
+        """What the flags ask for; None where they ask for no forecast.
+
+        Raises:
+            UsageError: they say how, and not that; or they do not say how much work there is.
+        """
+        if not args.simulate:
+            given = [name for one in (args, work) for name in one.__slots__ if getattr(one, name)]
+            if given:
+                flag = f"--{given[0].replace('_', '-')}"
+                raise UsageError(f"{flag} is about a forecast: say --simulate too.")
+            return None
+        if destroying:
+            raise UsageError("--simulate and --destroy exclude each other.")
+        from mlctl.simulator.engine.model import SimulationSettings
+
+        subject = SubjectArgs(mini_batches=args.mini_batches, input=args.input)
+        wanted = wanted_of(subject, work, SimulationSettings())
+        if wanted.workload.files is None and wanted.mini_batches is None:
+            raise UsageError("--simulate needs --files N, --mini-batches N or --input DIR.")
+        if not any((work.seconds_per_file, work.seconds_per_mini_batch, work.trace)):
+            raise UsageError("--simulate needs --seconds-per-file S or --seconds-per-mini-batch S.")
+        return cls(args, wanted)
+
+    def document(self, plan: Plan, graph: Graph, backend: Backend) -> dict[str, Any]:
+        """The forecast as data; the backend is read for what is there now.
+
+        Raises:
+            InvalidValue: there is no such weather.
+            ServiceError: the backend cannot be read.
+        """
+        from mlctl.forecast.batch import brief
+
+        asked = brief.Asked(weather_of(self.args.weather or WEATHER), self.args.runs or 1000)
+        found = [self._read(one, plan, graph, backend) for one in _changed(plan, graph)]
+        return brief.document(found, asked)
+
+    def _read(self, one: Address, plan: Plan, graph: Graph, backend: Backend) -> Planned:
+        from mlctl.forecast.batch.brief import Planned
+        from mlctl.forecast.batch.reading import read
+        from mlctl.forecast.fields import ForecastError
+
+        wanted = replace(self.wanted, deployment=one, workspace=str(plan.scope))
+        try:
+            planned = read(with_live(graph, backend, one), wanted)
+        except ForecastError as error:
+            return Planned(str(one), why=str(error))
+        try:
+            return Planned(str(one), planned, read(with_live(Graph({}, ()), backend, one), wanted))
+        except ForecastError:
+            return Planned(str(one), planned)
+
+
+def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
+    """The deployments that score files and that change, themselves or the cluster they name."""
+    written = {one.address for one in plan.pending if one.action is not Action.DELETE}
+    for change in plan.changes:
+        resource = change.resource
+        if resource is None or resource.kind is not BATCH_DEPLOYMENT:
+            continue
+        targets = {one.target for one in graph.edges_of(change.address)}
+        scores = any(one.at[-1] == "mini_batch_size" for one in resource.form.fields)
+        clusters = {one for one in targets if kind_of(one).has_nodes}
+        if scores and ({change.address} | clusters) & written:
+            yield change.address
+
+
+def show(session: Session, data: dict[str, Any], *, markdown: bool) -> None:
+    """Print the forecast on stdout, after its plan."""
+    from mlctl.render.forecast import of_plan as render
+
+    color = session.color(sys.stdout)
+    text = render.markdown(data) if markdown else render.human(data, color=color)
+    session.out(f"\n{text}")

@@ -1,0 +1,82 @@
+"""How forecasts and advice are written, and what of them is refused: the same for every command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any, Protocol
+
+import typer
+
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.session import Session
+from mlctl.service_errors import Permanent
+
+
+class ForecastFormat(StrEnum):
+    """How a forecast is written."""
+
+    HUMAN = "human"
+    JSON = "json"
+    CSV = "csv"
+    HTML = "html"
+
+
+Output = Annotated[
+    ForecastFormat, typer.Option("--output", "-o", help="How it is written; html is one page.")
+]
+
+
+class Human(Protocol):
+    """Writes a forecast for a terminal."""
+
+    def __call__(self, data: Mapping[str, Any], *, width: int, color: bool) -> str:
+        """The text."""
+        ...
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Tell what cannot be forecast as the error of a command.
+
+    Raises:
+        Permanent: something cannot be forecast.
+    """
+    from mlctl.forecast.fields import ForecastError
+    from mlctl.simulator.engine.commands import EngineError
+
+    try:
+        yield
+    except (ForecastError, EngineError) as error:
+        raise Permanent("NoForecast", str(error)) from None
+
+
+def write(
+    session: Session,
+    data: Mapping[str, Any],
+    output: ForecastFormat,
+    human: Human,
+    page: Callable[[Mapping[str, Any]], str],
+) -> None:
+    """Write a forecast to stdout; its rows alone as CSV."""
+    from mlctl.render.forecast import batch as render
+
+    match output:
+        case ForecastFormat.JSON:
+            session.out_data(render.as_json(data))
+        case ForecastFormat.CSV:
+            session.out_data(render.csv(data))
+        case ForecastFormat.HTML:
+            session.out_data(page(data))
+        case ForecastFormat.HUMAN:
+            session.out(human(data, width=session.width, color=session.color(sys.stdout)))
+
+
+def ended(session: Session, *, complete: bool) -> Exit:
+    """The exit code; where Ctrl-C ended the forecast, that is said."""
+    if complete:
+        return Exit.OK
+    session.say("stopped: the numbers are of the histories that were carried out until then")
+    return Exit.ERROR

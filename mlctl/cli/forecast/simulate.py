@@ -1,0 +1,242 @@
+"""`mlctl simulate`: how long a batch job takes and what it costs, before anything is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlctl.cli import simulate_pool
+from mlctl.cli.files.validate import SomePaths
+from mlctl.cli.forecast import training as simulate_training
+from mlctl.cli.forecast.args import (
+    MOST_RUNS,
+    CloudArgs,
+    HistoryArgs,
+    SubjectArgs,
+    settings_of,
+    tiers_of,
+    weathers,
+)
+from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
+from mlctl.cli.forecast.subject import read_subject
+from mlctl.cli.forecast.workers import WorkerArgs, executor_of
+from mlctl.cli.local.setting_flags import DelayArgs
+from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.durations import duration
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.rule_choice import Ignore
+from mlctl.cli.shell.session import Session
+from mlctl.render.terminal.terminal import clean
+from mlctl.service_errors import Permanent
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from mlctl.forecast.batch.policy import History, Policy
+    from mlctl.forecast.batch.reading import Subject
+    from mlctl.forecast.batch.report import Row
+    from mlctl.forecast.batch.summary import Summary
+    from mlctl.forecast.gather import Gathered
+
+_BATCH = 1000  # runs between two looks at the precision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyArgs(HistoryArgs):
+    """How many histories there are, of what kind, and who makes them."""
+
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            metavar="POLICY",
+            help="What follows a cancelled run: resubmit (unless given), once, dedicated,"
+            " fallback:K, deadline or remaining (repeatable, for a row each).",
+        ),
+    ] = None
+    deadline: Annotated[
+        str | None,
+        typer.Option("--deadline", metavar="DURATION", help="When the job has to be done: 4h."),
+    ] = None
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            "--precision",
+            min=0.0001,
+            max=0.5,
+            metavar="P",
+            help="As many histories as P(cancelled) needs to be known to plus or minus this.",
+        ),
+    ] = None
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command, and those beneath it."""
+    command(app, verb)(simulate)
+    below = typer.Typer(name=verb)
+    simulate_training.register(below)
+    simulate_pool.register(below)
+    app.add_typer(below, name=verb)
+
+
+def simulate(
+    session: Session,
+    paths: SomePaths = None,
+    *,
+    subject: SubjectArgs,
+    work: BatchFlags,
+    delays: DelayArgs,
+    cloud: CloudArgs,
+    study: StudyArgs,
+    workers: WorkerArgs,
+    ignore: Ignore = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option("--sensitivity", help="Show what it hangs on: each assumption low and high."),
+    ] = False,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events", metavar="FILE", help="Write what happens in the first run of --run N."
+        ),
+    ] = None,
+    run: Annotated[
+        int, typer.Option("--run", min=0, metavar="N", help="The history of --events.")
+    ] = 0,
+    explain_path: Annotated[
+        bool, typer.Option("--explain-path", help="Say which rows took the exact shortcut.")
+    ] = False,
+    output: Output = ForecastFormat.HUMAN,
+) -> Exit:
+    """Forecast a batch job: how long it takes, what it costs, and how likely it is cancelled.
+
+    From the files that will be applied, on low priority in calm, in some weather and under stress,
+    and on dedicated nodes. What no file declares is read in the workspace; nothing is written.
+    """
+    from mlctl.forecast.batch import report
+    from mlctl.forecast.batch.reading import check_deadline
+    from mlctl.forecast.batch.summary import Summary
+    from mlctl.render.forecast import batch as render
+
+    with refusals():
+        settings = settings_of(delays, cloud)
+        read = read_subject(session, paths or (), subject, work, settings, ignore)
+        if read is None:
+            return Exit.ERROR
+        _note_shortage(session, read)
+        deadline = duration(study.deadline) if study.deadline is not None else None
+        there, main = weathers(study.weather, study)
+        tiers = tiers_of(study.tier)
+        plans = _policies(study, deadline)
+        check_deadline(deadline, settings)
+        found = list(report.rows(read.scenario, there, tiers, plans, str(study.seed), main))
+        if events is not None:
+            _write_events(session, found, main, run, events)
+        with executor_of(workers) as executor:
+            gathered = _gathered(found, study, deadline, executor)
+            done = [(row, Summary(row.study.scenario, of, deadline)) for row, of in gathered.rows]
+            tornado = None
+            if sensitivity and gathered.complete:
+                with gathered.stoppable():
+                    tornado = _tornado(done, main, executor)
+        asked = {"seed": study.seed, "deadline_s": deadline}
+        data = report.document(read, done, main, asked, tornado)
+    write(session, data, output, render.human, _page)
+    if explain_path:
+        for row in data["rows"]:
+            why = f": {row['path_reason']}" if row["path_reason"] else ", which is exact here"
+            session.note(clean(f"{row['name']}: by the {_PATHS[row['path']]}{why}"))
+    return ended(session, complete=gathered.complete)
+
+
+def _note_shortage(session: Session, read: Subject) -> None:
+    """Say where the documented quotas are too small for the cluster: the forecast knows none."""
+    from mlctl.forecast import quotas
+
+    known = quotas.documented(read)
+    short = known.shortage(read.scenario.cluster)
+    if short is not None:
+        session.note(clean(f"note: {short}; by {known.source}. The forecast knows no quota."))
+
+
+_PATHS = {"skip": "shortcut", "engine": "event engine"}
+
+
+def _page(data: Mapping[str, Any]) -> str:
+    from mlctl.render.forecast import page as forecast_page
+
+    return forecast_page.batch(data)
+
+
+def _gathered(
+    rows: Sequence[Row], asked: StudyArgs, deadline: float | None, executor: Executor | None
+) -> Gathered[Row, History]:
+    """The rows with their histories."""
+    from mlctl.forecast.batch.study import with_deadline
+    from mlctl.forecast.batch.summary import Summary
+    from mlctl.forecast.gather import gather, growing
+
+    def following(row: Row, found: list[History]) -> list[range]:
+        if asked.precision is None:
+            return growing(len(found), asked.runs)
+        known = Summary(row.study.scenario, found).cancelled
+        if max(known.high - known.value, known.value - known.low) <= asked.precision:
+            return []
+        return growing(len(found), min(len(found) + max(_BATCH, len(found) // 4), MOST_RUNS))
+
+    studies = with_deadline([row.study for row in rows], deadline, executor)
+    told = [(replace(row, study=one), one) for row, one in zip(rows, studies, strict=True)]
+    return gather(told, following, executor)
+
+
+def _policies(study: StudyArgs, deadline: float | None) -> list[Policy]:
+    from mlctl.forecast.batch.policy import Way, parse
+
+    try:
+        found = [parse(text) for text in study.policy or ["resubmit"]]
+    except ValueError as error:
+        raise InvalidValue(str(error), flag="--policy") from None
+    if deadline is None and any(one.way is Way.DEADLINE for one in found):
+        raise UsageError("--policy deadline needs a --deadline.")
+    return found
+
+
+def _tornado(
+    done: Sequence[tuple[Row, Summary]], main: str, executor: Executor | None
+) -> list[dict[str, Any]] | None:
+    """What the main row hangs on; None where there is no such row."""
+    from mlctl.forecast.advice.sensitivity import tornado
+
+    for row, summary in done:
+        if row.name == main and row.weather is not None:
+            return tornado(row.study, row.weather, list(summary.histories), executor)
+    return None
+
+
+def _write_events(session: Session, found: Sequence[Row], main: str, run: int, file: Path) -> None:
+    """Write the log of the first run of a history, as `job stream --events` does.
+
+    Says where in a trace the history begins: a simulated cloud is told that by `--offset`.
+    """
+    from mlctl import files
+    from mlctl.forecast.batch import timeline
+    from mlctl.forecast.weather import models as weather
+    from mlctl.simulator.control_plane.jobs.job_events import line_since
+
+    row = next((one for one in found if one.name == main), found[-1])
+    seed = row.study.seed_of(run)
+    log = timeline.events(row.study.scenario, seed)
+    for one in weather.placed(row.study.scenario.processes, seed):
+        if isinstance(one, weather.Replay):
+            session.note(f"history {run} begins the trace at --offset {one.offset}")
+    lines = "".join(line_since(0.0, event) + "\n" for event in log)
+    try:
+        files.write(files.expanded(file), lines.encode())
+    except OSError as error:
+        raise Permanent("CannotWrite", f"cannot write `{file}`: {error.strerror}") from None

@@ -1,0 +1,257 @@
+"""What a forecast is about: from files and flags, and from the workspace what files lack."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mlctl import schema
+from mlctl.backends.ports.backend import Backend, Live
+from mlctl.cli.forecast.args import SubjectArgs
+from mlctl.cli.local import workload_flags
+from mlctl.cli.local.workload_flags import BatchFlags
+from mlctl.cli.parser.arguments import InvalidValue, UsageError
+from mlctl.cli.shell.rule_choice import Ignore, new_report
+from mlctl.cli.shell.scope import ScopeError
+from mlctl.cli.shell.session import Session
+from mlctl.config import graph as graphs
+from mlctl.config.graph import Graph
+from mlctl.config.loader import DocumentEdit
+from mlctl.kinds.address import Address, Scope, kind_of
+from mlctl.kinds.kind import Kind
+from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
+from mlctl.kinds.records.batch_endpoint import BATCH_ENDPOINT
+from mlctl.kinds.resource import build
+from mlctl.kinds.routes import main_child
+from mlctl.source import Document
+from mlctl.source.overlay import COMMAND_LINE, FlagValue, overlay
+
+if TYPE_CHECKING:
+    from mlctl.forecast.batch.reading import Subject, Wanted
+    from mlctl.simulator.engine.model import SimulationSettings
+
+
+def read_graph(
+    session: Session,
+    paths: Sequence[str],
+    overrides: Sequence[str] | None,
+    ignore: Ignore,
+) -> Graph | None:
+    """What files declare, with what overrides say; None where they are not valid, which is said."""
+    report = new_report(session, ignore)
+    loaded = session.loader(report, edit=_edit(overrides)).load([*paths])
+    if not report.failed:
+        return loaded.graph
+    from mlctl.render.findings import diagnostics
+
+    color = session.color(sys.stdout)
+    session.out(diagnostics.report(report, color=color, width=session.width))
+    return None
+
+
+def read_subject(
+    session: Session,
+    paths: Sequence[str],
+    args: SubjectArgs,
+    work: BatchFlags,
+    settings: SimulationSettings,
+    ignore: Ignore,
+    *,
+    grows: bool = False,
+) -> Subject | None:
+    """What files and flags describe; None where the files are not valid, which is said.
+
+    The workspace is read where the files lack the deployment or its cluster. Where the timeout
+    `grows`, one that is too short for the work is no error.
+
+    Raises:
+        ForecastError: they describe nothing that can be forecast.
+        ServiceError: the workspace cannot be read.
+        UsageError: flags say the same thing twice, or nothing.
+    """
+    from mlctl.forecast.batch.reading import read
+
+    graph = read_graph(session, paths, args.override, ignore) if paths else Graph({}, ())
+    if graph is None:
+        return None
+    wanted = wanted_of(args, work, settings)
+    if wanted.deployment is not None and kind_of(wanted.deployment).routes:
+        wanted = replace(wanted, deployment=_default(session, graph, wanted.deployment))
+    whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
+    return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
+
+
+def wanted_of(args: SubjectArgs, work: BatchFlags, settings: SimulationSettings) -> Wanted:
+    """What flags ask for.
+
+    Raises:
+        UsageError: they say the same thing twice, or nothing.
+    """
+    from mlctl.forecast.batch.reading import Wanted
+    from mlctl.simulator.control_plane.jobs import workloads
+
+    workload = workload_flags.workload_of(work)
+    counts = [workload.files is not None, args.mini_batches is not None, args.input is not None]
+    if sum(counts) > 1:
+        raise UsageError("--files, --mini-batches and --input say the same: give one of them.")
+    if args.input is not None:
+        workload = replace(workload, files=_counted(args.input))
+    workloads.check(workload)
+    deployment = _address(args.deployment) if args.deployment else None
+    ratio = args.low_priority_ratio
+    return Wanted(workload, args.mini_batches, deployment, args.price, ratio, settings)
+
+
+def _address(text: str) -> Address:
+    """The address that `--deployment` gives: of a deployment, or of an endpoint alone.
+
+    The kind may stand before it.
+    """
+    bare = text
+    for one in (BATCH_DEPLOYMENT, BATCH_ENDPOINT):
+        bare = bare.removeprefix(f"{one.name}/")
+    kind = BATCH_DEPLOYMENT.name if "/" in bare else BATCH_ENDPOINT.name
+    try:
+        return Address.parse(f"{kind}/{bare}")
+    except ValueError:
+        raise InvalidValue(
+            f"`{text}` is no deployment: write ENDPOINT/NAME", flag="--deployment"
+        ) from None
+
+
+def _default(session: Session, graph: Graph, endpoint: Address) -> Address:
+    """The deployment that an endpoint uses by default, as files say or the workspace.
+
+    Raises:
+        InvalidValue: there is no such endpoint, or it has none.
+    """
+    kind, declared = kind_of(endpoint), graph.resources.get(endpoint)
+    name = declared.text(*map(str, kind.routes[0])) if declared is not None else None
+    if name is None:
+        with session.backend() as backend:
+            live = backend.read([endpoint]).get(endpoint)
+        if live is None and declared is None:
+            raise InvalidValue(f"there is no endpoint `{endpoint.name}`", flag="--deployment")
+        name = main_child(kind, live.body) if live is not None else ""
+    if not name:
+        raise InvalidValue(
+            f"endpoint `{endpoint.name}` has no default deployment: write ENDPOINT/NAME",
+            flag="--deployment",
+        )
+    return Address(BATCH_DEPLOYMENT.name, name, endpoint.name)
+
+
+def _completed(
+    session: Session, graph: Graph, named: Address | None, edit: DocumentEdit | None
+) -> tuple[Graph, str]:
+    """The graph with what only the workspace has, and what to call the workspace.
+
+    It is not asked where the files have everything, nor where nobody knows which one it is.
+    """
+    if not _lacking(graph, named):
+        return graph, ""
+    try:
+        scope = session.scope
+    except ScopeError:
+        if graph.resources:
+            return graph, ""
+        raise
+    with session.backend() as backend:
+        name = f"{scope.resource_group}/{scope.workspace} ({backend.name} backend)"
+        return with_live(graph, backend, named, edit), name
+
+
+def with_live(
+    graph: Graph, backend: Backend, named: Address | None = None, edit: DocumentEdit | None = None
+) -> Graph:
+    """The graph with what only the workspace has: the deployment, then the clusters that it names.
+
+    Raises:
+        ServiceError: the workspace cannot be read.
+    """
+    found: Iterable[Live] = ()
+    if named is not None and named not in graph.resources:
+        found = backend.read([named]).values() or backend.list(BATCH_DEPLOYMENT.name)
+    elif named is None and not _deployments(graph, named):
+        found = backend.list(BATCH_DEPLOYMENT.name)
+    graph = _joined(graph, found, backend.scope, edit)
+    return _joined(graph, backend.read(_clusters(graph, named)).values(), backend.scope, edit)
+
+
+def _lacking(graph: Graph, named: Address | None) -> bool:
+    return not _deployments(graph, named) or bool(_clusters(graph, named))
+
+
+def _deployments(graph: Graph, named: Address | None) -> list[Address]:
+    """The deployments that may be meant."""
+    return [
+        one
+        for one in graph.resources
+        if (one.kind == BATCH_DEPLOYMENT.name if named is None else one == named)
+    ]
+
+
+def _clusters(graph: Graph, named: Address | None) -> list[Address]:
+    """The clusters of these deployments that nobody declares."""
+    edges = (edge for one in _deployments(graph, named) for edge in graph.edges_of(one))
+    targets = (edge.target for edge in edges if kind_of(edge.target).has_nodes)
+    return [target for target in dict.fromkeys(targets) if not graph.declared(target)]
+
+
+def _joined(graph: Graph, found: Iterable[Live], scope: Scope, edit: DocumentEdit | None) -> Graph:
+    """The graph with live resources, read as if files declared them."""
+    from mlctl.cli.az.documents import as_document
+
+    resources = dict[Address, Any](graph.resources)
+    for live in found:
+        kind, document = kind_of(live.address), as_document(live, scope)
+        if edit is not None:
+            document = edit(document, kind)
+            _check_flags(document, kind)
+        resource = build(document, kind)
+        if resource is not None:
+            resources.setdefault(resource.address, resource)
+    return graphs.build(resources.values(), scope)
+
+
+def _check_flags(document: Document, kind: Kind) -> None:
+    """Refuse what flags say of a live resource, where its kind has no such field or value."""
+    for found in schema.check(document, kind.schema):
+        if found.primary is not None and found.primary.span.source.name == COMMAND_LINE:
+            raise InvalidValue(found.message, flag="--override")
+
+
+def _counted(folder: str) -> int:
+    from mlctl.cli.az import input_files
+
+    count = input_files.counted({"inputs": {"input": {"path": folder}}})
+    if count is None:
+        raise InvalidValue(f"the files of `{folder}` cannot be counted from here", flag="--input")
+    return count
+
+
+def _edit(overrides: Sequence[str] | None) -> DocumentEdit | None:
+    """The edit of documents that `--override` asks for; None without any."""
+    if not overrides:
+        return None
+    from mlctl import source
+    from mlctl.kinds import DOCUMENTS
+
+    wanted: dict[str, list[FlagValue]] = {}
+    for text in overrides:
+        path, equals, value = text.partition("=")
+        kind, *at = path.split(".")
+        if kind not in DOCUMENTS or not at or not equals:
+            raise InvalidValue(
+                f"`{text}`: write KIND.FIELD=VALUE, as compute.max_instances=8", flag="--override"
+            )
+        found = FlagValue(tuple(at), source.plain(value), "--override", text)
+        wanted.setdefault(kind, []).append(found)
+
+    def edit(document: Any, kind: Any) -> Any:
+        values = wanted.get(kind.name)
+        return overlay(values, document) if values else document
+
+    return edit

@@ -1,0 +1,123 @@
+"""`mlctl simulate training`: how long a training job takes, and how often to write checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from mlctl.cli.files.validate import Paths
+from mlctl.cli.forecast.args import (
+    CloudArgs,
+    FileArgs,
+    HistoryArgs,
+    settings_of,
+    tiers_of,
+    weathers,
+)
+from mlctl.cli.forecast.output import ForecastFormat, Output, ended, refusals, write
+from mlctl.cli.forecast.subject import read_graph
+from mlctl.cli.forecast.workers import WorkerArgs, executor_of
+from mlctl.cli.local.setting_flags import DelayArgs
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.rule_choice import Ignore
+from mlctl.cli.shell.session import Session
+from mlctl.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepArgs:
+    """The work: its steps, and what checkpoints take."""
+
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, metavar="N", help="Steps to train.")
+    ] = None
+    seconds_per_step: Annotated[
+        float | None,
+        typer.Option("--seconds-per-step", min=0, metavar="S", help="Time of a step."),
+    ] = None
+    checkpoint_every: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--checkpoint-every",
+            min=0,
+            metavar="N",
+            help="Steps between checkpoints; 0 for none (repeatable: a row each).",
+        ),
+    ] = None
+    seconds_per_checkpoint: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds-per-checkpoint", min=0, metavar="S", help="Time to write a checkpoint."
+        ),
+    ] = None
+    seconds_to_restore: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds-to-restore", min=0, metavar="S", help="Time to go on from a checkpoint."
+        ),
+    ] = None
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "training")(training)
+
+
+def training(
+    session: Session,
+    paths: Paths,
+    *,
+    declared: FileArgs,
+    work: StepArgs,
+    delays: DelayArgs,
+    cloud: CloudArgs,
+    study: HistoryArgs,
+    workers: WorkerArgs,
+    ignore: Ignore = None,
+    output: Output = ForecastFormat.HUMAN,
+) -> Exit:
+    """Forecast a training job: its time, its cost, and the best interval between checkpoints.
+
+    Of a command job, on its cluster or serverless. The best interval stands beside Young's and
+    Daly's; it is exact where losses are a Poisson process of one node.
+    """
+    from mlctl.forecast.training import report as training_report
+    from mlctl.forecast.training.reading import TrainingWanted, read
+    from mlctl.render.forecast import training as training_forecast
+    from mlctl.simulator.control_plane.jobs import workloads
+
+    graph = read_graph(session, paths, declared.override, ignore)
+    if graph is None:
+        return Exit.ERROR
+    workload = Workload(
+        steps=work.steps,
+        seconds_per_step=work.seconds_per_step,
+        seconds_per_checkpoint=work.seconds_per_checkpoint,
+        seconds_to_restore=work.seconds_to_restore,
+    )
+    workloads.check(workload)
+    settings = settings_of(delays, cloud)
+    found, main = weathers(study.weather, study)
+    with refusals():
+        subject = read(
+            graph,
+            TrainingWanted(workload, settings, declared.price, declared.low_priority_ratio),
+        )
+        every = list(dict.fromkeys(work.checkpoint_every or [0]))
+        rows = training_report.rows(subject.scenario, every, found, tiers_of(study.tier))
+        asked = training_report.Asked(str(study.seed), study.runs, main)
+        with executor_of(workers) as executor:
+            gathered = training_report.gathered(rows, asked, executor)
+            data = training_report.document(subject, gathered, asked, executor)
+    write(session, data, output, training_forecast.human, _page)
+    return ended(session, complete=gathered.complete)
+
+
+def _page(data: Mapping[str, Any]) -> str:
+    from mlctl.render.forecast import page as forecast_page
+
+    return forecast_page.training(data)

@@ -1,0 +1,1 @@
+"""`mlctl rehearse`: the user's own code on nodes that are lost."""

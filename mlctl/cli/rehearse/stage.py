@@ -1,0 +1,82 @@
+"""Where a rehearsal runs: its folder, its interpreter, its bounds; in the end nothing is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlctl import files
+from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.shell.session import Session
+
+if TYPE_CHECKING:
+    from mlctl.rehearsal.scoring.rehearsal import Stage
+
+_PATIENCE = 600.0  # seconds for a rehearsal, unless --timeout says otherwise
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def stage(
+    session: Session, python: str | None, keep: Path | None, *, network: bool
+) -> Iterator[Stage]:
+    """Folder, interpreter and environment; in the end no process and no folder is left.
+
+    Raises:
+        InvalidValue: there is no such Python, or the folder cannot be made.
+    """
+    from mlctl.rehearsal.process import Interpreter, checked, sweep, without_network
+    from mlctl.rehearsal.scoring.rehearsal import Stage
+
+    try:
+        exe = checked(python)
+    except OSError as error:
+        raise InvalidValue(str(error), flag="--python") from None
+    if not network and not without_network():
+        session.note("note: this system gives no process a network of its own: it stays open")
+    folder = _folder(keep)
+    mark = uuid.uuid4().hex
+    ends = time.monotonic() + (session.flags.timeout or _PATIENCE)
+    alone = not network and bool(without_network())
+    interpreter = Interpreter(exe, alone, _memory(), mark, ends)
+    heard = [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]  # nohup
+    before = {number: signal.signal(number, _interrupt) for number in heard}
+    try:
+        yield Stage(interpreter, folder, session.environment, keep is not None)
+    finally:
+        sweep(mark)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _folder(keep: Path | None) -> Path:
+    if keep is None:
+        return Path(tempfile.mkdtemp(prefix="mlctl-rehearsal-"))
+    try:
+        keep.mkdir(parents=True)
+    except OSError as error:
+        why = f"cannot make the folder `{keep}`: {error.strerror}"
+        raise InvalidValue(why, flag="--keep") from None
+    return files.real(keep)
+
+
+def _memory() -> int:
+    """The bytes of data that one worker may have: the memory of the machine."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return 0

@@ -1,0 +1,1 @@
+"""What every command stands on: flags, session, output, exit codes."""

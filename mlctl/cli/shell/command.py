@@ -1,0 +1,160 @@
+"""How a function becomes a command of typer's; every command takes the global flags besides."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from mlctl.cli.parser.arguments import TypedFlag
+from mlctl.cli.parser.tree import ARGUMENTS, SEVERAL
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.global_args import GlobalArgs
+from mlctl.cli.shell.project_paths import paths_of
+from mlctl.cli.shell.session import Session
+
+Body = Callable[..., Exit | None]
+_T = TypeVar("_T")
+
+
+def command(app: typer.Typer, name: str, *, of_project: bool = True) -> Callable[[Body], Body]:
+    """Register a function `(session, ...) -> Exit` as the command `name` of `app`.
+
+    What its parameters name belongs to one project, unless it is not `of_project`.
+
+    The parameters are annotated as typer wants them; one that is a dataclass stands for its fields.
+    """
+
+    def register(body: Body) -> Body:
+        hints = get_type_hints(body, include_extras=True)
+        own = {one: hint for one, hint in hints.items() if one not in ("session", "return")}
+
+        def run(session: Session, **values: Any) -> Exit | None:
+            return body(session, **{one: _value(hint, one, values) for one, hint in own.items()})
+
+        parameters_ = [one for one in parameters(body) if one.name != "session"]
+        text = inspect.getdoc(body) or ""
+        add(app, name, run, parameters_, text, of_project=of_project)
+        return body
+
+    return register
+
+
+def add(
+    app: typer.Typer,
+    name: str,
+    body: Body,
+    own: Iterable[inspect.Parameter],
+    text: str,
+    *,
+    of_project: bool = True,
+) -> None:
+    """Register `body` as a command that takes the parameters `own` and the global flags."""
+
+    def run(**values: Any) -> Exit:
+        global_args = fill(GlobalArgs, values)
+        own_values = {one: value for one, value in values.items() if one not in _GLOBAL_NAMES}
+        session = Session(global_args, paths=paths_of(own_values) if of_project else ())
+        try:
+            return body(session, **own_values) or Exit.OK
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] != "mlctl":
+                session.check_state()  # of what nobody foresaw, a damaged state may be the cause
+            raise
+
+    _sign(run, (*own, *_GLOBAL))
+    app.command(name, help=text)(run)
+
+
+def add_global_flags(app: typer.Typer) -> None:
+    """Let the global flags stand before the command too: `mlctl --backend azure plan`."""
+
+    def callback(**_values: Any) -> None:
+        """Do nothing: the flags are read with those of the command."""
+
+    _sign(callback, _GLOBAL)
+    app.callback()(callback)
+
+
+def option(
+    name: str,
+    *names: str,
+    type_: Any = str | None,
+    help: str,  # noqa: A002  # typer's word
+    metavar: str | None = None,
+    panel: str = ARGUMENTS,
+    choices: Sequence[str] = (),
+    default: Any = None,
+) -> inspect.Parameter:
+    """A parameter that is a flag; the default `...` makes it a required one.
+
+    `choices` are what completion offers. With a metavar that ends in SEVERAL, the parameter is a
+    `list[TypedFlag]`.
+    """
+    complete = (lambda: list(choices)) if choices else None
+    info = typer.Option(
+        *names, help=help, metavar=metavar, rich_help_panel=panel, autocompletion=complete
+    )
+    if metavar is not None and metavar.endswith(SEVERAL):
+        type_, info = (
+            list[TypedFlag] | None,
+            several(*names, help=help, metavar=metavar, panel=panel),
+        )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[type_, info],
+    )
+
+
+def switch(name: str, *names: str, help: str, panel: str = ARGUMENTS) -> inspect.Parameter:  # noqa: A002
+    """A parameter that is true where its flag is given."""
+    return option(name, *names, type_=bool, help=help, panel=panel, default=False)
+
+
+def several(*names: str, help: str, metavar: str, panel: str = ARGUMENTS) -> Any:  # noqa: A002
+    """The typer.Option of a flag that several values follow, for a `list[TypedFlag]`."""
+    assert metavar.endswith(SEVERAL)
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, parser=str)
+
+
+def fill(of: type[_T], values: Mapping[str, Any]) -> _T:
+    """An object of the dataclass `of` with the values of its fields; others are ignored."""
+    assert is_dataclass(of)
+    return of(**{one.name: values[one.name] for one in fields(of) if one.name in values})
+
+
+def flag_values(occurrences: Iterable[TypedFlag]) -> list[str]:
+    """The values of all occurrences of a flag that takes several; empty ones are left out."""
+    return [value for one in occurrences for value in one.values if value]
+
+
+def parameters(of: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """The parameters of a function; for one that is a dataclass, those of its fields."""
+    hints = get_type_hints(of, include_extras=True)
+    for name, one in inspect.signature(of).parameters.items():
+        if is_dataclass(hints[name]) and isinstance(hints[name], type) and name != "session":
+            yield from parameters(hints[name])
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            yield one.replace(annotation=hints[name], kind=kind)
+
+
+def _value(hint: Any, name: str, values: Mapping[str, Any]) -> Any:
+    is_group = isinstance(hint, type) and is_dataclass(hint)
+    return fill(hint, values) if is_group else values[name]
+
+
+_GLOBAL = tuple(parameters(GlobalArgs))
+_GLOBAL_NAMES = frozenset(one.name for one in _GLOBAL)
+
+
+def _sign(function: Callable[..., Any], parameters: Iterable[inspect.Parameter]) -> None:
+    """Give a function the signature that its declarations are read from, by typer too."""
+    signed = list(parameters)
+    function.__signature__ = inspect.Signature(signed)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in signed}

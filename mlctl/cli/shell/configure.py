@@ -1,0 +1,111 @@
+"""`mlctl configure`: defaults that need not be typed. az's own file is read, never written."""
+
+from __future__ import annotations
+
+import configparser
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import files
+from mlctl.cli.parser.arguments import TypedFlag, UsageError
+from mlctl.cli.parser.tree import SWITCH
+from mlctl.cli.shell.command import command, flag_values, several
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.output import Output, OutputFormat, Query, print_data
+from mlctl.cli.shell.project_paths import project_file_of
+from mlctl.cli.shell.scope import LOCATION, PARTS, Configuration, ScopePart, own_file, read_ini
+from mlctl.cli.shell.session import Session
+from mlctl.pointer import Data
+from mlctl.source.files import PROJECT_FILE
+
+_KNOWN = {part.default: part for part in (*PARTS.values(), LOCATION)}
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(configure)
+
+
+def configure(
+    session: Session,
+    defaults: Annotated[
+        list[TypedFlag] | None,
+        several(
+            "--defaults",
+            "-d",
+            metavar="NAME=VALUE ...",
+            help="Set defaults: subscription, group, workspace, location; an empty value removes.",
+        ),
+    ] = None,
+    list_defaults: Annotated[
+        str | None,
+        typer.Option(
+            "--list-defaults",
+            "-l",
+            metavar=SWITCH,
+            help="List the defaults, and where they are set.",
+        ),
+    ] = None,
+    output: Output = OutputFormat.JSON,
+    query: Query = None,
+) -> Exit:
+    """Set or list the defaults of the workspace's name.
+
+    They are kept in mlctl's own file, ~/.config/mlctl/config. Flags, environment variables and
+    mlctl.yml are over them; they are over the defaults of `az configure`.
+    """
+    if not defaults and list_defaults is None:
+        raise UsageError("say --defaults NAME=VALUE ..., or --list-defaults.")
+    if defaults:
+        _write(
+            own_file(session.environment),
+            dict(map(_pair, flag_values(defaults))),
+        )
+    if list_defaults is not None:
+        fresh = Configuration.read(project_file_of(()), session.environment)
+        print_data(session, list(_listed(fresh)), output, query)
+    return Exit.OK
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or name not in _KNOWN:
+        raise UsageError(
+            f"'{text}' is no default: write NAME=VALUE, NAME one of {', '.join(_KNOWN)}."
+        )
+    return name, value
+
+
+def _write(path: Path, values: Mapping[str, str]) -> None:
+    """Put the values into the file; it stays whole whatever happens."""
+    sections = read_ini(path)
+    kept = {**sections.get("defaults", {}), **values}
+    sections["defaults"] = {name: value for name, value in kept.items() if value}
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_dict(sections)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    parser.write(text)
+    files.write(path, text.getvalue().encode(), private=True)
+
+
+def _listed(settings: Configuration) -> Iterator[Data]:
+    for name, part in _KNOWN.items():
+        value = settings.configured(part)
+        if value is not None:
+            yield {"name": name, "source": _origin(settings, part), "value": value}
+
+
+def _origin(settings: Configuration, part: ScopePart) -> str:
+    variable = next((one for one in part.variables if settings.environment.get(one)), None)
+    if variable is not None:
+        return f"${variable}"
+    if settings.project.text(part.key):
+        document = settings.project.document
+        return document.source.name if document else PROJECT_FILE
+    own = settings.own.get("defaults", {}).get(part.default)
+    return str(own_file(settings.environment)) if own else "az configure"

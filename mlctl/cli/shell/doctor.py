@@ -1,0 +1,143 @@
+"""`mlctl doctor`: checks of credentials, workspace, permissions, locks and quotas."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlctl import __version__, files
+from mlctl.backends.ports.backend import Backend
+from mlctl.backends.ports.health import (
+    HealthCheck,
+    HealthStatus,
+    SupportsHealthChecks,
+    SupportsReport,
+)
+from mlctl.cli.shell.command import command
+from mlctl.cli.shell.exits import Exit
+from mlctl.cli.shell.scope import ScopeError
+from mlctl.cli.shell.session import Session
+from mlctl.render.cloud import health
+from mlctl.service_errors import ServiceError
+
+_PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
+
+
+class DoctorFormat(StrEnum):
+    """How findings are written."""
+
+    HUMAN = "human"
+    JSON = "json"
+
+
+def register(app: typer.Typer, verb: str) -> None:
+    """Add the command."""
+    command(app, verb)(doctor)
+
+
+def doctor(
+    session: Session,
+    output: Annotated[
+        DoctorFormat, typer.Option("--output", "-o", help="How findings are written.")
+    ] = DoctorFormat.HUMAN,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write down in which form the service answers: codes, names of headers, keys of"
+            " bodies. No value, id or name is in it, so that it can be sent to the authors.",
+        ),
+    ] = None,
+) -> Exit:
+    """Check credentials, workspace, permissions, locks and quotas, and say what to do.
+
+    Nothing is changed. Exits with 1 when something is wrong, with 0 otherwise, warnings included.
+    """
+    found = []
+    for check in _checks(session, report):
+        found.append(check)
+        if output is DoctorFormat.HUMAN:
+            session.out(health.line(check, color=session.color(sys.stdout)))
+            sys.stdout.flush()  # the next one may take a while
+    if output is DoctorFormat.JSON:
+        session.out_data(health.document(found))
+    else:
+        session.out("\n" + health.summary(found))
+    return Exit.ERROR if any(one.status is HealthStatus.FAILED for one in found) else Exit.OK
+
+
+def _checks(session: Session, report: Path | None) -> Iterator[HealthCheck]:
+    yield HealthCheck(
+        "mlctl", HealthStatus.OK, f"{__version__}, Python {platform.python_version()}"
+    )
+    try:
+        name, scope = session.backend_name, session.scope
+    except ScopeError as error:
+        yield from (
+            HealthCheck("scope", HealthStatus.FAILED, line) for line in str(error).splitlines()
+        )
+        return
+    except ServiceError as error:  # there is no backend of that name
+        yield HealthCheck("backend", HealthStatus.FAILED, str(error), error=error)
+        return
+    yield HealthCheck("scope", HealthStatus.OK, f"the {name} backend, workspace {scope}")
+    if name == "azure":
+        yield HealthCheck("packages", HealthStatus.OK, _packages())
+    try:
+        backend, _ = session.open()
+    except ServiceError as error:
+        yield HealthCheck("backend", HealthStatus.FAILED, str(error), error=error)
+        return
+    with closing(backend):
+        if isinstance(backend, SupportsHealthChecks):
+            yield from backend.check_health(time.time())
+        else:
+            yield _opened(backend)
+        if report is not None:
+            yield _reported(backend, report)
+
+
+def _reported(backend: Backend, path: Path) -> HealthCheck:
+    """Write the report; the check says what is in it."""
+    if not isinstance(backend, SupportsReport):
+        found = f"the {backend.name} backend has no service whose answers could be reported"
+        return HealthCheck("report", HealthStatus.SKIPPED, found, "use --backend azure")
+    try:
+        answers = list(backend.report())
+    except ServiceError as error:
+        return HealthCheck("report", HealthStatus.FAILED, str(error), error=error)
+    try:
+        files.write(path, (health.report(answers) + "\n").encode(), private=True)
+    except OSError as error:
+        found = f"cannot write `{path}`: {error.strerror or error}"
+        return HealthCheck("report", HealthStatus.FAILED, found, "name another --report")
+    found = f"the form of {len(answers)} answers is in {path}; it holds no value, id or name"
+    return HealthCheck("report", HealthStatus.OK, found)
+
+
+def _opened(backend: Backend) -> HealthCheck:
+    try:
+        return HealthCheck("backend", HealthStatus.OK, f"open, in {backend.location}")
+    except ServiceError as error:
+        return HealthCheck("backend", HealthStatus.FAILED, str(error), error=error)
+
+
+def _packages() -> str:
+    return ", ".join(f"{name} {_installed(name)}" for name in _PACKAGES)
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(missing)"

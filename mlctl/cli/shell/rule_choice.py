@@ -1,0 +1,68 @@
+"""The flags by which a command leaves rules out, and the report that does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from mlctl.cli.parser.arguments import InvalidValue
+from mlctl.cli.shell.command import option
+from mlctl.cli.shell.session import Session
+from mlctl.diagnostics import Report
+from mlctl.project.checks import unknown_rule
+
+_IGNORE = "Leave these rules out (codes, names or prefixes; repeatable)."
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        metavar="CODE",
+        help="Check only these rules (codes, names or prefixes; repeatable).",
+    ),
+]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODE", help=_IGNORE)]
+Strict = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
+IGNORE = option("ignore", "--ignore", type_=list[str] | None, metavar="CODE", help=_IGNORE)
+
+
+def new_report(
+    session: Session,
+    ignore: Sequence[str] | None = None,
+    select: Sequence[str] | None = None,
+    *,
+    strict: bool = False,
+) -> Report:
+    """A report for the flags' values, each of which may hold several codes with commas between.
+
+    What `mlctl.yml` ignores is left out, too.
+
+    Raises:
+        InvalidValue: one of them names no rule.
+        ProjectError: `mlctl.yml` cannot be used.
+    """
+    out = ignored(session, ignore)
+    return Report(out, _codes(session, "--select", select), strict)
+
+
+def ignored(session: Session, ignore: Sequence[str] | None) -> frozenset[str]:
+    """The rules that flags and `mlctl.yml` leave out.
+
+    Raises:
+        InvalidValue: a flag names no rule.
+        ProjectError: `mlctl.yml` cannot be used.
+    """
+    return _codes(session, "--ignore", ignore) | session.settings.project.ignore
+
+
+def _codes(session: Session, flag: str, given: Sequence[str] | None) -> frozenset[str]:
+    codes = frozenset(code for one in given or [] for code in one.split(",") if code)
+    policies = session.policies if codes else None
+    own = {one.name for one in policies.known} if policies else set()
+    own |= {word for one in policies.rules for word in (one.code, one.name)} if policies else set()
+    for code in sorted(codes - own):
+        hint = unknown_rule(code)
+        if hint is not None:
+            raise InvalidValue(f"`{code}` is no rule: {hint}", flag=flag)
+    return codes

@@ -1,0 +1,301 @@
+"""One run of a command: its workspace, its output streams, and its backend when needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from mlctl.backends import check_name, open_backend
+from mlctl.backends.ports.backend import (
+    Backend,
+    ConnectionOptions,
+    Registry,
+    SupportsNotes,
+    SupportsRegistries,
+    SupportsStateCheck,
+)
+from mlctl.cli.shell import console
+from mlctl.cli.shell.global_args import GlobalArgs
+from mlctl.cli.shell.project_paths import project_file_of
+from mlctl.cli.shell.scope import OPTIONS, Configuration
+from mlctl.diagnostics import Diagnostic, Report
+from mlctl.kinds.address import Scope
+from mlctl.planning.model import Plan
+from mlctl.pointer import Data
+from mlctl.render.terminal.terminal import clean, clean_lines
+from mlctl.service_errors import Permanent
+from mlctl.source.files import PROJECT_FILE
+
+if TYPE_CHECKING:
+    from mlctl.config.loader import Loader
+    from mlctl.journal import Journals
+    from mlctl.kinds import Kind
+    from mlctl.project.policies import Policies
+
+
+@dataclass
+class Session:
+    """What a command body works with; `paths` are the files and folders that it is about."""
+
+    flags: GlobalArgs
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    paths: Sequence[str] = ()
+    _has_opened: bool = False  # a backend
+
+    @cached_property
+    def settings(self) -> Configuration:
+        """The configuration files and variables.
+
+        Raises:
+            SeveralProjects: the paths belong to several projects.
+            ProjectError: `mlctl.yml` cannot be used.
+            UnknownEnvironment: it has no such environment.
+        """
+        stage = self.flags.env or self.environment.get("MLCTL_ENV")
+        return Configuration.read(project_file_of(self.paths), self.environment, stage)
+
+    def loader(self, report: Report, kind: Kind | None = None, **settings: Any) -> Loader:
+        """A loader of documents with these settings, for today, the environment and its variables.
+
+        Raises:
+            ProjectError: `mlctl.yml` or an overlay cannot be used.
+            InvalidValue: a variable is given that makes no sense.
+        """
+        from mlctl.cli.parser.arguments import InvalidValue
+        from mlctl.project.steps import loader
+        from mlctl.project.variables import VariableError, variables
+
+        project = self.settings.project
+        try:
+            given = variables(project, self._given(), self.flags.var_file or (), self.environment)
+        except VariableError as error:
+            raise InvalidValue(str(error), flag="--var") from None
+        return loader(project, report, self.today, given, lambda: self.policies, kind, **settings)
+
+    def _given(self) -> dict[str, Data]:
+        """The variables of `--var`.
+
+        Raises:
+            InvalidValue: one is not NAME=VALUE.
+        """
+        from mlctl import source
+        from mlctl.cli.parser.arguments import InvalidValue
+
+        given = {}
+        for text in self.flags.var or ():
+            name, equals, value = text.partition("=")
+            if not name or not equals:
+                raise InvalidValue(f"`{text}` is not NAME=VALUE", flag="--var")
+            given[name] = source.plain(value) if value else ""
+        return given
+
+    @cached_property
+    def policies(self) -> Policies:
+        """The project's own rules.
+
+        Raises:
+            ProjectError: a file of them cannot be used.
+        """
+        from mlctl.project.steps import policies_of
+
+        return policies_of(self.settings.project, self.today)
+
+    @cached_property
+    def quiet(self) -> bool:
+        """Whether errors alone are shown: by the flag, or by az's `core.only_show_errors`.
+
+        Raises:
+            ProjectError: `mlctl.yml` cannot be used.
+        """
+        return self.flags.only_show_errors or self.settings.truth("only_show_errors")
+
+    @cached_property
+    def backend_name(self) -> str:
+        """`local`, `azure`, or what another package provides.
+
+        Raises:
+            ServiceError: there is no such backend.
+        """
+        name = self.settings.backend(self.flags.backend)
+        check_name(name)
+        return name
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The workspace that the command works in.
+
+        Raises:
+            ScopeError: it is not known.
+        """
+        return self.settings.scope(self.backend_name, self.flags.scope)
+
+    @property
+    def options(self) -> ConnectionOptions:
+        """How to reach a backend across the network: flags, else the environment or `mlctl.yml`."""
+        configured = {name: self.settings.configured(part) for name, part in OPTIONS.items()}
+        return self.flags.options.over(ConnectionOptions(configured["auth"], configured["cloud"]))
+
+    @property
+    def today(self) -> date:
+        """The date that retirements are measured against."""
+        return datetime.now(UTC).date()
+
+    @contextmanager
+    def registry(self, name: str) -> Iterator[Registry]:
+        """A registry; says once, on stderr, which one the command reads. No workspace is needed.
+
+        Raises:
+            ServiceError: the backend cannot be opened, or has none.
+        """
+        known = self.backend_name
+        scope = self.settings.scope(known, self.flags.scope, needed=False)
+        backend, _ = open_backend(known, scope, self.environment, self.options)
+        try:
+            if not isinstance(backend, SupportsRegistries):
+                raise Permanent("NoRegistries", f"the {known} backend has no registries")
+            self.note(clean(f"{known} backend, registry {name}"))
+            yield backend.registry(name)
+        finally:
+            backend.close()
+
+    @contextmanager
+    def backend(self) -> Iterator[Backend]:
+        """The open backend; says once, on stderr, which workspace the command works on.
+
+        Raises:
+            ServiceError: it cannot be opened.
+        """
+        scope = self.scope
+        name = self.backend_name
+        backend, where = self.open()
+        workspace = f"{scope.resource_group}/{scope.workspace}"
+        by = self._project_elsewhere
+        self.note(clean(f"{name} backend{where}, workspace {workspace}{by}"))
+        if isinstance(backend, SupportsNotes):
+            for text in backend.notes:
+                self.note(clean(text))
+        try:
+            yield backend
+        finally:
+            backend.close()
+
+    @property
+    def _project_elsewhere(self) -> str:
+        """The `mlctl.yml` that counts, where it is not the one in this folder."""
+        document = self.settings.project.document
+        name = document.source.name if document else PROJECT_FILE
+        return f" (by {name})" if name != PROJECT_FILE else ""
+
+    def open(self) -> tuple[Backend, str]:
+        """The backend, to be closed by the caller, and where it keeps its state.
+
+        Raises:
+            ServiceError: it cannot be opened.
+        """
+        self._has_opened = True
+        return open_backend(self.backend_name, self.scope, self.environment, self.options)
+
+    def check_state(self) -> None:
+        """Check that the state of the backend that was used can be read, where it keeps one.
+
+        Raises:
+            ServiceError: it is damaged.
+        """
+        if not self._has_opened:
+            return
+        backend, _ = self.open()
+        try:
+            if isinstance(backend, SupportsStateCheck):
+                backend.check_state()
+        finally:
+            backend.close()
+
+    @cached_property
+    def journals(self) -> Journals:
+        """The journals of the project's applies in this workspace, beside its `mlctl.yml`.
+
+        Raises:
+            ProjectError: `mlctl.yml` cannot be used.
+            ScopeError: the workspace is not known.
+        """
+        from mlctl.journal import FOLDER, Journals
+
+        document, said = self.settings.project.document, self.environment.get("MLCTL_JOURNAL_DIR")
+        beside = document.folder if document is not None else Path()
+        return Journals(Path(said) if said else beside / FOLDER, self.backend_name, self.scope)
+
+    def note(self, text: str) -> None:
+        """Print a note on stderr, unless only errors are shown."""
+        if not self.quiet:
+            self.say(text)
+
+    def say(self, text: str) -> None:
+        """Print a line on stderr."""
+        console.say(text, color=self.color(sys.stderr))
+
+    def out(self, text: str) -> None:
+        """Print text for people on stdout."""
+        self.out_data(clean_lines(text, color=self.color(sys.stdout)))
+
+    def out_data(self, text: str) -> None:
+        """Print data for programs on stdout, as it is: its format has made it inert.
+
+        It stands before what stderr gets later, where both end in one log.
+        """
+        if text:
+            sys.stdout.write(text if text.endswith("\n") else text + "\n")
+            sys.stdout.flush()
+
+    def confirmed(self, question: str) -> bool:
+        """Whether the user answers az's question with yes; an error without a terminal."""
+        if not sys.stdin.isatty():
+            self.say("ERROR: Unable to prompt for confirmation as no tty available. Use --yes.")
+            return False
+        console.ask(f"{question} (y/n): ")
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    def color(self, stream: TextIO) -> bool:
+        """Whether to colour `stream`: a terminal, unless turned off (https://no-color.org)."""
+        return (
+            stream.isatty()
+            and not self.environment.get("NO_COLOR")
+            and self.environment.get("AZURE_CORE_NO_COLOR", "").lower()
+            not in ("1", "yes", "true", "on")
+            and self.environment.get("TERM") != "dumb"
+        )
+
+    @property
+    def width(self) -> int:
+        """The columns of the terminal; 100 where there is none."""
+        return shutil.get_terminal_size((100, 24)).columns
+
+    def show(self, report: Report) -> None:
+        """Print the findings on stderr."""
+        from mlctl.render.findings import diagnostics
+
+        text = diagnostics.report(report, color=self.color(sys.stderr), width=self.width)
+        if text:
+            self.say(text)
+
+    def show_plan(self, plan: Plan, *, quiet: bool = False) -> None:
+        """Print a plan on stderr, for commands whose stdout is data."""
+        from mlctl.render.plan import blocks as render
+
+        if not quiet:
+            self.say(render.human(plan, color=self.color(sys.stderr), width=self.width))
+
+    def show_findings(
+        self, found: Iterable[Diagnostic], ignore: frozenset[str] = frozenset()
+    ) -> None:
+        """Print what the preflight checks of a plan found, but for rules that are left out."""
+        report = Report(ignore)
+        report.extend(found)
+        self.show(report)

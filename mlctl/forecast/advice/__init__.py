@@ -1,0 +1,1 @@
+"""The search for a configuration that does a job best."""

@@ -1,0 +1,142 @@
+"""Advice as data: the configurations that are worth looking at, the recommended one, and why.
+
+`schemas/output/advice.schema.json` is the shape; `render` prints it for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mlctl.forecast import statistics
+from mlctl.forecast.advice import search
+from mlctl.forecast.advice.search import Candidate, Wishes
+from mlctl.forecast.batch import report
+from mlctl.forecast.batch.reading import Subject
+from mlctl.forecast.batch.report import Row
+from mlctl.forecast.batch.summary import estimate
+from mlctl.forecast.weather.models import Weather
+from mlctl.pointer import Data
+
+SCHEMA = "https://mlctl.dev/schemas/output/advice.schema.json"
+_MOST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was tried: all configurations, those that were worth all histories, the rest.
+
+    The first of `tried` is what there is. `over_quota` were not tried: each with what the quota
+    allows, which `quota` says the source of.
+    """
+
+    tried: Sequence[Candidate]
+    ranked: Sequence[Candidate]
+    over_quota: Sequence[Candidate]
+    quota: str
+
+
+def document(
+    subject: Subject, weather: Weather, found: Searched, wishes: Wishes, seed: int
+) -> dict[str, Data]:
+    """The front of the configurations, with what there is now; `recommended` is an index of rows.
+
+    `margin` says by how much the recommended configuration is cheaper than what there is, and than
+    the next one, in USD; null where it is what there is, or where there is no other.
+    """
+    now = found.tried[0]
+    keeping = [one for one in found.ranked if one.keeps]
+    best = keeping[0] if keeping else None
+    second = keeping[1] if len(keeping) > 1 else None
+    shown = _shown(found.ranked, now, best)
+    return {
+        "$schema": SCHEMA,
+        "seed": seed,
+        "deployment": str(subject.deployment.address),
+        "cluster": str(subject.cluster.address),
+        "weather": weather.name,
+        "configurations": len(found.tried),
+        "histories": sum(len(one.found) for one in found.tried),
+        "jobs_per_month": search.MONTH_S / wishes.every_s,
+        "wishes": {
+            "deadline_s": wishes.deadline_s,
+            "budget": wishes.budget,
+            "max_cancel": wishes.most_cancelled,
+        },
+        "rows": [_row(one) for one in shown],
+        "points": [_point(one, shown) for one in found.tried],
+        "recommended": None if best is None else _index(best, shown),
+        "margin": {
+            "now": None if best is None or best is now else estimate(search.margin(best, now)),
+            "next": None if best is None or second is None else _margin(best, second),
+            "next_settings": None if second is None else dict(second.settings),
+        },
+        "quota": {
+            "source": found.quota,
+            "over": [
+                {"settings": dict(one.settings), "why": one.over_quota} for one in found.over_quota
+            ],
+        },
+        "assumptions": list(_assumptions(subject, weather, now)),
+    }
+
+
+def _margin(best: Candidate, other: Candidate) -> dict[str, Data]:
+    return estimate(search.margin(best, other))
+
+
+def _shown(ranked: Sequence[Candidate], now: Candidate, best: Candidate | None) -> list[Candidate]:
+    """What there is, the recommended one, and the front, as far as they fit."""
+    chosen = [now] if best is None or best is now else [now, best]
+    chosen += [one for one in search.front(ranked) if one is not now and one is not best]
+    return chosen[:_MOST_SHOWN]
+
+
+def _index(one: Candidate, shown: Sequence[Candidate]) -> int | None:
+    return next((at for at, each in enumerate(shown) if each is one), None)
+
+
+def _row(one: Candidate) -> dict[str, Data]:
+    scenario, told = one.study.scenario, one.summary.document()
+    return {
+        "settings": dict(one.settings),
+        "tier": scenario.cluster.tier.value,
+        "nodes": scenario.nodes,
+        "mini_batch_size": scenario.job.mini_batch_size,
+        "concurrency": scenario.job.concurrency,
+        "min_instances": scenario.cluster.min_instances,
+        "timeout_s": scenario.job.timeout_s,
+        "policy": str(one.study.policy),
+        "keeps": one.keeps,
+        "quota_cores": scenario.cluster.cores * scenario.cluster.max_instances,
+        "over_quota": one.over_quota,
+        "runs": told["runs"],
+        "cancelled": told["cancelled"],
+        "late": told["late"],
+        "cost": told["cost"]["mean"],
+        "until_done": told["until_done"],
+        "between": statistics.mean(one.between).value,
+        "total": estimate(statistics.mean(one.totals)),
+    }
+
+
+def _point(one: Candidate, shown: Sequence[Candidate]) -> dict[str, Data]:
+    return {
+        "row": _index(one, shown),
+        "cost": one.cost,
+        "time_p95_s": one.p95_s,
+        "settings": dict(one.settings),
+        "runs": len(one.found),
+    }
+
+
+def _assumptions(
+    subject: Subject, weather: Weather, now: Candidate
+) -> Iterator[Mapping[str, Data]]:
+    yield from report.assumptions(subject, [Row(weather.name, now.study, weather)])
+    yield {
+        "name": "concurrency",
+        "value": subject.scenario.job.concurrency,
+        "source": "A",
+        "why": "mini-batches at once on a node do not slow each other down, however many",
+    }

@@ -1,0 +1,45 @@
+"""Recommended values written into files, whose comments and layout stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlctl.forecast.batch.reading import Subject
+from mlctl.forecast.fields import file_of
+from mlctl.kinds.edit import edit_of
+from mlctl.kinds.resource import Resource
+from mlctl.pointer import Data, Pointer
+from mlctl.source.edit import CannotEdit, edited
+
+# The names of settings, where the files call them otherwise.
+_FIELDS = {"concurrency": "max_concurrency_per_instance"}
+
+
+def patched(
+    subject: Subject, settings: Mapping[str, Data]
+) -> tuple[dict[Path, str], dict[str, str]]:
+    """The new text of each file that changes, and why a setting is written to none."""
+    edits, left = [], {}
+    for name, value in settings.items():
+        found = _place(subject, _FIELDS.get(name, name))
+        told = int(value) if isinstance(value, float) else value
+        try:
+            if found is None:
+                left[name] = "no file says it"
+            else:
+                edits.append(edit_of(*found, told))
+        except CannotEdit as error:
+            left[name] = str(error)
+    return edited(edits), left
+
+
+def _place(subject: Subject, name: str) -> tuple[Resource, Pointer] | None:
+    """The resource that has a field of that name, and where it stands."""
+    for resource in (subject.cluster, subject.deployment):
+        if file_of(resource) is None:
+            continue
+        for one in resource.form.fields:
+            if one.at[-1] == name:
+                return resource, one.at
+    return None

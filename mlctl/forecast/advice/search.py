@@ -1,0 +1,232 @@
+"""Searches the settings of a job for those that finish it most cheaply.
+
+All configurations have the same luck (keyed draws), and the hopeless ones cost few histories: after
+each rung only the better part goes on (successive halving). Ranked is the cost until the job is
+done, never that of a run: a cluster of one node is the cheapest for a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, product
+from math import ceil, fsum
+from typing import TYPE_CHECKING
+
+from mlctl.forecast import statistics
+from mlctl.forecast.batch.policy import History, Policy, Way, parse
+from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.batch.study import Study, histories, with_deadline
+from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.statistics import Estimate
+from mlctl.pointer import Data
+from mlctl.simulator.engine.model import HOUR, Tier
+from mlctl.simulator.engine.processes import PreemptionProcess
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+RUNGS = (60, 250, 1000)  # histories of a configuration that got that far
+_KEPT = 3  # of so many configurations one goes on
+_LEAST_KEPT, _MOST_SHOWN = 8, 8
+_LATE = 0.05  # how likely a recommended configuration may miss the deadline
+_ROOM = 2  # a timeout that has to grow becomes so many times the time of a mini-batch
+
+FIELDS = (
+    *("max_instances", "min_instances", "instance_count", "mini_batch_size", "concurrency"),
+    *("timeout", "tier", "policy"),
+)
+MONTH_S = 730 * HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a recommended configuration has to keep: seconds, USD until done, a chance.
+
+    Such a job comes every `every_s` seconds: what the nodes that stay cost in between is a part of
+    what each costs.
+    """
+
+    deadline_s: float | None = None
+    budget: float | None = None
+    most_cancelled: float | None = None
+    every_s: float = MONTH_S / 30
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A configuration: the fields that it sets, and its histories so far."""
+
+    settings: Mapping[str, Data]
+    study: Study
+    wishes: Wishes = Wishes()
+    over_quota: str | None = None
+    found: list[History] = field(default_factory=list)
+
+    @property
+    def summary(self) -> Summary:
+        """What its histories come to."""
+        return Summary(self.study.scenario, self.found, self.wishes.deadline_s)
+
+    @property
+    def between(self) -> list[float]:
+        """What the nodes of `min_instances` cost after each history, until the next job."""
+        scenario, every = self.study.scenario, self.wishes.every_s
+        price = scenario.price_of(scenario.cluster.tier) / HOUR * scenario.cluster.min_instances
+        return [price * max(every - one.done_s, 0.0) for one in self.found]
+
+    @property
+    def totals(self) -> list[float]:
+        """USD until done of each history, and what is between."""
+        done = self.summary.costs_until_done
+        return [one + more for one, more in zip(done, self.between, strict=True)]
+
+    @property
+    def cost(self) -> float:
+        """USD until done, on average, and what is between: what is ranked."""
+        return fsum(self.totals) / len(self.found)
+
+    @property
+    def p95_s(self) -> float:
+        """The 95th percentile of the time until done."""
+        return statistics.quantile(sorted(one.done_s for one in self.found), 0.95)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it keeps what is wished, as far as its histories tell; the quota too."""
+        wishes, summary = self.wishes, self.summary
+        late, most = summary.late, wishes.most_cancelled
+        return (
+            self.over_quota is None
+            and (late is None or late.value <= _LATE)
+            and (wishes.budget is None or self.cost <= wishes.budget)
+            and (most is None or summary.cancelled.value <= most)
+        )
+
+
+def candidates(
+    scenario: Scenario,
+    processes: tuple[PreemptionProcess, ...],
+    vary: Mapping[str, Sequence[Data]],
+    policy: Policy,
+    seed: str,
+) -> Iterator[Candidate]:
+    """Every combination of what may vary; the scenario as it is comes first.
+
+    `max_instances` alone sets `instance_count` too: a job takes no more nodes than that. A timeout
+    that would end every attempt grows.
+    """
+    seen: set[Scenario | tuple[Scenario, str]] = set()
+    plain: Mapping[str, Data] = {}
+    tried = (dict(zip(vary, row, strict=True)) for row in product(*vary.values()))
+    for values in chain([plain], tried):
+        changed = _with(scenario, values)
+        plan = _policy(values.get("policy"), policy)
+        if str(values.get("tier", scenario.cluster.tier.value)) == Tier.DEDICATED.value:
+            there, plan = changed.dedicated, Policy(Way.DEDICATED)
+        else:
+            there = changed.under(processes)
+        if (there, str(plan)) not in seen:
+            seen.add((there, str(plan)))
+            yield Candidate(_told(scenario, there, plan, policy), Study(there, plan, seed))
+
+
+def _with(scenario: Scenario, values: Mapping[str, Data]) -> Scenario:
+    job, cluster = scenario.job, scenario.cluster
+    most = int(values.get("max_instances", cluster.max_instances))
+    nodes = int(
+        values.get("instance_count", most if "max_instances" in values else job.instance_count)
+    )
+    job = replace(
+        job,
+        instance_count=nodes,
+        mini_batch_size=int(values.get("mini_batch_size", job.mini_batch_size)),
+        concurrency=int(values.get("concurrency", job.concurrency)),
+        timeout_s=float(values.get("timeout", job.timeout_s)),
+    )
+    work = job.workload
+    longest = max(work.trace, default=0.0) or (
+        work.per_mini_batch_s + min(job.mini_batch_size, job.files) * work.per_file_s
+    )
+    if longest > job.timeout_s:
+        job = replace(job, timeout_s=float(ceil(_ROOM * longest)))
+    least = min(int(values.get("min_instances", cluster.min_instances)), most)
+    cluster = replace(cluster, max_instances=most, min_instances=least)
+    return replace(scenario, job=job, cluster=cluster)
+
+
+def _policy(text: Data, policy: Policy) -> Policy:
+    return policy if text is None else parse(str(text))
+
+
+def _told(was: Scenario, there: Scenario, plan: Policy, usual: Policy) -> dict[str, Data]:
+    """The fields in which a configuration differs from what there is."""
+    pairs: dict[str, tuple[Data, Data]] = {
+        "tier": (was.cluster.tier.value, there.cluster.tier.value),
+        "max_instances": (was.cluster.max_instances, there.cluster.max_instances),
+        "min_instances": (was.cluster.min_instances, there.cluster.min_instances),
+        "instance_count": (was.job.instance_count, there.job.instance_count),
+        "mini_batch_size": (was.job.mini_batch_size, there.job.mini_batch_size),
+        "concurrency": (was.job.concurrency, there.job.concurrency),
+        "timeout": (was.job.timeout_s, there.job.timeout_s),
+    }
+    told = {name: new for name, (old, new) in pairs.items() if old != new}
+    if plan.way is not Way.DEDICATED and plan != usual:
+        told["policy"] = str(plan)
+    return told
+
+
+def halve(
+    field_: Sequence[Candidate], executor: Executor | None, most: int
+) -> tuple[list[Candidate], bool]:
+    """The configurations that are worth all histories, the cheapest first; the first one stays.
+
+    And whether that was carried out to its end: where Ctrl-C ended it, these are the ones that were
+    left, by the histories that each has.
+
+    Raises:
+        KeyboardInterrupt: not even the first histories of all of them are there.
+    """
+    left = list(field_)
+    studies = with_deadline([one.study for one in left], left[0].wishes.deadline_s, executor)
+    for one, study in zip(left, studies, strict=True):
+        one.study = study
+    try:
+        for rung in [*(each for each in RUNGS if each < most), most]:
+            parts = [(one.study, range(len(one.found), rung)) for one in left]
+            for at, some in histories(parts, executor):
+                left[at].found.extend(some)
+            if rung < most:
+                left = _better(left, field_[0])
+    except KeyboardInterrupt:
+        if not all(one.found for one in left):
+            raise
+        return ranked(left), False
+    return ranked(left), True
+
+
+def _better(left: Sequence[Candidate], now: Candidate) -> list[Candidate]:
+    """The part of the configurations that goes on."""
+    kept = ranked(left)[: max(len(left) // _KEPT, _LEAST_KEPT)]
+    chosen = {id(one) for one in (*kept, *front(left), now)}
+    return [one for one in left if id(one) in chosen]
+
+
+def ranked(left: Sequence[Candidate]) -> list[Candidate]:
+    """The cheapest first, after those that keep what is wished."""
+    return sorted(left, key=lambda one: (not one.keeps, one.cost))
+
+
+def front(field_: Sequence[Candidate]) -> list[Candidate]:
+    """Those that no other beats in both the cost until done and the 95th percentile of the time."""
+    best: list[Candidate] = []
+    for one in sorted(field_, key=lambda each: (each.cost, each.p95_s)):
+        if not best or one.p95_s < best[-1].p95_s:
+            best.append(one)
+    return best[:_MOST_SHOWN]
+
+
+def margin(best: Candidate, other: Candidate) -> Estimate:
+    """By how many USD `best` is cheaper, history by history on the same draws."""
+    count = min(len(best.found), len(other.found))
+    return statistics.difference(other.totals[:count], best.totals[:count])

@@ -1,0 +1,171 @@
+"""What a forecast hangs on: each assumption from low to high, on the same draws.
+
+Random numbers are keyed by what they are for, so a history under another assumption has the same
+luck as the history beside it, and differences are known better than the numbers themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mlctl.forecast import statistics
+from mlctl.forecast.batch.policy import History
+from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.batch.study import Study, histories_of
+from mlctl.forecast.batch.summary import Summary, estimate
+from mlctl.forecast.weather.models import Outages, Shocks, Weather
+from mlctl.pointer import Data
+from mlctl.simulator.engine.model import SingleNode
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+_MOST_RUNS = 500
+_HALF, _TWICE = 0.5, 2.0
+# What stands for "low" where there is none: Azure's band 5-10, a shock a day, an outage a day.
+_SOME_RATE = 0.078
+_SOME_SHOCKS, _SOME_OUTAGES = Shocks(1 / 24, 0.6), Outages(1 / 24, 1.0)
+_SOME_CV = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """An assumption: what it is in the forecast, and two values of it with what they make."""
+
+    name: str
+    value: Data
+    low: tuple[Data, Scenario]
+    high: tuple[Data, Scenario]
+
+
+def factors(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
+    """The assumptions that nobody can look up, each halved and doubled, or the other way round."""
+    yield from _of_weather(scenario, weather)
+    settings, work = scenario.settings, scenario.job.workload
+    yield _scaled(
+        "allocation_s",
+        settings.allocation_s,
+        lambda to: replace(scenario, settings=replace(settings, allocation_s=to)),
+    )
+    yield _scaled(
+        "preparation_s",
+        settings.preparation_s,
+        lambda to: replace(scenario, settings=replace(settings, preparation_s=to)),
+    )
+    cv = work.cv
+    low, high = (_HALF * cv, _TWICE * cv) if cv else (0.0, _SOME_CV)
+    yield Factor("cv", cv, (low, _with_cv(scenario, low)), (high, _with_cv(scenario, high)))
+    ratio = scenario.price_ratio
+    yield _scaled(
+        "low_priority_ratio", ratio, lambda to: replace(scenario, price_ratio=min(to, 1.0))
+    )
+    yield _choice(
+        "release_idle_nodes",
+        settings.release_idle_nodes,
+        (False, True),
+        lambda to: replace(scenario, settings=replace(settings, release_idle_nodes=to)),
+    )
+    yield _choice(
+        "single_node",
+        settings.single_node.value,
+        (SingleNode.CLUSTER.value, SingleNode.JOB.value),
+        lambda to: replace(scenario, settings=replace(settings, single_node=SingleNode(to))),
+    )
+
+
+def _of_weather(scenario: Scenario, weather: Weather) -> Iterator[Factor]:
+    """What is absent is added behind what is there, which keeps its draws."""
+
+    def under(changed: Weather) -> Scenario:
+        return scenario.under(changed.processes())
+
+    def beside(added: Weather) -> Scenario:
+        return scenario.under((*scenario.processes, *added.processes()))
+
+    if weather.rate:
+        yield _scaled("rate", weather.rate, lambda to: under(replace(weather, rate=to)))
+    else:
+        windy = beside(Weather("", _SOME_RATE))
+        yield Factor("rate", 0.0, (0.0, scenario), (_SOME_RATE, windy))
+    shocks, outages = weather.shocks, weather.outages
+    if shocks is None or not shocks.per_hour:
+        bad = beside(Weather("", shocks=_SOME_SHOCKS))
+        yield Factor("shocks", 0.0, (0.0, scenario), (_SOME_SHOCKS.per_hour, bad))
+    else:
+        yield _scaled(
+            "shocks",
+            shocks.per_hour,
+            lambda to: under(replace(weather, shocks=replace(shocks, per_hour=to))),
+        )
+        sides = [
+            (to, under(replace(weather, shocks=replace(shocks, fraction=to))))
+            for to in (_HALF * shocks.fraction, min(1.0, _TWICE * shocks.fraction))
+        ]
+        yield Factor("fraction", shocks.fraction, sides[0], sides[1])
+    if outages is None or not outages.per_hour:
+        bad = beside(Weather("", outages=_SOME_OUTAGES))
+        yield Factor("outages", 0.0, (0.0, scenario), (_SOME_OUTAGES.per_hour, bad))
+    else:
+        yield _scaled(
+            "outages",
+            outages.per_hour,
+            lambda to: under(replace(weather, outages=replace(outages, per_hour=to))),
+        )
+
+
+def _with_cv(scenario: Scenario, cv: float) -> Scenario:
+    job = scenario.job
+    return replace(scenario, job=replace(job, workload=replace(job.workload, cv=cv)))
+
+
+def _scaled(name: str, value: float, change: Callable[[float], Scenario]) -> Factor:
+    low, high = _HALF * value, _TWICE * value
+    return Factor(name, value, (low, change(low)), (high, change(high)))
+
+
+def _choice(
+    name: str, value: Data, sides: tuple[Data, Data], change: Callable[[Data], Scenario]
+) -> Factor:
+    low, high = sides
+    return Factor(name, value, (low, change(low)), (high, change(high)))
+
+
+def tornado(
+    study: Study, weather: Weather, known: list[History], executor: Executor | None
+) -> list[dict[str, Data]]:
+    """Every factor with what its low and its high value make, the largest swing of cost first.
+
+    `known` are histories of the study itself; each is compared with the one of the same number.
+    """
+    known = known[:_MOST_RUNS]
+    base = Summary(study.scenario, known)
+    all_factors = list(factors(study.scenario, weather))
+    scenarios = [one for factor in all_factors for _, one in (factor.low, factor.high)]
+    studies = [replace(study, scenario=one) for one in scenarios]
+    found = iter(histories_of(studies, len(known), executor))
+    rows = []
+    for factor in all_factors:
+        sides: dict[str, Data] = {
+            side: {"value": value, **_beside(Summary(scenario, next(found)), base)}
+            for side, (value, scenario) in (("low", factor.low), ("high", factor.high))
+        }
+        rows.append({"name": factor.name, "value": factor.value, **sides})
+    return sorted(rows, key=_swing, reverse=True)
+
+
+def _beside(here: Summary, base: Summary) -> dict[str, Data]:
+    cost = statistics.difference(here.costs_until_done, base.costs_until_done)
+    time = statistics.difference(here.times_until_done, base.times_until_done)
+    return {
+        "cancelled": estimate(here.cancelled),
+        "cost": statistics.mean(here.costs_until_done).value,
+        "time_s": statistics.mean(here.times_until_done).value,
+        "cost_difference": estimate(cost),
+        "time_difference_s": estimate(time),
+    }
+
+
+def _swing(row: dict[str, Data]) -> float:
+    return float(abs(row["high"]["cost"] - row["low"]["cost"]))

@@ -1,0 +1,1 @@
+"""Forecasts of batch jobs: scenario, study, report."""

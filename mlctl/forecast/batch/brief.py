@@ -1,0 +1,77 @@
+"""The forecast of a plan: a line for each deployment, as it is declared and as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mlctl.forecast.batch import report
+from mlctl.forecast.batch.policy import Policy
+from mlctl.forecast.batch.reading import Subject
+from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.weather.models import Weather
+from mlctl.pointer import Data
+from mlctl.simulator.engine.commands import EngineError
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A deployment as it is planned, and as it is now (None: it is not there).
+
+    `why` says instead why there is no forecast of it.
+    """
+
+    address: str
+    planned: Subject | None = None
+    now: Subject | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """In which weather, in how many histories, from which seed."""
+
+    weather: Weather
+    runs: int = 1000
+    seed: int = 0
+
+
+def document(found: Iterable[Planned], asked: Asked) -> dict[str, Data]:
+    """The lines as data: USD and seconds until the job is done, in the tier of its cluster.
+
+    `now` is null where nothing is there, or nothing that can be forecast.
+    """
+    return {
+        "weather": asked.weather.document(),
+        "runs": asked.runs,
+        "seed": asked.seed,
+        "deployments": [_deployment(one, asked) for one in found],
+    }
+
+
+def _deployment(one: Planned, asked: Asked) -> dict[str, Data]:
+    planned, why = None, one.why or None
+    try:
+        planned = _line(one.planned, asked)
+    except EngineError as error:
+        why = str(error)
+    now = _line(one.now, asked)
+    return {"deployment": one.address, "planned": planned, "now": now, "error": why}
+
+
+def _line(subject: Subject | None, asked: Asked) -> dict[str, Data] | None:
+    if subject is None:
+        return None
+    scenario, weather = subject.scenario, asked.weather
+    tier = scenario.cluster.tier
+    rows = report.rows(scenario, [weather], [tier], [Policy()], str(asked.seed), weather.name)
+    study = next(rows).study
+    told = Summary(study.scenario, study.histories(range(asked.runs))).document()
+    return {
+        "cluster": str(subject.cluster.address),
+        "tier": tier.value,
+        "nodes": scenario.nodes,
+        "files": scenario.job.files,
+        "cancelled": told["cancelled"],
+        "until_done": told["until_done"],
+    }

@@ -1,0 +1,198 @@
+"""One history: a job run until it is done, as a policy has it, by the event engine.
+
+A run that is cancelled is followed by the next one in the same cloud: nodes that were preparing are
+there, and an outage that took the first run's nodes goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.weather import models as weather
+from mlctl.simulator.engine import cluster_commands, engine, usage
+from mlctl.simulator.engine.commands import (
+    AddCluster,
+    CancelJob,
+    SetPreemption,
+    SubmitBatch,
+)
+from mlctl.simulator.engine.jobs import AnyJob, BatchJob, JobStatus, TrainingJob
+from mlctl.simulator.engine.model import HOUR, ClusterSpec, SimulationSettings, Tier
+from mlctl.simulator.engine.processes import PreemptionProcess
+from mlctl.simulator.engine.state import World
+
+LONGEST_S = 90 * 24 * HOUR  # of one history: a job that stands still this long is not done
+MOST_TRIES = 10_000
+_MOST_STARTS = 1000  # of a training job, which goes on where it was lost
+_SLICE_S = 6 * HOUR  # how often the starts of a job are counted
+_TWIN = "#dedicated"  # the cluster that a policy falls back on
+
+
+class Try(NamedTuple):
+    """One run of the job, from its submission to its end, or until it was given up."""
+
+    status: JobStatus
+    began: float
+    ended: float
+    preempted: int
+    lost_node_s: float
+    attempts: int
+    done: int
+    failed: int
+    given_up: bool = False
+
+
+class Bill(NamedTuple):
+    """Node-seconds: of the first run, and of all runs by tier; idle times at their ends too."""
+
+    first: float
+    low_priority: float
+    dedicated: float
+
+
+class Cloud(Protocol):
+    """Runs jobs one after the other in one history."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the history began."""
+        ...
+
+    def run(self, files: int, tier: Tier, until: float) -> Try:
+        """Submit the job with so many files now, and let it run to its end, or to `until`."""
+        ...
+
+    def bill(self) -> Bill:
+        """What the runs cost, once no node is up for them any more."""
+        ...
+
+
+class Surroundings(Protocol):
+    """Where a job runs."""
+
+    @property
+    def cluster(self) -> ClusterSpec:
+        """The cluster."""
+        ...
+
+    @property
+    def settings(self) -> SimulationSettings:
+        """How the cloud behaves."""
+        ...
+
+    @property
+    def processes(self) -> tuple[PreemptionProcess, ...]:
+        """What takes low-priority nodes away."""
+        ...
+
+
+class EngineCloud:
+    """A `Cloud` by the event engine, which knows every rule."""
+
+    def __init__(self, scenario: Scenario, seed: str) -> None:
+        self.scenario = scenario
+        self.world = prepared(scenario, seed)
+        self.jobs: list[str] = []
+
+    @property
+    def now(self) -> float:
+        """Seconds since the history began."""
+        return self.world.now
+
+    def run(self, files: int, tier: Tier, until: float) -> Try:
+        """Submit the job with so many files now, and let it run to its end, or to `until`."""
+        world, name = self.world, self.submit(files, tier)
+        given_up = not engine.finish(world, name, until)
+        if given_up:
+            engine.run(world, max(until, world.now))  # it may stand still for good
+            cluster_commands.carry_out(world, CancelJob(name))
+        return _result(world.jobs[name], given_up=given_up)
+
+    def submit(self, files: int, tier: Tier) -> str:
+        """Submit the job with so many files, to the cluster or to its dedicated twin; its name."""
+        world, own = self.world, self.scenario.cluster
+        cluster = own.name
+        if tier is not own.tier:
+            cluster += _TWIN
+            if cluster not in world.clusters:
+                twin = replace(own, name=cluster, tier=tier, min_instances=0)
+                cluster_commands.carry_out(world, AddCluster(twin))
+        job = self.scenario.job
+        name = job.name if not self.jobs else f"{job.name}#{len(self.jobs) + 1}"
+        self.jobs.append(name)
+        spec = replace(job, name=name, cluster=cluster, files=files)
+        cluster_commands.carry_out(world, SubmitBatch(spec))
+        return name
+
+    def bill(self) -> Bill:
+        """What the runs cost, once no node is up for them any more."""
+        world = self.world
+        settle(world)
+        used = [usage.job_node_seconds(world, world.jobs[name]) for name in self.jobs]
+        low = [
+            seconds
+            for name, seconds in zip(self.jobs, used, strict=True)
+            if world.jobs[name].tier is Tier.LOW_PRIORITY
+        ]
+        return Bill(used[0], sum(low), sum(used) - sum(low))
+
+
+def finish_training(world: World, name: str, until: float) -> bool:
+    """Let time pass until a training job ends, or until then; whether it has ended.
+
+    One that has begun `_MOST_STARTS` times without an end has none.
+    """
+    job = world.jobs[name]
+    while world.now < until:
+        before = world.now
+        if engine.finish(world, name, min(world.now + _SLICE_S, until)):
+            return True
+        if isinstance(job, TrainingJob) and job.runs > _MOST_STARTS:
+            return False
+        if world.now == before:  # nothing happens any more
+            engine.run(world, until)
+    return False
+
+
+def settle(world: World) -> None:
+    """Let time pass until no node is billed to a job any more."""
+    while any(
+        node.billed_until is not None and node.payer
+        for cluster in world.clusters.values()
+        for node in cluster.nodes.values()
+    ):
+        following = engine.next_event_time(world)
+        if following is None or following > world.now + LONGEST_S:
+            return
+        engine.run(world, following)
+
+
+def prepared(scenario: Surroundings, seed: str) -> World:
+    """A cloud with the cluster, whose minimum of nodes has come, and the scenario's processes."""
+    world, settings = World(seed, settings=scenario.settings), scenario.settings
+    cluster = scenario.cluster
+    cluster_commands.carry_out(world, AddCluster(cluster))
+    if cluster.min_instances:
+        longest = settings.allocation_s + settings.preparation_s
+        engine.run(world, longest * (1 + 10 * settings.delay_cv))
+    if scenario.processes:
+        cluster_commands.carry_out(world, SetPreemption(weather.placed(scenario.processes, seed)))
+    return world
+
+
+def _result(job: AnyJob, *, given_up: bool) -> Try:
+    assert isinstance(job, BatchJob)
+    assert job.ended is not None
+    return Try(
+        job.status,
+        job.submitted,
+        job.ended,
+        job.preempted_nodes,
+        job.lost_node_s,
+        job.attempts,
+        job.done,
+        job.failed,
+        given_up,
+    )

@@ -1,0 +1,197 @@
+"""The forecast as data: its rows, the histories to look at, a sentence, and the assumptions.
+
+`schemas/output/forecast.schema.json` is the shape; `render` prints it for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from mlctl import catalog
+from mlctl.catalog import prices
+from mlctl.forecast.batch import timeline
+from mlctl.forecast.batch.policy import MEANINGS, Policy, Way
+from mlctl.forecast.batch.reading import Subject
+from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.batch.study import Study
+from mlctl.forecast.batch.summary import Summary
+from mlctl.forecast.shortcut import history as skip
+from mlctl.forecast.weather.models import Weather
+from mlctl.pointer import Data
+from mlctl.simulator.engine import model
+from mlctl.simulator.engine.model import Tier
+
+SCHEMA = "https://mlctl.dev/schemas/output/forecast.schema.json"
+DEDICATED = "dedicated"
+# Settings that a batch job on a cluster never meets.
+_ELSEWHERE = ("training_auto_restart", "provisioning_s", "reject_excess_instances")
+_ONLY_OF_FILES = "YAML reference"  # defaults of fields: the files say these, or the schemas do
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a forecast: a study, under the name of its weather or of its tier."""
+
+    name: str
+    study: Study
+    weather: Weather | None = None
+
+    @property
+    def tier(self) -> Tier:
+        """The tier of the first run."""
+        return self.study.scenario.cluster.tier
+
+
+def rows(
+    scenario: Scenario,
+    weathers: Sequence[Weather],
+    tiers: Sequence[Tier],
+    policies: Sequence[Policy],
+    seed: str,
+    main: str,
+) -> Iterator[Row]:
+    """The rows of a forecast: low priority in each weather, then dedicated.
+
+    In the weather `main` there is one for each policy but `dedicated`, which is the last row.
+    """
+    low = [one for one in policies if one.way is not Way.DEDICATED]
+    for weather in weathers if Tier.LOW_PRIORITY in tiers else ():
+        for number, policy in enumerate(low):
+            if number == 0 or weather.name == main:
+                name = weather.name if number == 0 else f"{weather.name}, {policy}"
+                yield Row(name, Study(scenario.under(weather.processes()), policy, seed), weather)
+    if Tier.DEDICATED in tiers or len(low) < len(policies):
+        yield Row(DEDICATED, Study(scenario.dedicated, Policy(Way.DEDICATED), seed))
+
+
+def document(
+    subject: Subject,
+    found: Sequence[tuple[Row, Summary]],
+    main: str,
+    asked: Mapping[str, Data],
+    tornado: Sequence[Mapping[str, Data]] | None = None,
+) -> dict[str, Data]:
+    """The forecast as data; `main` is the row that the sentence and the timelines are about."""
+    told = [_row(row, summary) for row, summary in found]
+    return {
+        "$schema": SCHEMA,
+        **asked,
+        "scenario": _scenario(subject),
+        "rows": told,
+        "timelines": list(_timelines(found, main)),
+        "sensitivity": None if tornado is None else list(tornado),
+        "sentence": _sentence(told, main),
+        "assumptions": list(assumptions(subject, [row for row, _ in found])),
+    }
+
+
+def _scenario(subject: Subject) -> dict[str, Data]:
+    scenario = subject.scenario
+    job, cluster, work = scenario.job, scenario.cluster, scenario.job.workload
+    return {
+        "deployment": str(subject.deployment.address),
+        "cluster": str(subject.cluster.address),
+        "tier": cluster.tier.value,
+        "size": str(subject.cluster.get("size") or ""),
+        "cores": cluster.cores,
+        "files": job.files,
+        "mini_batch_size": job.mini_batch_size,
+        "mini_batches": scenario.mini_batches,
+        "nodes": scenario.nodes,
+        "concurrency": job.concurrency,
+        "seconds_per_file": work.per_file_s,
+        "seconds_per_mini_batch": work.per_mini_batch_s,
+        "cv": work.cv,
+        "fail_probability": work.fail_probability,
+        "price": scenario.price_of(Tier.DEDICATED),
+        "low_priority_price": scenario.price_of(Tier.LOW_PRIORITY),
+    }
+
+
+def _row(row: Row, summary: Summary) -> dict[str, Data]:
+    why = skip.obstacle(row.study.scenario)
+    return {
+        "name": row.name,
+        "tier": row.tier.value,
+        "weather": row.weather.document() if row.weather is not None else None,
+        "policy": str(row.study.policy),
+        "path": "engine" if why else "skip",
+        "path_reason": why,
+        **summary.document(),
+    }
+
+
+def _timelines(found: Sequence[tuple[Row, Summary]], main: str) -> Iterator[dict[str, Data]]:
+    for row, summary in found:
+        if row.name != main:
+            continue
+        for name, q in (("p50", 0.5), ("p95", 0.95)):
+            run = summary.nearest(q)
+            if run is not None:
+                study = row.study
+                yield timeline.document(row.name, name, run, study.scenario, study.seed_of(run))
+
+
+def _sentence(rows_: Sequence[Mapping[str, Data]], main: str) -> dict[str, Data]:
+    """The numbers of the one sentence: low priority in the main row beside dedicated."""
+    here, full = (
+        next((row for row in rows_ if row["name"] == name), None) for name in (main, DEDICATED)
+    )
+    return {
+        "row": main if here is not None else None,
+        "low_priority": None if here is None else _said(here),
+        "dedicated": None if full is None else _said(full),
+    }
+
+
+def _said(row: Mapping[str, Data]) -> dict[str, Data]:
+    done = row["until_done"]
+    return {
+        "time_s": done["time_s"]["value"],
+        "time_p95_s": done["time_p95_s"]["value"],
+        "cost": done["cost"]["value"],
+        "cancelled": row["cancelled"],
+        "late": row["late"],
+        "not_done": done["not_done"],
+    }
+
+
+def assumptions(subject: Subject, rows_: Sequence[Row]) -> Iterator[dict[str, Data]]:
+    """What the forecast rests on, by its source.
+
+    S is stated by Microsoft or hi-ml, D documented, A assumed; F is of a file, W of the workspace.
+    """
+    scenario = subject.scenario
+    yield from origins(subject)
+    for row in rows_:
+        if row.weather is not None:
+            yield _assumption(
+                f"weather {row.name}", row.weather.document(), "A", row.weather.source
+            )
+    policy = next((row.study.policy for row in rows_ if row.weather is not None), None)
+    if policy is not None:
+        yield _assumption("policy", str(policy), "A", MEANINGS[policy.way])
+    price = scenario.price_of(Tier.DEDICATED)
+    when = f"USD for an hour of a dedicated node; the catalog's are of {catalog.PRICES_AS_OF}"
+    yield _assumption("price", price, "D", f"{when}, pay as you go, eastus")
+    ratio, known = scenario.price_ratio, scenario.price_ratio == prices.LOW_PRIORITY_RATIO
+    why = "hi-ml: around 20 % of the original price" if known else "as was said"
+    yield _assumption("low_priority_price_ratio", ratio, "S" if known else "A", why)
+    for one in model.parameters(scenario.settings):
+        if one.name in _ELSEWHERE or not hasattr(scenario.settings, one.name):
+            continue
+        value = one.value.value if isinstance(one.value, Enum) else one.value
+        yield _assumption(one.name, value, one.source, one.why)
+
+
+def origins(subject: Subject) -> Iterator[dict[str, Data]]:
+    """Where the deployment and the cluster are from."""
+    for what, resource, file in subject.origins():
+        why = f"as in {file}" if file is not None else f"as it is in {subject.workspace}"
+        yield _assumption(what, str(resource.address), "F" if file is not None else "W", why)
+
+
+def _assumption(name: str, value: Data, source: str, why: str) -> dict[str, Data]:
+    return {"name": name, "value": value, "source": source, "why": why}

@@ -1,0 +1,148 @@
+"""What the histories of a scenario come to: quantiles, chances and costs, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+
+from mlctl.forecast import statistics
+from mlctl.forecast.batch.policy import History
+from mlctl.forecast.batch.scenario import Scenario
+from mlctl.forecast.statistics import Estimate
+from mlctl.pointer import Data
+from mlctl.simulator.engine.jobs import JobStatus
+from mlctl.simulator.engine.model import HOUR, Tier
+
+_BINS, _SHOWN = 20, 0.99
+_QUANTILES = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The numbers of one row; see `schemas/output/forecast.schema.json` for what each is."""
+
+    scenario: Scenario
+    histories: list[History]
+    deadline_s: float | None = None
+
+    @property
+    def completed(self) -> list[float]:
+        """How long the first runs took that completed, in seconds, ascending."""
+        return sorted(one.time_s for one in self.histories if one.status is JobStatus.COMPLETED)
+
+    @property
+    def cancelled(self) -> Estimate:
+        """P(cancelled): the first run lost all its nodes."""
+        hits = sum(one.status is JobStatus.CANCELED and not one.given_up for one in self.histories)
+        return statistics.chance(hits, len(self.histories))
+
+    @property
+    def late(self) -> Estimate | None:
+        """P(late): the job is not done by the deadline; None without one."""
+        deadline = self.deadline_s
+        if deadline is None:
+            return None
+        hits = sum(not one.done or one.done_s > deadline for one in self.histories)
+        return statistics.chance(hits, len(self.histories))
+
+    @property
+    def costs(self) -> list[float]:
+        """What the first runs cost, in USD, in the order of the histories."""
+        price = self.scenario.price_of(self.scenario.cluster.tier) / HOUR
+        return [one.node_s * price for one in self.histories]
+
+    @property
+    def costs_until_done(self) -> list[float]:
+        """What all runs cost until the job was done, in USD, in the order of the histories."""
+        low, full = (self.scenario.price_of(tier) / HOUR for tier in (_LOW, _DEDICATED))
+        return [one.low_s * low + one.dedicated_s * full for one in self.histories]
+
+    @property
+    def times_until_done(self) -> list[float]:
+        """How long it took until the job was done, in seconds, in the order of the histories."""
+        return [one.done_s for one in self.histories]
+
+    def nearest(self, q: float) -> int | None:
+        """The number of the history whose first run took the quantile `q` of those completed."""
+        times = self.completed
+        if not times:
+            return None
+        wanted = statistics.quantile(times, q)
+        return next(
+            number
+            for number, one in enumerate(self.histories)
+            if one.status is JobStatus.COMPLETED and one.time_s == wanted
+        )
+
+    def document(self) -> dict[str, Data]:
+        """The row as data."""
+        histories, runs = self.histories, len(self.histories)
+        times, costs, late = self.completed, self.costs, self.late
+        cores = self.scenario.cluster.cores
+        preempted = statistics.average([one.preempted for one in histories])
+        return {
+            "runs": runs,
+            "completed": len(times),
+            "completion_s": {
+                name: estimate(statistics.quantile_interval(times, q))
+                for name, q in _QUANTILES.items()
+            }
+            if times
+            else None,
+            "late": None if late is None else estimate(late),
+            "cancelled": estimate(self.cancelled),
+            "cost": {
+                "mean": estimate(statistics.mean(costs)),
+                "p95": estimate(statistics.quantile_interval(sorted(costs), 0.95)),
+            },
+            "until_done": {
+                "cost": estimate(statistics.mean(self.costs_until_done)),
+                "time_s": estimate(statistics.mean(self.times_until_done)),
+                "time_p95_s": estimate(
+                    statistics.quantile_interval(sorted(self.times_until_done), 0.95)
+                ),
+                "runs": statistics.average([one.tries for one in histories]),
+                "not_done": sum(not one.done for one in histories),
+            },
+            "preempted_nodes": preempted,
+            "preempted_cores": preempted * cores,
+            "lost_node_hours": statistics.average([one.lost_node_s for one in histories]) / HOUR,
+            "attempts": statistics.average([one.attempts for one in histories]),
+            "failed_mini_batches": statistics.average([one.failed for one in histories]),
+            "histogram": histogram(times),
+        }
+
+
+_LOW, _DEDICATED = Tier.LOW_PRIORITY, Tier.DEDICATED
+
+
+def estimate(of: Estimate) -> dict[str, Data]:
+    """An estimate as data; null where there is no bound."""
+    return {
+        "value": of.value,
+        "low": of.low if of.low > -inf else None,
+        "high": of.high if isfinite(of.high) else None,
+    }
+
+
+def histogram(ordered: Sequence[float]) -> list[dict[str, Data]]:
+    """How many values, which ascend, are in each of equally wide ranges; empty without values.
+
+    The last hundredth, which may lie far out, is in a range of its own.
+    """
+    if not ordered:
+        return []
+    least, most = ordered[0], statistics.quantile(ordered, _SHOWN)
+    bins = _BINS if most > least else 1
+    width = (most - least) / bins
+    counts = [0] * bins
+    for value in ordered:
+        if value <= most:
+            counts[min(int((value - least) / width), bins - 1) if width else 0] += 1
+    shown: list[dict[str, Data]] = [
+        {"from_s": least + at * width, "to_s": least + (at + 1) * width, "runs": count}
+        for at, count in enumerate(counts)
+    ]
+    rest = len(ordered) - sum(counts)
+    return [*shown, {"from_s": most, "to_s": ordered[-1], "runs": rest}] if rest else shown

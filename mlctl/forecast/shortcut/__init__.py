@@ -1,0 +1,1 @@
+"""Histories of batch jobs without the event engine, equal to those of the engine."""

@@ -1,0 +1,120 @@
+"""Reads a training job from what files declare: a command job, and the cluster that it runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlctl.catalog import prices
+from mlctl.config.graph import Graph
+from mlctl.durations import parse_iso
+from mlctl.forecast.batch.reading import check_length, cluster_of, cluster_spec
+from mlctl.forecast.fields import ForecastError, cores_of, number_of, price_of, value_of
+from mlctl.forecast.training.study import TrainingScenario
+from mlctl.kinds.resource import Resource
+from mlctl.simulator.engine.model import ClusterSpec, SimulationSettings, Tier, TrainingSpec
+from mlctl.workload import Workload
+
+_JOB, _NODES = "1/forecast", "1/forecast-nodes"
+_DEFAULT_SIZE = "STANDARD_DS3_V2"  # A: Azure chooses a serverless size by the remaining quota
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingWanted:
+    """What is to be forecast, as far as files do not say; see `reading.Wanted`."""
+
+    workload: Workload
+    settings: SimulationSettings
+    price: float | None = None
+    price_ratio: float = prices.LOW_PRIORITY_RATIO
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSubject:
+    """A scenario with what it was read from; `cluster` is None for serverless nodes."""
+
+    scenario: TrainingScenario
+    job: Resource
+    cluster: Resource | None
+    size: str
+
+
+def read(graph: Graph, wanted: TrainingWanted) -> TrainingSubject:
+    """The training job that files and flags describe.
+
+    Raises:
+        ForecastError: they describe none, or one that cannot be.
+    """
+    job = _job(graph)
+    work = wanted.workload
+    if not work.steps:
+        raise ForecastError("how much work there is stands in no file: say --steps N")
+    if not work.seconds_per_step:
+        raise ForecastError("how long a step takes stands in no file: say --seconds-per-step S")
+    found = cluster_of(graph, job)
+    cluster, size = _serverless(job, wanted) if found is None else _cluster(found, wanted)
+    nodes = number_of(job, "instance_count", 1)
+    if found is not None and nodes > cluster.max_instances:
+        raise ForecastError(
+            f"the job wants {nodes} nodes at once, and its cluster has {cluster.max_instances}:"
+            " it would wait for ever",
+            job.label(("resources", "instance_count")),
+        )
+    longest = value_of(job, "timeout")
+    spec = TrainingSpec(
+        _JOB,
+        work.steps,
+        work.seconds_per_step,
+        "" if found is None else cluster.name,
+        cluster if found is None else None,
+        work.checkpoint_every or 0,
+        work.seconds_per_checkpoint or 0.0,
+        work.seconds_to_restore or 0.0,
+        nodes,
+        _seconds(longest),
+    )
+    least = spec.steps * spec.step_s
+    check_length(max(least, spec.restore_s, spec.checkpoint_s), "the job")
+    if spec.max_runtime_s is not None and least > spec.max_runtime_s:
+        raise ForecastError(
+            f"the steps take {least:g} s, and limits.timeout ends the job after"
+            f" {spec.max_runtime_s:g} s: give it more",
+            job.label(("limits", "timeout")),
+        )
+    scenario = TrainingScenario(cluster, spec, wanted.settings, wanted.price_ratio)
+    return TrainingSubject(scenario, job, found, size)
+
+
+def _job(graph: Graph) -> Resource:
+    found = [
+        one
+        for one in graph.resources.values()
+        if one.kind.runs and str(one.get("type") or "command").casefold() == "command"
+    ]
+    if len(found) != 1:
+        what = ", ".join(one.document.source.name for one in found)
+        raise ForecastError(
+            f"the files declare {len(found)} command jobs ({what}): name one of them"
+            if found
+            else "the files declare no command job"
+        )
+    return found[0]
+
+
+def _cluster(found: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, str]:
+    return cluster_spec(found, wanted.price), str(value_of(found, "size") or "")
+
+
+def _serverless(job: Resource, wanted: TrainingWanted) -> tuple[ClusterSpec, str]:
+    """The nodes that a job gets for itself; their tier is that of its queue."""
+    size = str(value_of(job, "instance_type") or _DEFAULT_SIZE)
+    spot = str(value_of(job, "job_tier") or "").casefold() == "spot"
+    tier = Tier.LOW_PRIORITY if spot else Tier.DEDICATED
+    price = price_of(size, wanted.price, job.label(("resources", "instance_type")))
+    nodes = number_of(job, "instance_count", 1)
+    return ClusterSpec(_NODES, tier, 0, nodes, cores=cores_of(size), price=price), size
+
+
+def _seconds(timeout: object) -> float | None:
+    if isinstance(timeout, int | float):
+        return float(timeout)
+    return parse_iso(timeout) if isinstance(timeout, str) else None

@@ -1,0 +1,218 @@
+"""The forecast of a training job as data: its rows, the intervals, and the assumptions.
+
+`schemas/output/training-forecast.schema.json` is the shape; `render` prints it for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from mlctl import catalog
+from mlctl.catalog import prices
+from mlctl.forecast.batch.summary import estimate, histogram
+from mlctl.forecast.gather import Gathered, gather, growing
+from mlctl.forecast.training import study as training
+from mlctl.forecast.training.reading import TrainingSubject
+from mlctl.forecast.training.study import (
+    Interval,
+    TrainingHistory,
+    TrainingScenario,
+    TrainingStudy,
+    TrainingSummary,
+)
+from mlctl.forecast.weather.models import Weather
+from mlctl.pointer import Data
+from mlctl.simulator.engine import model
+from mlctl.simulator.engine.jobs import JobStatus
+from mlctl.simulator.engine.model import HOUR, Tier
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+SCHEMA = "https://mlctl.dev/schemas/output/training-forecast.schema.json"
+_DEDICATED = "dedicated"
+# The settings that a training job meets.
+_OF_TRAINING = (
+    *("allocation_s", "preparation_s", "replacement_s", "delay_cv", "replace", "leave_s"),
+    *("p_unusable", "unusable_recycle_s", "restore_window_h", "training_auto_restart"),
+    *("bill_allocating", "min_bill_s", "billing_granularity_s"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: a weather (None: on dedicated nodes) and a checkpoint interval."""
+
+    name: str
+    scenario: TrainingScenario
+    weather: Weather | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The seed, the histories of a row, and the weather that the intervals are for."""
+
+    seed: str
+    runs: int
+    main: str
+
+
+def rows(
+    scenario: TrainingScenario,
+    every: Sequence[int],
+    weathers: Sequence[Weather],
+    tiers: Sequence[Tier],
+) -> Iterator[Row]:
+    """Low priority in each weather with each interval, then dedicated."""
+    if Tier.LOW_PRIORITY in tiers:
+        for weather in weathers:
+            there = scenario.on(Tier.LOW_PRIORITY, weather.processes())
+            for steps in every:
+                yield Row(weather.name, there.every(steps), weather)
+    if Tier.DEDICATED in tiers:
+        for steps in every:
+            yield Row(_DEDICATED, scenario.on(Tier.DEDICATED).every(steps))
+
+
+def gathered(
+    rows_: Iterable[Row], asked: Asked, executor: Executor | None = None
+) -> Gathered[Row, TrainingHistory]:
+    """The histories of each row. Raises what the event engine raises."""
+    rows = [(row, TrainingStudy(row.scenario, asked.seed)) for row in rows_]
+    return gather(rows, lambda _, found: growing(len(found), asked.runs), executor)
+
+
+def document(
+    subject: TrainingSubject,
+    found: Gathered[Row, TrainingHistory],
+    asked: Asked,
+    executor: Executor | None = None,
+) -> dict[str, Data]:
+    """The forecast as data; without intervals where Ctrl-C came before. Raises as the engine."""
+    known = [row for row, _ in found.rows]
+    main = next((row for row in known if row.name == asked.main and row.weather), None)
+    intervals = None
+    if main is not None and found.complete and _ends(found, main):
+        with found.stoppable():
+            intervals = _intervals(main, asked, executor)
+    return {
+        "$schema": SCHEMA,
+        "seed": int(asked.seed),
+        "scenario": _scenario(subject),
+        "rows": [_row(row, done) for row, done in found.rows],
+        "main": main.name if main is not None else None,
+        "intervals": intervals,
+        "assumptions": list(_assumptions(subject, known)),
+    }
+
+
+def _ends(found: Gathered[Row, TrainingHistory], main: Row) -> bool:
+    """Whether any history of the row came to its end: where none does, no interval helps."""
+    return any(
+        one.status is JobStatus.COMPLETED for row, done in found.rows if row is main for one in done
+    )
+
+
+def _scenario(subject: TrainingSubject) -> dict[str, Data]:
+    scenario = subject.scenario
+    job, cluster = scenario.job, scenario.cluster
+    return {
+        "job": subject.job.document.source.name,
+        "cluster": str(subject.cluster.address) if subject.cluster is not None else "serverless",
+        "size": subject.size,
+        "nodes": scenario.nodes,
+        "steps": job.steps,
+        "seconds_per_step": job.step_s,
+        "seconds_per_checkpoint": job.checkpoint_s,
+        "seconds_to_restore": job.restore_s,
+        "timeout_s": job.max_runtime_s,
+        "price": cluster.price,
+        "low_priority_price": (cluster.price or 0.0) * scenario.price_ratio,
+    }
+
+
+def _row(row: Row, done: Sequence[TrainingHistory]) -> dict[str, Data]:
+    summary = TrainingSummary(row.scenario, done)
+    exact = training.closed_form(row.scenario)
+    price = row.scenario.price / HOUR
+    return {
+        "name": row.name,
+        "tier": row.scenario.cluster.tier.value,
+        "weather": row.weather.document() if row.weather is not None else None,
+        "checkpoint_every": row.scenario.job.checkpoint_every,
+        "runs": len(done),
+        "cancelled": estimate(summary.cancelled),
+        "time_s": {
+            "mean": estimate(summary.time),
+            "p50": estimate(summary.time_at(0.5)),
+            "p95": estimate(summary.time_at(0.95)),
+        },
+        "cost": estimate(summary.cost),
+        "interruptions": estimate(summary.interruptions),
+        "points": estimate(summary.points),
+        "repeated_points": summary.repeated,
+        "lost_node_hours": summary.lost_node_h,
+        "exact": None
+        if exact is None
+        else {
+            "time_s": exact.time_s,
+            "cost": exact.billed_s * price,
+            "points": exact.points,
+            "interruptions": exact.interruptions,
+        },
+        "histogram": histogram(sorted(one.time_s for one in done)),
+    }
+
+
+def _intervals(main: Row, asked: Asked, executor: Executor | None) -> dict[str, Data]:
+    why = training.obstacle(training.unlimited(main.scenario))
+    study = TrainingStudy(main.scenario, asked.seed)
+    found = training.intervals(study, min(asked.runs, _TRIALS), executor)
+    return {
+        "weather": main.name,
+        "exact": not why,
+        "why_not": why or None,
+        "losses_per_hour": main.scenario.rate * HOUR,
+        "rows": [_interval(one) for one in found],
+    }
+
+
+_TRIALS = 300  # histories of each interval that is tried
+
+
+def _interval(one: Interval) -> dict[str, Data]:
+    return {
+        "name": one.name,
+        "checkpoint_every": one.every,
+        "time_s": estimate(one.time_s),
+        "saves_s": None if one.saves_s is None else estimate(one.saves_s),
+    }
+
+
+def _assumptions(subject: TrainingSubject, known: Sequence[Row]) -> Iterator[dict[str, Data]]:
+    """What the forecast rests on: S is stated by Microsoft or hi-ml, D documented, A assumed."""
+    scenario, seen = subject.scenario, set[str]()
+    for row in known:
+        if row.weather is not None and row.name not in seen:
+            seen.add(row.name)
+            yield _said(f"weather {row.name}", row.weather.document(), "A", row.weather.source)
+    when = f"USD for an hour of a dedicated node; the catalog's are of {catalog.PRICES_AS_OF}"
+    yield _said("price", scenario.cluster.price, "D", f"{when}, {prices.OF}")
+    known_ratio = scenario.price_ratio == prices.LOW_PRIORITY_RATIO
+    yield _said(
+        "low_priority_price_ratio",
+        scenario.price_ratio,
+        "S" if known_ratio else "A",
+        prices.LOW_PRIORITY_SOURCE if known_ratio else "as was said",
+    )
+    for one in model.parameters(scenario.settings):
+        if one.name in _OF_TRAINING:
+            value = one.value.value if isinstance(one.value, Enum) else one.value
+            yield _said(one.name, value, one.source, one.why)
+
+
+def _said(name: str, value: Data, source: str, why: str) -> dict[str, Data]:
+    return {"name": name, "value": value, "source": source, "why": why}

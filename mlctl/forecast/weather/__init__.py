@@ -1,0 +1,1 @@
+"""How often nodes are taken away: named patterns, and patterns fitted to records."""

@@ -1,0 +1,1 @@
+"""Replacement by a successor of another name."""

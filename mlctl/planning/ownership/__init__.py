@@ -1,0 +1,1 @@
+"""Whose a resource is: project tags, adoption, pruning."""

@@ -1,0 +1,62 @@
+"""The plan that makes live resources a project's: tags, and nothing else. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import said
+from mlctl.planning.model import Action, Change, FieldChange, Plan
+from mlctl.planning.ownership.owner import (
+    PROJECT,
+    SPEC_HASH,
+    TAGS,
+    Ownership,
+    owner,
+    spec_hash,
+    tags,
+)
+from mlctl.pointer import Data
+
+
+def adoption(plan: Plan, ownership: Ownership) -> Plan:
+    """Of a plan that was made of the files without tags, the one that only tags what is there.
+
+    What differs from its file gets no `mlctl.spec-hash`: it is not what the file says.
+    """
+    changes = tuple(_adopted(plan, ownership))
+    read = {one.address: plan.read[one.address] for one in changes}
+    return Plan(plan.backend, plan.scope, changes, read)
+
+
+def owned_by_others(plan: Plan, ownership: Ownership, given: Collection[str]) -> dict[Address, str]:
+    """What belongs to other projects than those that were `given` as the ones to take it from."""
+    ours = {ownership.project, *given}
+    lives = [(one.address, one.live) for one in plan.changes if one.resource and one.live]
+    theirs = ((address, owner(live)) for address, live in lives)
+    return {address: name for address, name in theirs if name is not None and name not in ours}
+
+
+def _adopted(plan: Plan, ownership: Ownership) -> Iterator[Change]:
+    for change in plan.changes:
+        resource, live = change.resource, change.live
+        if resource is None or live is None or resource.owner is not None or change.in_motion:
+            continue
+        had = tags(live)
+        new = _tags(resource, ownership, plan.scope, differs=change.action is not Action.NO_OP)
+        fields = tuple(
+            FieldChange((*TAGS, key), had.get(key), value)
+            for key, value in new.items()
+            if had.get(key) != value
+        )
+        values = {**said(live.body, resource.form, plan.scope, own=False), TAGS: {**had, **new}}
+        if fields and resource.form.field(TAGS) is not None:
+            yield Change(live.address, Action.UPDATE, fields, resource, values, live)
+
+
+def _tags(
+    resource: Resource, ownership: Ownership, scope: Scope, *, differs: bool
+) -> Mapping[str, Data]:
+    own: dict[str, Data] = {PROJECT: ownership.project}
+    return own if differs else {**own, SPEC_HASH: spec_hash(resource, scope)}

@@ -1,0 +1,1 @@
+"""A plan as single writes, and which waits for which."""

@@ -1,0 +1,318 @@
+"""From the changes of a plan to single writes, and which of them must wait for which. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from graphlib import TopologicalSorter
+from typing import TypeAlias
+
+from mlctl import masking, pointer
+from mlctl.config.graph import Graph
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address, Scope, version_key
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.upload import Upload
+from mlctl.kinds.values import moving, overlay
+from mlctl.planning.model import Action, ActionReason, Change, Plan
+from mlctl.planning.preflight import references
+from mlctl.planning.refresh import named_by
+from mlctl.planning.steps.bodies import (
+    Part,
+    kept,
+    renewed_base,
+    routed_part,
+    said_part,
+    until_moved,
+)
+from mlctl.planning.steps.routing import Routing, is_said_by, routing
+from mlctl.pointer import Data, Pointer
+
+
+class StepRole(Enum):
+    """What a step is for. All but `DELETE` write."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    WAIT = "wait"  # for an operation that somebody else began; nothing else changes
+    SET_DEFAULT = "set-default"  # the deployments that get the requests of an endpoint
+    UNSET_DEFAULT = "unset-default"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Where the value of a secret is in the user's files: a saved plan holds no secrets."""
+
+    wire: Pointer
+    file: str
+    index: int
+    at: Pointer
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """One write. `change` is the resource whose change it belongs to, mostly the `target` itself.
+
+    `body` is what the step says, and nothing else: it is laid over the body that is read just
+    before the write, which first loses what it has at the pointers `without`. What a file does not
+    say is therefore written as it is then, and not as it was when the plan was made. Of a resource
+    that is made anew, `base` is what stays of the body that the plan has read; the one that is read
+    before the delete takes precedence. `kept` is where the body says what no file does. Where that
+    is taken over by a successor, `until` is where the requests of an endpoint go before.
+
+    `needs` are the ids of the steps that must be done before. `uploads` is local content that must
+    be in the workspace before the body can refer to it. A `subsumed` delete is carried out by the
+    delete of the parent; the step waits until it has taken effect.
+    """
+
+    id: int
+    change: Address
+    role: StepRole
+    target: Address
+    body: Mapping[str, Data] = field(default_factory=dict)
+    needs: tuple[int, ...] = ()
+    secrets: tuple[Secret, ...] = ()
+    subsumed: bool = False
+    uploads: tuple[Upload, ...] = ()
+    without: tuple[Pointer, ...] = ()
+    base: Mapping[str, Data] | None = None
+    kept: tuple[Pointer, ...] = ()
+    until: Mapping[str, Data] | None = None
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the target is deleted; a body is written otherwise."""
+        return self.role is StepRole.DELETE
+
+    @property
+    def creates(self) -> bool:
+        """Whether the target is made."""
+        return self.role is StepRole.CREATE
+
+    def body_over(self, live: Mapping[str, Data] | None) -> dict[str, Data]:
+        """The body to write where `live` is what is there (None: nothing)."""
+        under = (self.base or {}) if live is None else live
+        return overlay(under, self.body, self.without)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """All that apply needs: the steps in order, and the plan's fingerprints (`read`)."""
+
+    backend: str
+    scope: Scope
+    steps: tuple[Step, ...]
+    read: Mapping[Address, str | None]
+
+
+def work(plan: Plan, graph: Graph) -> Work:
+    """The steps of a plan, in an order in which they could be done one by one."""
+    builder = _Builder(plan, graph)
+    if not plan.empty:
+        builder.build()
+    return Work(plan.backend, plan.scope, tuple(builder.numbered()), plan.read)
+
+
+class _Stage(Enum):
+    """The writes that one target can have, in their order. Stage and target identify a step."""
+
+    DELETE = 0
+    PUT = 1
+    SET_DEFAULT = 2
+
+
+_Key: TypeAlias = tuple[_Stage, Address]
+
+
+class _Builder:
+    """Collects the steps, with the keys of those that each must wait for.
+
+    A key without a step means that there is nothing to wait for.
+    """
+
+    def __init__(self, plan: Plan, graph: Graph) -> None:
+        self._plan = plan
+        self._graph = graph
+        self._steps: dict[_Key, tuple[Step, set[_Key]]] = {}
+        self._order = {change.address: at for at, change in enumerate(plan.changes)}
+        self._by_name = {_known_as(change): change for change in plan.changes}
+        self._deleted = {change.address: change for change in plan.changes if change.action.deletes}
+        self._users = _users(self._deleted.values(), plan.scope)
+        self._leaving = references.leaving(plan.changes, plan.scope)
+        self._versions: dict[Address, list[Address]] = defaultdict(list)
+        for change in sorted(plan.pending, key=lambda one: version_key(one.address.version)):
+            if change.resource is not None and change.resource.anonymous:
+                continue  # their order says nothing
+            self._versions[change.address.at(None)].append(change.address)
+
+    def build(self) -> None:
+        """The steps of all changes; where requests go depends on all other steps."""
+        routed = [one for one in self._plan.changes if kind_of(one.address).routes]
+        for change in self._plan.changes:
+            self._add(change)
+        for change in routed:
+            self._put_endpoint(change)
+
+    def _add(self, change: Change) -> None:
+        puts = change.action not in (Action.NO_OP, Action.DELETE) or _unfinished(change)
+        if change.action.deletes:
+            self._delete(change)
+        if not kind_of(change.address).routes and change.resource is not None and puts:
+            part = said_part(change, change.resource, self._plan.scope)
+            self._put(change, part, _role(change), self._needs(change, change.resource))
+
+    def numbered(self) -> Iterable[Step]:
+        """The steps with their numbers, each after those that it needs."""
+        self._put_off()
+        planned = sorted(self._steps, key=lambda key: (self._order[key[1]], key[0].value))
+        needs = {key: self._steps[key][1] & self._steps.keys() for key in planned}
+        order = list(TopologicalSorter(needs).static_order())
+        ids = {key: number for number, key in enumerate(order)}
+        for key in order:
+            waits = tuple(sorted(ids[one] for one in needs[key]))
+            yield replace(self._steps[key][0], id=ids[key], needs=waits)
+
+    def _delete(self, change: Change) -> None:
+        """A delete waits for the deletes of what refers to it, and for what turns away from it.
+
+        Children go with their parent.
+        """
+        address = change.address
+        above = address.up
+        subsumed = above in self._deleted
+        if above is not None and subsumed:
+            needs = {(_Stage.DELETE, above)}
+        else:
+            needs = {(_Stage.DELETE, one) for one in self._users.get(address, ())}
+            needs |= {(_Stage.PUT, above)} if above is not None else set()
+            if change.action is Action.DELETE:
+                needs |= {(_Stage.PUT, one) for one in self._leaving.get(address, ())}
+        step = Step(0, address, StepRole.DELETE, address, subsumed=subsumed)
+        self._steps[_Stage.DELETE, address] = step, needs
+
+    def _put_off(self) -> None:
+        """Let the deletes of what others take the place of wait for all that is written."""
+        written = {key for key in self._steps if key[0] is not _Stage.DELETE}
+        for change in self._deleted.values():
+            if change.reason is ActionReason.SUPERSEDED:
+                self._steps[_Stage.DELETE, change.address][1].update(written)
+
+    def _put(self, change: Change, part: Part, role: StepRole, needs: set[_Key]) -> None:
+        self._steps[_Stage.PUT, change.address] = self._writing(change, part, role), needs
+
+    def _writing(self, change: Change, part: Part, role: StepRole) -> Step:
+        resource, target = change.resource, change.address
+        return Step(
+            *(0, target, role, target, part.body),
+            secrets=_secrets(resource, part.body) if resource else (),
+            uploads=resource.uploads if resource and change.live is None else (),
+            without=part.without,
+            base=renewed_base(change, part),
+            kept=kept(change, part.body, self._plan.scope),
+            until=until_moved(change),
+        )
+
+    def _needs(self, change: Change, resource: Resource) -> set[_Key]:
+        edges = self._graph.edges_of(resource.address)
+        declared = [one for edge in edges for one in self._graph.declared(edge.target)]
+        needs = {
+            (_Stage.PUT, self._by_name[one].address) for one in declared if one in self._by_name
+        }
+        freed = self._plan.waits.get(change.address, ())
+        needs |= {
+            (_Stage.DELETE if one in self._deleted else _Stage.PUT, one)
+            for one in freed
+            if one != change.address
+        }
+        needs |= {(_Stage.PUT, one) for one in self._earlier(change)}
+        return {*needs, (_Stage.DELETE, change.address)}
+
+    def _earlier(self, change: Change) -> list[Address]:
+        """New versions of the same asset to be made before: `@latest` is the last one made."""
+        versions = self._versions.get(change.address.at(None), [])
+        known = change.address in versions
+        return versions[: versions.index(change.address)] if known else []
+
+    def _put_endpoint(self, change: Change) -> None:
+        """Write an endpoint whose requests go where they can now, and again as they should."""
+        routed = routing(change, self._by_name, self._deleted, self._may_wait)
+        role = None
+        changed = any(not is_said_by(change, one) for one in change.fields)
+        if change.action in (Action.CREATE, Action.REPLACE) or changed:
+            role = _role(change)
+        elif routed.moves_early:
+            role = StepRole.UPDATE if any(routed.early.values()) else StepRole.UNSET_DEFAULT
+        elif _unfinished(change):
+            role = StepRole.WAIT
+        if role is not None:
+            needs = {(_Stage.DELETE, change.address)}
+            self._put(change, routed_part(change, routed.early, self._plan.scope), role, needs)
+        if routed.pending:
+            self._set_routes(change, routed)
+
+    def _set_routes(self, change: Change, routed: Routing) -> None:
+        part = routed_part(change, routed.wanted, self._plan.scope)
+        needs = {(_Stage.PUT, change.address), *((_Stage.PUT, one) for one in routed.pending)}
+        key = (_Stage.SET_DEFAULT, change.address)
+        self._steps[key] = self._writing(change, part, StepRole.SET_DEFAULT), needs
+        for one in routed.last:
+            self._steps[_Stage.DELETE, one][1].add(key)
+
+    def _may_wait(self, deleted: Address, written: frozenset[Address]) -> bool:
+        """Whether none of the writes must itself wait for the delete."""
+        met, left = set[_Key](), [(_Stage.PUT, one) for one in written]
+        while left:
+            key = left.pop()
+            if key not in met and key in self._steps:
+                met.add(key)
+                left.extend(self._steps[key][1])
+        return (_Stage.DELETE, deleted) not in met
+
+
+def _users(deleted: Iterable[Change], scope: Scope) -> dict[Address, list[Address]]:
+    """For each address, the deleted resources that refer to it."""
+    found: dict[Address, list[Address]] = {}
+    for change in deleted:
+        for used in named_by(change.live, scope) if change.live else ():
+            found.setdefault(used, []).append(change.address)
+    return found
+
+
+def _known_as(change: Change) -> Address:
+    """Its address in the graph, where an asset may have no version."""
+    return change.resource.address if change.resource is not None else change.address
+
+
+def _unfinished(change: Change) -> bool:
+    """Whether somebody else's operation runs on a live resource that is not deleted."""
+    stays = change.action in (Action.NO_OP, Action.UPDATE)
+    return stays and change.live is not None and moving(change.live.body)
+
+
+def _role(change: Change) -> StepRole:
+    """The role of the step that writes a resource's own values."""
+    roles = {Action.UPDATE: StepRole.UPDATE, Action.NO_OP: StepRole.WAIT}
+    return roles.get(change.action, StepRole.CREATE)
+
+
+def _secrets(resource: Resource, body: Mapping[str, Data]) -> tuple[Secret, ...]:
+    """The secrets of a body that the file gives: by their fields, and by what looks like one."""
+    document = resource.document
+    found = {
+        one.wire: (*resource.root, *one.at)
+        for one in resource.form.fields
+        if one.secret and one.at in resource.values
+    }
+    suspects = dict(masking.find(body, echoes=True))
+    if suspects and resource.owner is None:
+        given = {value: at for at, value in pointer.texts(document.data)}
+        for wire in suspects.keys() - found.keys():
+            at = given.get(pointer.get(body, wire))
+            if at is not None and not any(isinstance(step, int) for step in wire):
+                found[wire] = at
+    return tuple(
+        Secret(wire, document.source.name, document.index, at) for wire, at in found.items()
+    )

@@ -1,0 +1,1 @@
+"""What an apply that did not end has taken away and not restored."""

@@ -1,0 +1,127 @@
+"""A batch deployment of the user's YAML as what is rehearsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlctl import files
+from mlctl.config.loader import LoadedConfig
+from mlctl.kinds.address import Address
+from mlctl.kinds.records.batch_deployment import BATCH_DEPLOYMENT
+from mlctl.kinds.resource import Resource
+from mlctl.rehearsal.inputs import RehearsalError
+from mlctl.rehearsal.scoring import parallel
+from mlctl.rehearsal.scoring.deployment import Deployment
+from mlctl.rehearsal.scoring.parallel import ParallelStep
+from mlctl.rehearsal.training.job import of_job
+from mlctl.rehearsal.training.model import Training
+
+MLFLOW_DRIVER = "mlflow_model.py"
+_DRIVERS = Path(__file__).parents[1] / "drivers"
+_SETTINGS = ("settings",)
+_RETRY = (*_SETTINGS, "retry_settings")
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What flags say of it: which of several, the input of a job, on how many nodes."""
+
+    address: str | None = None
+    input: Path | None = None
+    nodes: int | None = None
+
+
+def from_documents(
+    path: str, loaded: LoadedConfig, selected: Selected, *, stub: bool = False
+) -> Deployment | Training:
+    """The batch deployment, parallel step or command job that a file or folder declares.
+
+    An MLflow model without a script gets a driver; with `stub` one that needs no model.
+
+    Raises:
+        RehearsalError: there is none, or several, or it has no script, or cannot be read.
+    """
+    if loaded.report.failed:
+        first = next(one for one in loaded.report if one.is_error)
+        raise RehearsalError(f"`{path}` is not valid: {first.message}; see `mlctl validate {path}`")
+    resources = [
+        one for one in loaded.resources if one.kind is BATCH_DEPLOYMENT or one.get("command")
+    ]
+    known: dict[str, Resource | ParallelStep] = {str(one.address): one for one in resources}
+    known |= {one.name: one for one in parallel.steps(loaded)}
+    names = ", ".join(known)
+    found = list(known.values())
+    address = selected.address
+    if address is not None:
+        found = [one for name, one in known.items() if address in (name, name.rpartition("/")[2])]
+    if not found:
+        has = f"; it has {names}" if names else ""
+        what = f"`{address}`" if address else "batch deployment, parallel step or command job"
+        raise RehearsalError(f"`{path}` has no {what}{has}")
+    if len(found) > 1:
+        raise RehearsalError(f"`{path}` has several of them: --deployment says which ({names})")
+    (one,) = found
+    if isinstance(one, ParallelStep):
+        return parallel.deployment(one)
+    if one.kind is BATCH_DEPLOYMENT:
+        return _deployment(one, loaded, stub=stub)
+    return of_job(one, selected.input, selected.nodes)
+
+
+def _deployment(resource: Resource, loaded: LoadedConfig, *, stub: bool) -> Deployment:
+    folder = resource.document.folder
+    script = resource.get("code_configuration", "scoring_script")
+    if isinstance(script, str):
+        code = files.real(folder / str(resource.get("code_configuration", "code") or "."))
+    elif resource.get("component"):
+        raise RehearsalError(f"{resource.address} has no scoring script: it runs a pipeline")
+    else:
+        code, script = _DRIVERS, "stub.py" if stub else MLFLOW_DRIVER
+    if not files.is_file(code / script):
+        raise RehearsalError(f"{resource.address}: there is no script `{script}` in `{code}`")
+    names = resource.get("environment_variables")
+    return Deployment(
+        code / script,
+        code,
+        _model(resource, loaded),
+        {str(key): str(value) for key, value in names.items()} if isinstance(names, dict) else {},
+        int(_value(resource, ("resources", "instance_count"), 1)),
+        int(_value(resource, (*_SETTINGS, "max_concurrency_per_instance"), 1)),
+        int(_value(resource, (*_SETTINGS, "mini_batch_size"), 10)),
+        int(_value(resource, (*_RETRY, "max_retries"), 3)),
+        float(_value(resource, (*_RETRY, "timeout"), 30)),
+        int(_value(resource, (*_SETTINGS, "error_threshold"), -1)),
+        str(_value(resource, (*_SETTINGS, "output_action"), "append_row")),
+        str(_value(resource, (*_SETTINGS, "output_file_name"), "predictions.csv")),
+    )
+
+
+def _value(resource: Resource, at: tuple[str, ...], default: Any) -> Any:
+    found = resource.effective(*at)
+    return default if found is None else found
+
+
+def _model(resource: Resource, loaded: LoadedConfig) -> Path | None:
+    """The local files of the model that a deployment names, or declares itself."""
+    inline = resource.get("model", "path") if isinstance(resource.get("model"), dict) else None
+    if isinstance(inline, str):
+        return _local(resource.document.folder / inline)
+    for edge in loaded.graph.edges_of(resource.address):
+        if edge.at == ("model",) and edge.target is not None:
+            for address in _declared(loaded, edge.target):
+                model = loaded.graph.resources[address]
+                path = model.text("path")
+                if path is not None:
+                    return _local(model.document.folder / path)
+    return None
+
+
+def _declared(loaded: LoadedConfig, target: Address) -> list[Address]:
+    return loaded.graph.declared(target)
+
+
+def _local(path: Path) -> Path | None:
+    real = files.real(path)
+    return real if files.is_file(real) or files.is_folder(real) else None

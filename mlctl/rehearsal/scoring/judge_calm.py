@@ -1,0 +1,191 @@
+"""What runs without any loss show: of one run by itself, and of two that should be alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlctl.rehearsal import rules
+from mlctl.rehearsal.evidence import Evidence
+from mlctl.rehearsal.inputs import Inputs, MiniBatches
+from mlctl.rehearsal.outcome import Outcome, Write
+from mlctl.rehearsal.scoring.deployment import Deployment
+from mlctl.rehearsal.scoring.lines import Script
+
+_ENOUGH = 6  # mini-batches on one worker, before its memory says anything
+_WARM = 2  # the first of them, which fill caches
+_GROWTH = 1 << 20  # bytes for each mini-batch
+_MOSTLY = 0.8  # of the mini-batches
+
+
+@dataclass(frozen=True, slots=True)
+class Calm:
+    """The runs without losses.
+
+    `again` is the same with other hash seeds, and traced; `reversed` has one worker, and the
+    mini-batches in reverse order; `recomposed` has the inputs in other mini-batches.
+    """
+
+    first: Outcome
+    again: Outcome
+    reversed: Outcome
+    recomposed: Outcome
+    inputs: Inputs
+    mini_batches: MiniBatches
+
+    @property
+    def stable_rows(self) -> bool:
+        """Whether two runs of the same give the same rows."""
+        common = self.first.scored.keys() & self.again.scored.keys()
+        return all(self.first.rows(one) == self.again.rows(one) for one in common)
+
+    @property
+    def stable_names(self) -> bool:
+        """Whether two runs of the same write files of the same names."""
+        return self.first.files.keys() == self.again.files.keys()
+
+    def stable_files(self) -> set[str]:
+        """The files that are the same in two runs of the same."""
+        return {name for name in self.first.files if alike(self.first, self.again, name)}
+
+
+def alike(one: Outcome, other: Outcome, name: str) -> bool:
+    """Whether two runs have the same in a file, but for the order of its lines."""
+    if name not in one.files or name not in other.files:
+        return False
+    if one.files[name] == other.files[name]:
+        return True
+    lines = one.lines(name)
+    return lines is not None and lines == other.lines(name)
+
+
+def judge(calm: Calm, deployment: Deployment, script: Script) -> Iterator[Evidence]:
+    """What the runs without losses show."""
+    yield from _failing(calm.first)
+    yield from _short(calm, script)
+    yield from _slow_init(calm.first, deployment, script)
+    yield from _written(calm.first)
+    yield from _ports(calm.first, deployment)
+    shared = list(_shared(calm))
+    yield from shared
+    yield from _growing(calm.reversed, script)
+    if not calm.stable_rows:
+        why = "two runs of the same inputs, without any loss, give different rows"
+        yield Evidence(rules.CHANCE, why, script.chance())
+        return
+    if not shared:
+        yield from _stateful(calm, script)
+
+
+def _failing(first: Outcome) -> Iterator[Evidence]:
+    for one in first.failures:
+        if one.mini_batch in first.failed:
+            rule = rules.SLOW_RUN if one.type == "Timeout" else rules.FAILING
+            what = "takes longer than its timeout" if rule is rules.SLOW_RUN else _said(one)
+            yield Evidence(rule, f"mini-batch {one.mini_batch} {what}", one.place)
+            return
+
+
+def _said(one: object) -> str:
+    type_, message = getattr(one, "type", ""), getattr(one, "message", "")
+    return f"fails: {type_}" + (f": {message}" if message else "")
+
+
+def _short(calm: Calm, script: Script) -> Iterator[Evidence]:
+    for number, one in sorted(calm.first.scored.items()):
+        names, unit = calm.mini_batches[number], calm.inputs.unit
+        traced = calm.again.scored.get(number)
+        place = (traced and traced.returned) or script.run()
+        if one.length is None:
+            why = f"`run` returns {one.kind} for a mini-batch of {len(names)} {unit}s"
+            yield Evidence(rules.SHORT_RESULT, why.replace("NoneType", "None"), place)
+            return
+        if one.length < calm.inputs.elements(names):
+            why = f"`run` returns {one.length} elements for a mini-batch of {len(names)} {unit}s"
+            yield Evidence(rules.SHORT_RESULT, why, place)
+            return
+
+
+def _slow_init(first: Outcome, deployment: Deployment, script: Script) -> Iterator[Evidence]:
+    longest = max(first.init_seconds, default=0.0)
+    if longest > deployment.timeout:
+        why = f"`init` takes {longest:.0f} s, and a mini-batch may take {deployment.timeout:.0f} s"
+        yield Evidence(rules.SLOW_INIT, why, script.init())
+
+
+def _written(first: Outcome) -> Iterator[Evidence]:
+    """Files outside the output folder; scratch and home of a node are no finding."""
+    for one in first.writes:
+        path = Path(one.path)
+        if one.place is None or path.is_relative_to(first.output):
+            continue
+        if path.is_relative_to(first.input):
+            if one.how != "mkdir":
+                why = f"`{path.name}` of the input is changed ({one.how})"
+                yield Evidence(rules.EATS_INPUT, why, one.place)
+            continue
+        where = f"`{one.path}`"
+        if path.is_relative_to(first.folder):
+            room, *inside = first.plain(one.path).strip("/").split("/")
+            if room not in ("code", "model"):
+                continue
+            what = "working folder" if room == "code" else "model's folder"
+            where = f"the {what} (`{'/'.join(inside)}`)"
+        yield Evidence(rules.OUTSIDE, f"this writes to {where}, not the output folder", one.place)
+
+
+def _ports(first: Outcome, deployment: Deployment) -> Iterator[Evidence]:
+    """Numbers of ports that several workers of a node take."""
+    takers: dict[tuple[str, int], set[str]] = {}
+    for one in first.ports:
+        takers.setdefault((one.worker.partition("/")[0], one.number), set()).add(one.worker)
+        if len(takers[one.worker.partition("/")[0], one.number]) > 1:
+            why = (
+                f"each worker takes port {one.number}, and a node has {deployment.slots} of them:"
+                " the second one cannot"
+            )
+            yield Evidence(rules.LEFT_LOCK, why, one.place)
+            return
+
+
+def _shared(calm: Calm) -> Iterator[Evidence]:
+    """Names that several mini-batches write, where the last one wins."""
+    writers: dict[str, list[Write]] = {}
+    for one in calm.first.writes:
+        name = calm.first.within(one.path)
+        if name in calm.first.files and one.how in ("write", "move"):
+            writers.setdefault(str(name), []).append(one)
+    for name, writes in writers.items():
+        different = {one.mini_batch for one in writes if one.mini_batch is not None}
+        if len(different) > 1 and not alike(calm.first, calm.reversed, name):
+            why = f"`{name}` is written by {len(different)} mini-batches; the last one wins"
+            yield Evidence(rules.SHARED_NAME, why, writes[0].place)
+
+
+def _growing(reversed_: Outcome, script: Script) -> Iterator[Evidence]:
+    for series in reversed_.memory.values():
+        if len(series) < _ENOUGH:
+            continue
+        steps = [
+            after - before
+            for before, after in zip(series[_WARM:], series[_WARM + 1 :], strict=False)
+        ]
+        mean = sum(steps) / len(steps)
+        if mean >= _GROWTH and sum(one > 0 for one in steps) >= _MOSTLY * len(steps):
+            why = f"a worker grows by {mean / 1e6:.1f} MB with each mini-batch"
+            yield Evidence(rules.GROWING, why, script.growth())
+
+
+def _stateful(calm: Calm, script: Script) -> Iterator[Evidence]:
+    common = calm.first.scored.keys() & calm.reversed.scored.keys()
+    changed = [one for one in sorted(common) if calm.first.rows(one) != calm.reversed.rows(one)]
+    if changed:
+        why = f"mini-batch {changed[0]} has other rows where the mini-batches come in another order"
+        yield Evidence(rules.STATEFUL, why, script.state())
+        return
+    if calm.first.failed:
+        return
+    if calm.first.all_rows() != calm.recomposed.all_rows() and not calm.recomposed.failures:
+        why = "the inputs have other rows where they are put together to other mini-batches"
+        yield Evidence(rules.COMPOSED, why, script.composition())

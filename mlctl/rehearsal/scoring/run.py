@@ -1,0 +1,252 @@
+"""One run of a batch deployment: mini-batches to workers, in the order of virtual time.
+
+What happens at one virtual moment happens in this order: ends of attempts, losses of nodes, new
+attempts. "All completed progress is kept" (Use low priority VMs for batch deployments).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from mlctl.rehearsal import losses as when
+from mlctl.rehearsal.inputs import Inputs, MiniBatches
+from mlctl.rehearsal.losses import Loss, Moment
+from mlctl.rehearsal.outcome import Failure, Kill, Outcome, Span, Status, snapshot
+from mlctl.rehearsal.process import Interpreter, Process
+from mlctl.rehearsal.scoring.deployment import Deployment, lay_out, variables
+from mlctl.rehearsal.scoring.record import Record
+from mlctl.rehearsal.scoring.slots import SlotState
+from mlctl.simulator.engine.rng import uniform
+
+_LONGEST_INIT = 3600.0  # seconds that `init` may sleep; nothing says what the service allows
+_HASH_SEEDS = 2**32
+
+
+class ScriptFails(Exception):
+    """The script cannot be imported, or `init` fails, without any loss; or it asks too much of the
+    stand-ins of packages."""
+
+    def __init__(self, failure: Failure, stand_ins: frozenset[str] = frozenset()) -> None:
+        super().__init__(failure.message)
+        self.failure, self.stand_ins = failure, stand_ins
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a calm run has shown, for kills to have their places: line events, sizes of files."""
+
+    events: Mapping[int, int] = field(default_factory=dict)
+    init_events: int = 0
+    file_size: int = 0  # bytes of the smallest file that the script wrote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """How a run is to be: its losses, the mini-batches in their order, traced or not.
+
+    `key` makes the hash seeds of its workers.
+    """
+
+    key: str
+    inputs: Inputs
+    mini_batches: MiniBatches
+    order: Sequence[int]
+    losses: Sequence[Loss] = ()
+    known: Known = Known()
+    trace: bool = False
+
+
+class Run:
+    """The state of one run; `on_event` is told what each slot did."""
+
+    def __init__(
+        self,
+        deployment: Deployment,
+        order: Order,
+        interpreter: Interpreter,
+        folder: Path,
+        environment: Mapping[str, str],
+        on_event: Callable[[Span], None] = lambda _: None,
+    ) -> None:
+        self.deployment, self.order, self.interpreter = deployment, order, interpreter
+        self.environment = environment
+        self.folder = folder
+        output = folder / "output"
+        output.mkdir(parents=True)
+        self.input = order.inputs.lay_out(folder / "input")
+        self.outcome = Outcome(folder, output, self.input)
+        self.record = Record(self.outcome, deployment, order.inputs, order.mini_batches, on_event)
+        self.slots = [SlotState(one) for one in when.slots(deployment.nodes, deployment.slots)]
+        self.arguments = deployment.with_outputs(output)
+        self.queue = deque(order.order)
+        self.lives: dict[int, int] = {}
+        self.losses = deque(sorted(order.losses, key=lambda one: one.at))
+        self.returns: list[tuple[float, int]] = []  # when lost nodes are back
+
+    def go(self) -> Outcome:
+        """Run to the end.
+
+        Raises:
+            ScriptFails: the script cannot be used, whatever happens to nodes.
+            TooLate: the time for the rehearsal is over.
+        """
+        try:
+            for node in range(self.deployment.nodes):
+                self._node(node, 0.0)
+            while self._open():
+                self._step()
+        finally:
+            for one in self.slots:
+                one.drop()
+        self.outcome.files = snapshot(self.outcome.output)
+        return self.outcome
+
+    def _open(self) -> bool:
+        if self.outcome.status is not Status.COMPLETED:
+            return False
+        waiting = (one.mini_batch is not None or one.ahead is not None for one in self.slots)
+        return bool(self.queue) or any(waiting)
+
+    def _step(self) -> None:
+        """Go on to the next virtual moment at which something happens."""
+        now = min(
+            min((one.end for one in self.slots), default=inf),
+            self.losses[0].at if self.losses else inf,
+            min((at for at, _ in self.returns), default=inf),
+        )
+        for at, node in [one for one in self.returns if one[0] <= now]:
+            self.returns.remove((at, node))
+            self._node(node, at)
+        for one in self.slots:
+            if one.end <= now and one.doomed is None:
+                self._ended(one)
+        while self.losses and self.losses[0].at <= now:
+            self._lose(self.losses.popleft())
+        for one in self.slots:
+            if one.ready and self.outcome.status is Status.COMPLETED:
+                if one.ahead is not None:
+                    self._dispatch(one, one.ahead, now)
+                elif self.queue:
+                    self._dispatch(one, self.queue.popleft(), now)
+        if not self.order.losses:  # nobody waits for word, then
+            for one in self.slots:
+                if one.mini_batch is not None and one.ahead is None and self.queue:
+                    one.ahead = self.queue.popleft()
+                    self._order(one, one.ahead, {"trace": self.order.trace})
+
+    def _node(self, node: int, now: float) -> None:
+        """A node comes: its folder, a worker for each slot, `init` in each of them."""
+        self.lives[node] = self.lives.get(node, 0) + 1
+        lay_out(self._folder(node), self.deployment)
+        for one in self.slots:
+            if one.slot.node == node:
+                self._worker(one, now)
+
+    def _folder(self, node: int) -> Path:
+        return self.folder / "nodes" / f"{node + 1}-{self.lives[node]}"
+
+    def _worker(self, state: SlotState, now: float) -> None:
+        """Start a worker in a slot, and have it initialise."""
+        node, folder = state.slot.node, self._folder(state.slot.node)
+        state.worker = f"{node + 1}-{self.lives[node]}/{state.slot.number + 1}"
+        seed = int(uniform(f"{self.order.key}/{state.worker}") * _HASH_SEEDS)
+        names = variables(self.deployment, folder, self.outcome.output, self.environment, seed)
+        script = folder / "code" / self.deployment.script.relative_to(self.deployment.code)
+        log = f"worker-{state.slot.number + 1}"
+        state.process = Process.start(self.interpreter, script, folder, names, log, self.arguments)
+        state.begin(None, now, when.INIT_S, self.losses)
+        doomed = state.doomed is not None
+        pause = state.line(self.order.known.init_events) if doomed else None
+        state.process.order(
+            init=True,
+            output=str(self.outcome.output),
+            logs=str(folder / "logs"),
+            stand_ins=self.deployment.stand_ins,
+            table=str(self.input) if self.order.inputs.tabular else None,
+            pause=pause,
+            trace=self.order.trace or pause is not None,
+            hold=doomed,
+            timeout=_LONGEST_INIT,
+        )
+
+    def _dispatch(self, state: SlotState, mini_batch: int, now: float) -> None:
+        state.begin(mini_batch, now, when.MINI_BATCH_S, self.losses)
+        self.record.attempts[mini_batch] += 1
+        more: dict[str, Any] = {"trace": self.order.trace}
+        if (loss := state.doomed) is not None:
+            aimed = loss.moment if loss.mini_batch == mini_batch else Moment.RUN
+            more["hold"] = True
+            if aimed is Moment.WRITE:
+                size = self.order.known.file_size
+                more["bytes"] = max(1, min(size - 1, int(loss.fraction * size)))
+            elif aimed is Moment.RUN:
+                more["pause"] = state.line(self.order.known.events.get(mini_batch, 0))
+                more["trace"] = more["pause"] is not None
+        if state.ahead == mini_batch:
+            state.ahead = None
+        else:
+            self._order(state, mini_batch, more)
+
+    def _order(self, state: SlotState, mini_batch: int, more: Mapping[str, Any]) -> None:
+        assert state.process is not None
+        what = self.order.inputs.order(mini_batch, self.order.mini_batches[mini_batch], self.input)
+        state.process.order(**what, timeout=self.deployment.timeout, **more)
+
+    def _ended(self, state: SlotState) -> None:
+        """An attempt, or `init`, is at its virtual end."""
+        told, now = state.hear(self.record, self.deployment.timeout), state.end
+        mini_batch = state.mini_batch
+        if "failed" in told:
+            self._failed(mini_batch, told)
+        elif mini_batch is None:
+            self.record.init(told)
+        else:
+            self.record.score(mini_batch, told, state.worker)
+        self.record.span(state.span(now, "failed" if "failed" in told else "done"))
+        state.idle(ready=True)
+        if "failed" in told and told["failed"]["type"] in ("Timeout", "Ended"):
+            state.drop()
+            if state.ahead is not None:
+                self.queue.appendleft(state.ahead)
+                state.ahead = None
+            self._worker(state, now)
+
+    def _failed(self, mini_batch: int | None, told: Mapping[str, Any]) -> None:
+        failure = self.record.failure(mini_batch, told)
+        if mini_batch is None and not self.outcome.kills:
+            raise ScriptFails(failure, frozenset(self.outcome.stand_ins))
+        if mini_batch is not None and mini_batch not in self.outcome.failed:
+            self.queue.append(mini_batch)
+
+    def _lose(self, loss: Loss) -> None:
+        """A node is lost: its workers are killed where they are, their mini-batches wait again."""
+        if any(node == loss.node for _, node in self.returns):
+            return
+        hit, stopped = [], []
+        for one in self.slots:
+            if one.slot.node != loss.node:
+                continue
+            if one.end < inf:
+                one.hear(self.record, self.deployment.timeout)
+                self.record.span(one.span(loss.at, "lost"))
+                if (place := one.held()) is not None:
+                    stopped.append(place)
+            if one.mini_batch is not None:
+                hit.append(one.mini_batch)
+                self.record.attempts[one.mini_batch] -= 1  # a loss is no try
+            one.drop()
+            one.doomed = None
+            one.idle(ready=False)
+        self.queue.extendleft(reversed(hit))
+        self.outcome.kills.append(Kill(loss, tuple(stopped), tuple(hit)))
+        shutil.rmtree(self._folder(loss.node), ignore_errors=True)
+        if any(one.process is not None for one in self.slots):
+            self.returns.append((loss.at + when.REPLACEMENT_S, loss.node))
+        else:
+            self.outcome.status = Status.CANCELED

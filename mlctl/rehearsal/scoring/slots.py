@@ -1,0 +1,92 @@
+"""Slots with their workers: what each is at, and how that ends on the virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from mlctl.rehearsal.losses import Loss, Slot
+from mlctl.rehearsal.outcome import Place, Span
+from mlctl.rehearsal.process import Gone, Process, TooLate
+from mlctl.rehearsal.scoring.record import Record
+
+_ENDS = {"done", "failed", "held"}
+
+
+@dataclass
+class SlotState:
+    """A slot with its worker, and what it is at: `mini_batch` None while it initialises."""
+
+    slot: Slot
+    process: Process | None = None
+    worker: str = ""
+    start: float = 0.0
+    end: float = inf  # virtual; inf: it has nothing to do
+    mini_batch: int | None = None
+    doomed: Loss | None = None
+    told: dict[str, Any] | None = None
+    ready: bool = False
+    ahead: int | None = None  # the mini-batch that it was told of already, to begin with next
+
+    def begin(
+        self, mini_batch: int | None, now: float, takes: float, to_come: Iterable[Loss]
+    ) -> None:
+        """Begin with a mini-batch, or with `init`; a loss to come may end it."""
+        self.start, self.end = now, now + takes
+        self.mini_batch, self.told, self.ready = mini_batch, None, False
+        here = (one for one in to_come if one.node == self.slot.node)
+        self.doomed = next((one for one in here if now <= one.at < self.end), None)
+
+    def idle(self, *, ready: bool) -> None:
+        """Have nothing to do; `ready` for a mini-batch or not."""
+        self.end, self.mini_batch, self.ready = inf, None, ready
+
+    def line(self, events: int) -> int | None:
+        """The line event at which a doomed worker stops; None: it stops at its end."""
+        assert self.doomed is not None
+        done = (self.doomed.at - self.start) / (self.end - self.start)
+        return 1 + int(done * events) if events else None
+
+    def hear(self, record: Record, timeout: float) -> dict[str, Any]:
+        """What the worker has to say in the end; what it says on its way is recorded.
+
+        Raises:
+            TooLate: the time for the rehearsal is over.
+        """
+        if self.told is not None:
+            return self.told
+        assert self.process is not None
+        patience = timeout if self.mini_batch is not None else None
+        try:
+            while not _ENDS & (told := self.process.hear(patience)).keys():
+                record.passing(told, self.mini_batch, self.worker)
+        except Gone as gone:
+            told = _failed("Ended", f"the process ended by itself with {gone}")
+        except TooLate:
+            if patience is None or self.process.interpreter.over:
+                raise
+            told = _failed("Timeout", "")
+        self.told = told
+        return told
+
+    def span(self, now: float, state: str) -> Span:
+        """What it did up to now."""
+        return Span(self.slot.node, self.slot.number, self.start, now, self.mini_batch, state)
+
+    def held(self) -> Place | None:
+        """The line at which the worker was stopped, if it was at one."""
+        return Place.of((self.told or {}).get("held"))
+
+    def drop(self) -> None:
+        """End the worker."""
+        if self.process is not None:
+            process, self.process = self.process, None
+            with suppress(OSError):
+                process.end()
+
+
+def _failed(kind: str, message: str) -> dict[str, Any]:
+    return {"failed": {"type": kind, "message": message, "place": None, "text": ""}}

@@ -1,0 +1,115 @@
+"""Steps and their events in words, Terraform's where it has some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlctl.applying.events import StepEvent, StepState
+from mlctl.kinds import kind_of
+from mlctl.planning.steps.work import Step, StepRole
+from mlctl.render.terminal.terminal import clean
+
+
+@dataclass(frozen=True, slots=True)
+class StepText:
+    """The words for a step that runs, that is done, and that has failed."""
+
+    running: str
+    done: str
+    failed: str
+
+
+_TEXTS = {
+    StepRole.CREATE: StepText("Creating", "Creation complete", "Creation failed"),
+    StepRole.UPDATE: StepText("Modifying", "Modifications complete", "Modification failed"),
+    StepRole.DELETE: StepText("Destroying", "Destruction complete", "Destruction failed"),
+    StepRole.WAIT: StepText("Waiting", "Waiting done", "Waiting failed"),
+    StepRole.SET_DEFAULT: StepText(
+        "Setting the {routing}",
+        "{routing} set",
+        "Setting the {routing} failed",
+    ),
+    StepRole.UNSET_DEFAULT: StepText(
+        "Unsetting the {routing}",
+        "{routing} unset",
+        "Unsetting the {routing} failed",
+    ),
+}
+
+
+NOT_VERIFIED = " (not verified)"
+
+
+def text_of(step: Step) -> StepText:
+    """The words for a step; of where requests go, in those of its kind."""
+    words, routing = _TEXTS[step.role], kind_of(step.target).routing
+
+    def said(text: str) -> str:
+        told = text.format(routing=routing)
+        return told[:1].upper() + told[1:]
+
+    return StepText(said(words.running), said(words.done), said(words.failed))
+
+
+def failed(step: Step) -> str:
+    """`compute/c: Creation failed`."""
+    return clean(f"{step.target}: {text_of(step).failed}")
+
+
+def running(step: Step) -> str:
+    """`compute/c: Creating...`."""
+    return clean(f"{step.target}: {text_of(step).running}...")
+
+
+def still_running(step: Step, seconds: float) -> str:
+    """`compute/c: Still creating... [20s elapsed]`."""
+    return clean(f"{step.target}: Still {_in_sentence(step)}... [{elapsed(seconds)} elapsed]")
+
+
+def named(step: Step) -> str:
+    """`compute/c`; with the words for the step if it is not the resource's own write."""
+    if step.role in (StepRole.CREATE, StepRole.UPDATE, StepRole.DELETE):
+        return clean(str(step.target))
+    return clean(f"{step.target} ({_in_sentence(step)})")
+
+
+def line(event: StepEvent, seconds: float | None = None) -> str | None:
+    """One event in words; None for those that only the summary mentions.
+
+    `seconds` is how long the step took, None where that is not to be printed.
+    """
+    step = event.step
+    after = f" after {elapsed(seconds)}" if seconds is not None else ""
+    match event.state:
+        case StepState.STARTED:
+            return running(step)
+        case StepState.RETRYING:
+            return clean(f"{step.target}: Retrying in {event.delay or 0:g}s: {event.error}")
+        case StepState.DONE:
+            return clean(f"{step.target}: {_done(event, after)}")
+        case StepState.FAILED:
+            return failed(step) + after
+        case StepState.SKIPPED | StepState.CANCELLED:
+            return None
+
+
+def elapsed(seconds: float) -> str:
+    """`7s`, `2m05s`, `1h02m`."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{rest:02}s" if minutes else f"{rest}s"
+
+
+def _done(event: StepEvent, after: str) -> str:
+    if event.wrote and not event.waited:
+        return "Accepted; not waited for"
+    if event.wrote or event.step.subsumed:
+        return text_of(event.step).done + after + ("" if event.verified else NOT_VERIFIED)
+    return "Already there" if event.step.creates else "Already as planned"
+
+
+def _in_sentence(step: Step) -> str:
+    text = text_of(step).running
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,1 @@
+"""Live resources, jobs and metrics as tables and text."""

@@ -1,0 +1,178 @@
+"""Live resources as the YAML that declares them: what planning it would not change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mlctl import masking, pointer, schema
+from mlctl.backends.ports.backend import Live
+from mlctl.kinds import Kind, codec, kind_of
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.field import Absent, Field, Form
+from mlctl.kinds.values import applies, form_of_body, said
+from mlctl.planning.ownership.owner import PROJECT, SPEC_HASH, TAGS
+from mlctl.pointer import Data, Pointer, dotted
+from mlctl.source import dump
+
+_HOST = "https://azuremlschemas.azureedge.net/latest"
+_REGION: Pointer = ("location",)
+_PROPERTIES: Pointer = ("properties",)
+_ARCHIVED: Pointer = ("is_archived",)
+_WIDTH = 100
+# What a reader wants to see although it is the default: what nodes cost, and what a thing is.
+_SPOKEN = {"size", "tier", "min_instances", "max_instances", "type"}
+_OF_SERVICE = re.compile(r"azureml\.|BatchEndpointCreationApiVersion$|client_component_hash$")
+
+
+@dataclass(eq=False)
+class Placeholders:
+    """The variables of the environment that stand for secrets, each with its own value.
+
+    `values` are those that the workspace told, None for one that it never tells.
+    """
+
+    values: dict[str, str | None] = field(default_factory=dict)
+
+    def name(self, address: Address, at: Pointer, value: str | None) -> str:
+        """The name of the variable for a secret; another one for another value."""
+        short = _identifier(str(at[-1]))
+        longer = _identifier("_".join(filter(None, (address.parent, address.name, short))))
+        free = (one for one in (short, longer) if self._is_free(one, value))
+        name = next(free, "")
+        number = 2
+        while not name:
+            numbered = f"{longer}_{number}"
+            name = numbered if self._is_free(numbered, value) else ""
+            number += 1
+        self.values[name] = value
+        return name
+
+    def _is_free(self, name: str, value: str | None) -> bool:
+        return name not in self.values or (value is not None and self.values[name] == value)
+
+
+def document(live: Live, scope: Scope, location: str, placeholders: Placeholders) -> str:
+    """The YAML of a live resource, in az's order of fields, with comments for what is left out.
+
+    Left out are defaults, the workspace's own region `location`, and the tags of a project; secrets
+    become `${{ env.NAME }}`.
+    """
+    kind, address = kind_of(live.address), live.address
+    form = form_of_body(kind, live.body, scope)
+    values = said(live.body, form, scope, own=False)
+    if isinstance(values.get(TAGS), dict):
+        values[TAGS] = {
+            key: one for key, one in values[TAGS].items() if key not in (PROJECT, SPEC_HASH)
+        }
+    remarks = [f"Exported from {scope.resource_group}/{scope.workspace}."]
+    defaults = [one for one in form.fields if _is_default(one, values, form, scope)]
+    ignored = [one for one in form.fields if one.at in values and not applies(one, values, form)]
+    for one in (*defaults, *ignored):
+        values.pop(one.at, None)
+    made = list(_without_made(values))
+    silent = [
+        one.at for one in form.fields if one.at in values and _says_nothing(one, values, form)
+    ]
+    for at in silent:
+        del values[at]
+    if _same_region(values.get(_REGION), location):
+        del values[_REGION]
+        remarks.append("Left out, as it is the workspace's: location.")
+    if defaults:
+        names = ", ".join(dotted(one.at) for one in defaults)
+        remarks.append(f"Left out, as they are the defaults: {names}.")
+    if made:
+        remarks.append(f"Left out, as the service makes them: {', '.join(made)}.")
+    data = pointer.nest({**_names(address), **values})
+    if kind.form_of(data) is not form:
+        data.pop("type", None)  # a flat deployment has none
+    for at, secret in _secrets(data, values, form):
+        name = placeholders.name(address, at, secret)
+        expression = f"${{{{ env.{name} }}}}"
+        text = pointer.get(data, at)
+        pointer.put(data, at, text.replace(secret, expression) if secret else expression)
+        told = "" if secret else ", which the workspace does not tell"
+        remarks.append(f"A secret{told}: set the environment variable {name}.")
+    named = {"$schema": f"{_HOST}/{_schema_name(kind, form)}.schema.json"}
+    whole = data | named  # whatever the resource itself calls its schema
+    comments = "".join(f"# {line}\n" for remark in remarks for line in _wrapped(remark))
+    return comments + dump(schema.ordered(whole, kind.schema))
+
+
+def _names(address: Address) -> dict[Pointer, Data]:
+    names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
+    return {(key,): name for key, name in names.items() if name is not None}
+
+
+def _schema_name(kind: Kind, form: Form) -> str:
+    """The name of the document's schema: that of its form, where the kind has several."""
+    formed = f"{form.name}{kind.name.capitalize()}"
+    return formed if formed in kind.documents else kind.documents[0]
+
+
+def _is_default(one: Field, values: dict[Pointer, Data], form: Form, scope: Scope) -> bool:
+    """Whether a file that is silent about the field means what is there."""
+    if one.at not in values or one.absent is not Absent.DEFAULT:
+        return False
+    needed = _is_required(one, form) or (len(one.at) == 1 and one.at[0] in _SPOKEN)
+    steers = any(one.at[-1] in other.when for other in form.fields)
+    if needed or steers:
+        return False
+    return not codec.differ(values[one.at], one.default, one, scope)
+
+
+def _without_made(values: dict[Pointer, Data]) -> Iterator[str]:
+    """Drop the properties that the service or azure-ai-ml makes; their names."""
+    held = values.get(_PROPERTIES)
+    if isinstance(held, dict):
+        yield from (dotted((*_PROPERTIES, key)) for key in held if _OF_SERVICE.match(key))
+        values[_PROPERTIES] = {key: one for key, one in held.items() if not _OF_SERVICE.match(key)}
+
+
+def _says_nothing(one: Field, values: dict[Pointer, Data], form: Form) -> bool:
+    """Whether silence keeps what is there, and there is nothing."""
+    kept = one.absent is Absent.KEEP and not _is_required(one, form)
+    value = values[one.at]
+    return kept and (value in ({}, [], "") or (one.at == _ARCHIVED and value is False))
+
+
+def _is_required(one: Field, form: Form) -> bool:
+    return len(one.at) == 1 and one.at[0] in form.schema.get("required", ())
+
+
+def _same_region(value: Data, location: str) -> bool:
+    return _bare(str(value)) == _bare(location)
+
+
+def _bare(region: str) -> str:
+    return region.replace(" ", "").casefold()
+
+
+def _secrets(
+    data: dict[str, Data], values: dict[Pointer, Data], form: Form
+) -> Iterator[tuple[Pointer, str | None]]:
+    """What looks like a secret, and (as None) the credentials that no other stands in for."""
+    yield from list(masking.find(data))
+    if any(one.credential and one.at in values for one in form.fields):
+        return
+    for one in form.fields:
+        if one.secret and len(one.at) > 1 and any(at[:-1] == one.at[:-1] for at in values):
+            yield one.at, None
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").upper()
+    return f"_{name}" if not name or name[0].isdigit() else name
+
+
+def _wrapped(remark: str) -> Iterator[str]:
+    line = ""
+    for word in remark.split(" "):
+        if line and len(line) + len(word) + 3 > _WIDTH:
+            yield line
+            line = f"  {word}"
+        else:
+            line = f"{line} {word}" if line else word
+    yield line

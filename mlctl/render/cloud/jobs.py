@@ -1,0 +1,147 @@
+"""Jobs as `az ml job show` prints them, with the numbers of the run; their events as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from mlctl import pointer
+from mlctl.backends.ports.jobs import Job, JobEvent
+from mlctl.kinds import JOB, Scope
+from mlctl.kinds.kind import Columns
+from mlctl.kinds.values import decode
+from mlctl.pointer import Data
+from mlctl.render.apply.step_text import elapsed
+from mlctl.render.terminal.terminal import clean
+
+LIST: Columns = {
+    "Name": ("name",),
+    "Status": ("status",),
+    "Type": ("type",),
+    "Endpoint": ("endpoint_name",),
+    "Deployment": ("deployment_name",),
+    "Done": ("mini_batches", "completed"),
+    "Failed": ("mini_batches", "failed"),
+    "Of": ("mini_batches", "total"),
+    "Preempted": ("preempted_nodes",),
+    "MakespanS": ("makespan_s",),
+    "Cost": ("cost",),
+}
+_DOCUMENTS = ("Command", "Pipeline", "Sweep")
+_TYPES = {
+    "Base": "base",
+    "Batch": "batch",
+    "Command": "command",
+    "Pipeline": "pipeline",
+    "Pool": "batch_pool",
+    "Sweep": "sweep",
+}
+_WIRE = {
+    "displayName": "display_name",
+    "experimentName": "experiment_name",
+    "description": "description",
+    "status": "status",
+    "endpointName": "endpoint_name",
+    "deploymentName": "deployment_name",
+    "poolName": "pool_name",
+    "parentJobName": "parent_job_name",
+    "startTime": "start_time",
+    "endTime": "end_time",
+    "tags": "tags",
+    "properties": "properties",
+}
+
+
+def resource(job: Job, scope: Scope) -> dict[str, Data]:
+    """A job under az's field names, the numbers of its run beside them."""
+    body = job.body
+    held = body["properties"]
+    system = body.get("systemData", {})
+    part = "parentJobName" in held
+    own = held["jobType"] in _DOCUMENTS and "endpointName" not in held
+    said = _document(body, scope) if own and not part else _scoring(held)
+    kind = "Base" if part else held["jobType"]  # what azure-ai-ml calls a part of another job
+    return {
+        "id": body["id"],
+        "name": job.name,
+        "type": _TYPES.get(kind, kind),
+        **{name: held[wire] for wire, name in _WIRE.items() if wire in held},
+        **said,
+        "creation_context": {
+            "created_at": system.get("createdAt"),
+            "created_by_type": system.get("createdByType"),
+        },
+        **held.get("run", {}),
+    }
+
+
+def line(event: JobEvent) -> str:
+    """One event of a job's own story: when, what, and the facts besides the job."""
+    said = {key: value for key, value in event.facts.items() if key != "job" and value != ""}
+    facts = " ".join(f"{key}={_plain(value)}" for key, value in said.items())
+    return clean(f"{clock(event.at)}  {event.event:<15} {facts}".rstrip())
+
+
+def done(run: Mapping[str, Data]) -> str:
+    """`3/10 mini-batches, 1 failed`, or `40/100 steps`."""
+    if "mini_batches" in run:
+        counts = run["mini_batches"]
+        failed = f", {counts['failed']} failed" if counts["failed"] else ""
+        return f"{counts['completed'] + counts['failed']}/{counts['total']} mini-batches{failed}"
+    if "children" in run:
+        return f"{run['children']['completed']}/{run['children']['total']} jobs"
+    if "steps" in run:
+        return f"{run['steps']['done']}/{run['steps']['total']} steps"
+    return ""
+
+
+def summary(job: Job) -> Iterator[str]:
+    """How a job ended, as text."""
+    run = job.body["properties"].get("run", {})
+    took = f" after {elapsed(run['makespan_s'])}" if run.get("makespan_s") is not None else ""
+    yield clean(f"job {job.name}: {job.status}{took}{f', {done(run)}' if done(run) else ''}")
+    if run.get("warning"):
+        lost = run["preempted_nodes"]
+        yield clean(f"{run['warning']} ({lost} {'node' if lost == 1 else 'nodes'})")
+    if run.get("reason"):
+        yield clean(f"reason: {run['reason']}")
+    if run.get("waits_for"):
+        yield clean(f"waiting for: {run['waits_for']}")
+
+
+def clock(seconds: float) -> str:
+    """Seconds since the submission of a job as `1d 02:03:04`."""
+    days, rest = divmod(int(seconds), 86_400)
+    text = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}d {text}" if days else text
+
+
+def _document(body: Mapping[str, Data], scope: Scope) -> dict[str, Data]:
+    """What the YAML file of a job said."""
+    form = JOB.form_of({"type": _TYPES[body["properties"]["jobType"]]})
+    said = pointer.nest(decode(body, form, scope))
+    return {key: value for key, value in said.items() if key not in ("name", "type", "status")}
+
+
+def _scoring(held: Mapping[str, Data]) -> dict[str, Data]:
+    """What a batch job runs on, reads and writes."""
+    text = held.get("computeId")
+    compute = {"compute": str(text).rpartition("/")[2]} if text else {}
+    inputs = {name: _uri(one) for name, one in held.get("inputData", {}).items()}
+    outputs = {name: _uri(one) for name, one in held.get("outputData", {}).items()}
+    return {**compute, "inputs": inputs, "outputs": outputs}
+
+
+def _uri(one: Data) -> Data:
+    """An input or output of ARM as YAML has it."""
+    if not isinstance(one, dict):
+        return one
+    kind = one.get("jobInputType") or one.get("jobOutputType")
+    spelt = {"UriFolder": "uri_folder", "UriFile": "uri_file", "Literal": "literal"}
+    path = {"path": one["uri"]} if "uri" in one else {}
+    value = {"value": one["value"]} if "value" in one else {}
+    return {"type": spelt.get(str(kind), kind), **path, **value}
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) and " " not in value else json.dumps(value)

@@ -1,0 +1,1 @@
+"""Findings: for people, editors and code scanning."""

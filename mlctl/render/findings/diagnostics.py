@@ -1,0 +1,190 @@
+"""A report as text: each finding with the lines that it refers to, underlined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+from mlctl.diagnostics import Diagnostic, Label, Report, Severity, Span
+from mlctl.render.terminal.style import Style, Styler
+from mlctl.render.terminal.terminal import cells, clean, width
+
+_NEAR = 4  # lines between two labels that one snippet shows
+_FAR = 1000  # characters of a line, on either side of a label, that are looked at
+_MOST = 100  # findings of a file that are shown
+_LEAST = 20  # columns of text that a narrow terminal gets all the same
+_MORE = "…"
+
+
+_Marked: TypeAlias = tuple[Label, Style]  # and how it is drawn
+
+
+def report(found: Report, *, color: bool = False, width: int = 100) -> str:
+    """The findings, with blank lines between them; nothing for an empty report.
+
+    Of each file the first 100 are shown, errors before warnings, and how many more there are.
+    """
+    layout = _Layout(color, width)
+    parts: list[str] = []
+    for name, group in groupby(found, _file):
+        every = [(one, found.severity(one)) for one in group]
+        worst = sorted(every, key=lambda pair: pair[1] is not Severity.ERROR)[:_MOST]
+        parts += [layout.finding(*pair) for pair in every if len(every) <= _MOST or pair in worst]
+        if more := len(every) - len(worst):
+            parts.append(f"{clean(name)}: {_count(more, 'more finding')}, not shown\n")
+    return "\n".join(parts)
+
+
+def _file(found: Diagnostic) -> str:
+    return found.primary.span.source.name if found.primary else ""
+
+
+def summary(found: Report, files: int, *, color: bool = False) -> str:
+    """One line about the whole: `Found 2 errors and 1 warning in 3 files.`, or a success."""
+    layout = _Layout(color)
+    errors, warnings = found.errors, found.warnings
+    counts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    if errors:
+        style, text = Style.BOLD_RED, f"Found {' and '.join(counts)} in {_count(files, 'file')}."
+    else:
+        verb = "is" if files == 1 else "are"
+        tail = f", with {counts[0]}" if counts else ""
+        style = Style.BOLD_YELLOW if counts else Style.BOLD
+        text = f"Success! {_count(files, 'file')} {verb} valid{tail}."
+    return layout.apply(text, style) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How findings are drawn: in colour or not, and how wide."""
+
+    color: bool
+    width: int = 100
+
+    def apply(self, text: str, style: Style) -> str:
+        return Styler(self.color).apply(text, style)
+
+    def finding(self, found: Diagnostic, severity: Severity) -> str:
+        tone = Style.BOLD_RED if severity is Severity.ERROR else Style.BOLD_YELLOW
+        head = self.apply(f"{severity.value}[{found.rule.code}]", tone)
+        lines = [head + self.apply(f": {clean(found.message)}", Style.BOLD)]
+        labels = [(found.primary, tone)] if found.primary else []
+        labels += [(label, Style.BOLD_BLUE) for label in found.related]
+        margin = len(str(max((label.span.line + 1 for label, _ in labels), default=0)))
+        for number, group in enumerate(_groups(labels)):
+            if number:
+                lines.append(self._gutter(margin))
+            lines += self._snippet(group, margin)
+        if found.primary is None and found.address:
+            lines.append(f"{self._equals(margin)} {self._note('resource', found.address)}")
+        if found.hint:
+            lines.append(f"{self._equals(margin)} {self._note('hint', found.hint)}")
+        return "\n".join(lines) + "\n"
+
+    def _snippet(self, labels: Sequence[_Marked], margin: int) -> Iterator[str]:
+        first = labels[0][0].span
+        place = f"{clean(first.source.name)}:{first.line + 1}:{first.column + 1}"
+        yield f"{' ' * margin}{self.apply('-->', Style.BOLD_BLUE)} {place}"
+        if len(labels) == 1 and not labels[0][0].text and _blank(first):
+            return  # an empty file has nothing to show
+        yield self._gutter(margin)
+        before: int | None = None
+        for label, tone in sorted(labels, key=lambda one: one[0].span.line):
+            line = label.span.line
+            drawn = _Line.around(label, max(self.width - margin - 3, _LEAST))
+            if before is not None and line > before + 1:
+                yield self.apply("...", Style.BOLD_BLUE)
+            if line != before or drawn.cut:
+                gutter = self.apply(f"{line + 1:>{margin}} |", Style.BOLD_BLUE)
+                yield f"{gutter} {drawn.text}".rstrip()
+            sign = "-" if tone is Style.BOLD_BLUE else "^"
+            remark = f" {clean(label.text)}" if label.text else ""
+            under = self.apply(sign * drawn.length + remark, tone)
+            yield f"{self._gutter(margin)} {' ' * drawn.indent}{under}"
+            before = line
+
+    def _gutter(self, margin: int) -> str:
+        return f"{' ' * margin} {self.apply('|', Style.BOLD_BLUE)}"
+
+    def _equals(self, margin: int) -> str:
+        return f"{' ' * margin} {self.apply('=', Style.BOLD_BLUE)}"
+
+    def _note(self, name: str, text: str) -> str:
+        return f"{self.apply(name + ':', Style.BOLD_CYAN)} {clean(text)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The part of a line that fits, and the stretch of it that is underlined, in columns."""
+
+    text: str
+    indent: int
+    length: int
+    cut: bool
+
+    @classmethod
+    def around(cls, label: Label, room: int) -> _Line:
+        """The line of `label`, cut to `room` columns around it."""
+        span = label.span
+        whole = span.source.shown(span.line)
+        begin = max(span.column - _FAR, 0)
+        shown = cells(whole[begin : span.column + _FAR])
+        end = span.end_column if span.end_line == span.line else len(whole)
+        low, high = _window(shown, span.column - begin, end - begin, room)
+        head = _MORE if begin + low > 0 else ""
+        tail = _MORE if begin + high < len(whole) else ""
+        text = head + "".join(glyph for glyph, _ in shown[low:high]) + tail
+        indent = len(head) + width(shown[low : span.column - begin])
+        length = width(shown[span.column - begin : min(end - begin, high)])
+        return cls(text, indent, max(length, 1), bool(head or tail))
+
+
+def _blank(span: Span) -> bool:
+    lines = span.source.lines
+    return span.line >= len(lines) or not lines[span.line].strip()
+
+
+def _window(shown: list[tuple[str, int]], start: int, end: int, room: int) -> tuple[int, int]:
+    """The stretch of `shown` to print: all of it, or what fits around `start` to `end`."""
+    if width(shown) <= room:
+        return 0, len(shown)
+    room -= 2 * len(_MORE)
+    start = min(start, len(shown))
+    inside = shown[start : start + _fitting(shown[start:end], room)]
+    high = start + len(inside)
+    room -= width(inside)
+    before = shown[:start][::-1]
+    some = before[: _fitting(before, room * 2 // 3)]
+    after = shown[high : high + _fitting(shown[high:], room - width(some))]
+    low = start - _fitting(before, room - width(after))
+    return low, high + len(after)
+
+
+def _fitting(shown: Sequence[tuple[str, int]], room: int) -> int:
+    """How many of `shown`, from the first, take at most `room` columns."""
+    for count, (_, columns) in enumerate(shown):
+        room -= columns
+        if room < 0:
+            return count
+    return len(shown)
+
+
+def _groups(labels: Sequence[_Marked]) -> list[list[_Marked]]:
+    """Labels that one snippet can show together; the first label of each names the place."""
+    groups: list[list[_Marked]] = []
+    for marked in labels:
+        span = marked[0].span
+        for group in groups:
+            anchor = group[0][0].span
+            if anchor.source is span.source and abs(anchor.line - span.line) <= _NEAR:
+                group.append(marked)
+                break
+        else:
+            groups.append([marked])
+    return groups
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

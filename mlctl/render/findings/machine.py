@@ -1,0 +1,156 @@
+"""A report as JSON, as annotations of GitHub and Azure Pipelines, as Code Quality of GitLab."""
+
+from __future__ import annotations
+
+import hashlib
+
+from mlctl import inert
+from mlctl.diagnostics import Diagnostic, Report, Severity, Span
+from mlctl.pointer import Data
+from mlctl.render.findings import positions
+from mlctl.render.terminal.terminal import clean
+
+FORMAT_VERSION = "1.0"
+_LONGEST_LINE = 2000  # characters; a longer line is no help as a snippet
+
+
+def as_json(report: Report) -> str:
+    """The report in the shape of `terraform validate -json`, ASCII only.
+
+    Lines and columns count from 1, in code points; `byte` and the offsets of a snippet from 0.
+    """
+    return inert.as_json(document(report), indent=2) + "\n"
+
+
+def document(report: Report) -> dict[str, Data]:
+    """What `as_json` prints, for a command that says more than its diagnostics."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "valid": not report.failed,
+        "error_count": report.errors,
+        "warning_count": report.warnings,
+        "diagnostics": diagnostics(report),
+    }
+
+
+def diagnostics(report: Report) -> list[dict[str, Data]]:
+    """The findings of `report`, one object each."""
+    offsets = positions.Offsets()
+    return [_finding(found, report, offsets) for found in report]
+
+
+def github(report: Report) -> str:
+    """GitHub's workflow commands: `::error file=...,line=...::message`, one line each."""
+    return "".join(_github(found, report) for found in report)
+
+
+def azure_pipelines(report: Report) -> str:
+    """Azure Pipelines' logging commands: `##vso[task.logissue type=error;...]message`."""
+    return "".join(_azure(found, report) for found in report)
+
+
+def gitlab(report: Report) -> str:
+    """GitLab's report of kind `codequality`: a list, each finding with a fingerprint of its own."""
+    found = [_gitlab(one, report, number) for number, one in enumerate(report)]
+    return inert.as_json(found, indent=2) + "\n"
+
+
+def _gitlab(found: Diagnostic, report: Report, number: int) -> dict[str, Data]:
+    span = found.primary.span if found.primary else None
+    path = positions.path(found.primary) if found.primary else ""
+    name = f"{found.rule.code} {path} {found.message} {number}"
+    return {
+        "description": _message(found),
+        "check_name": found.rule.code,
+        "fingerprint": hashlib.sha256(name.encode(errors="replace")).hexdigest(),
+        "severity": "major" if report.severity(found) is Severity.ERROR else "minor",
+        "location": {"path": path, "lines": {"begin": span.line + 1 if span else 1}},
+    }
+
+
+def _finding(found: Diagnostic, report: Report, offsets: positions.Offsets) -> dict[str, Data]:
+    span = found.primary.span if found.primary else None
+    return {
+        "severity": report.severity(found).value,
+        "code": found.rule.code,
+        "summary": found.message,
+        "detail": positions.detail(found),
+        "address": found.address,
+        "range": _range(span, offsets) if span else None,
+        "snippet": _snippet(span, found.address) if span else None,
+    }
+
+
+def _range(span: Span, offsets: positions.Offsets) -> dict[str, Data]:
+    def point(line: int, column: int) -> dict[str, int]:
+        byte = offsets.of(span.source, line, column)
+        return {"line": line + 1, "column": column + 1, "byte": byte}
+
+    return {
+        "filename": span.source.name,
+        "start": point(span.line, span.column),
+        "end": point(span.end_line, span.end_column),
+    }
+
+
+def _snippet(span: Span, context: str | None) -> dict[str, Data] | None:
+    """The first line of the place, as Terraform words it."""
+    code = span.source.shown(span.line)
+    if len(code) > _LONGEST_LINE:
+        return None
+    return {
+        "context": context,
+        "code": code,
+        "start_line": span.line + 1,
+        "highlight_start_offset": span.column,
+        "highlight_end_offset": span.end_column if span.end_line == span.line else len(code),
+        "values": [],
+    }
+
+
+def _github(found: Diagnostic, report: Report) -> str:
+    # github.com/actions/toolkit, packages/core/src/command.ts: what is escaped, and how.
+    properties: dict[str, str | int] = {}
+    if found.primary:
+        span = found.primary.span
+        properties = {"file": positions.path(found.primary), "line": span.line + 1}
+        properties |= {"endLine": span.end_line + 1, "col": span.column + 1}
+        if span.end_line == span.line:
+            properties["endColumn"] = span.end_column + 1
+    properties["title"] = found.rule.code
+    settings = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    return f"::{report.severity(found).value} {settings}::{_data(_message(found))}\n"
+
+
+def _azure(found: Diagnostic, report: Report) -> str:
+    # github.com/microsoft/azure-pipelines-task-lib, node/taskcommand.ts: what is escaped, and how.
+    properties: dict[str, str | int] = {"type": report.severity(found).value}
+    if found.primary:
+        span = found.primary.span
+        properties |= {"sourcepath": positions.path(found.primary), "linenumber": span.line + 1}
+        properties["columnnumber"] = span.column + 1
+    properties["code"] = found.rule.code
+    settings = ";".join(f"{name}={_setting(str(value))}" for name, value in properties.items())
+    return f"##vso[task.logissue {settings}]{_vso(_message(found))}\n"
+
+
+def _message(found: Diagnostic) -> str:
+    """The message and what to do, on one line without anything that could steer a terminal."""
+    more = positions.detail(found)
+    return clean(f"{found.message} ({more})" if more else found.message)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return clean(_data(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def _setting(text: str) -> str:
+    return _vso(clean(text)).replace(";", "%3B").replace("]", "%5D")
+
+
+def _vso(text: str) -> str:
+    return text.replace("%", "%AZP25")

@@ -1,0 +1,1 @@
+"""Forecasts and advice as text and pages."""

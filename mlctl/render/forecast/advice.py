@@ -1,0 +1,205 @@
+"""Advice on the settings of a job for people, from `schemas/output/advice.schema.json`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import log
+from typing import Any, NamedTuple
+
+from mlctl.render.forecast.batch import assumptions
+from mlctl.render.forecast.words import Column, Grid, cells, chance, grid, scalar, time, usd
+from mlctl.render.page.charts import scatter
+from mlctl.render.terminal.style import Styler
+from mlctl.render.terminal.terminal import clean
+
+_NARROW, _WIDE, _HEIGHT = 60, 120, 12
+POINTS = (
+    "Each configuration by its cost until done (up) and the 95th percentile of its time (across);"
+    " both scales are logarithmic."
+)
+_LEAST = 1e-9
+
+
+class Mark(NamedTuple):
+    """A configuration in the scatter: its time across, its cost up, as logarithms.
+
+    The recommended one is marked.
+    """
+
+    label: str
+    x: float
+    y: float
+    row: int | None
+    marked: bool
+
+
+def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
+    """The rows, a scatter of cost against time, and the recommendation with its margin."""
+    width = max(min(width, _WIDE), _NARROW)
+    parts = [
+        subject(data),
+        "\n".join(grid(rows(data), Styler(color))),
+        _scatter(data, width),
+        "\n".join(recommendation(data)),
+        assumptions(data, width),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def subject(data: Mapping[str, Any]) -> str:
+    """What the advice is on, in a line: the deployment, the cluster, and how much was tried."""
+    return (
+        f"{clean(data['deployment'])} on {clean(data['cluster'])}, {clean(data['weather'])}:"
+        f" {data['configurations']} configurations tried in {data['histories']} histories"
+    )
+
+
+def rows(data: Mapping[str, Any]) -> Grid:
+    """The configurations as a table of cells; their numbers are those of the scatter."""
+    found = [
+        {**row, "mark": _mark(data, at), "number": at + 1} for at, row in enumerate(data["rows"])
+    ]
+    absent = {
+        "P(late)": data["wishes"]["deadline_s"] is None,
+        "between": not any(row["between"] for row in found),
+    }
+    return cells([one for one in _COLUMNS if not absent.get(one[0])], found)
+
+
+def recommendation(data: Mapping[str, Any]) -> list[str]:
+    """What to change, why, and by which margin: a sentence or two each."""
+    return list(_recommendation(data))
+
+
+def points(data: Mapping[str, Any]) -> list[Mark]:
+    """The marks of the scatter, those of rows first."""
+    found = [
+        Mark(
+            _settings(data["rows"][one["row"]]) if one["row"] is not None else _changed(one),
+            _log(one["time_p95_s"]),
+            _log(one["cost"]),
+            one["row"],
+            one["row"] is not None and one["row"] == data["recommended"],
+        )
+        for one in data["points"]
+    ]
+    return sorted(found, key=lambda one: (one.row is None, one.row or 0))
+
+
+def _recommendation(data: Mapping[str, Any]) -> Iterator[str]:
+    at = data["recommended"]
+    if at is None:
+        yield "No configuration keeps what was asked for; the cheapest are shown."
+    else:
+        row, margin = data["rows"][at], data["margin"]
+        yield _what(row)
+        for name, other in (("now", "what there is"), ("next", "the next best")):
+            if margin[name] is not None:
+                yield _margin(margin[name], other)
+        if "concurrency" in row["settings"]:
+            yield (
+                f"That holds if {row['concurrency']} mini-batches at once on a node do not slow"
+                " each other down: measure that first."
+            )
+        if row["between"]:
+            yield (
+                f"Its {row['min_instances']} nodes that stay cost {usd(row['between'])} from one"
+                f" job to the next, with {data['jobs_per_month']:g} jobs a month, which is counted."
+            )
+        yield f"Its cluster needs a quota of {row['quota_cores']} {_tier(row)} cores."
+    yield from _quota(data)
+
+
+def _what(row: Mapping[str, Any]) -> str:
+    done, text = row["until_done"], "Keep what there is"
+    if row["settings"]:
+        text = f"Set {_changed(row)}"
+    return (
+        f"{text}: {usd(done['cost']['value'])} until done, after {time(done['time_s']['value'])} on"
+        f" average, cancelled in {chance(row['cancelled'])} of the cases."
+    )
+
+
+def _changed(of: Mapping[str, Any]) -> str:
+    return clean(", ".join(f"{name}: {scalar(to)}" for name, to in of["settings"].items()))
+
+
+def _quota(data: Mapping[str, Any]) -> Iterator[str]:
+    """What the quota rules out: once for each reason, with the number of configurations."""
+    over = data["quota"]["over"]
+    now = data["rows"][0]["over_quota"]
+    if now is not None:
+        yield f"The quota is too small for what there is: {clean(now)}."
+    if over:
+        why = Counter(one["why"].partition(":")[0] for one in over)
+        told = ", ".join(f"{clean(reason)} ({count})" for reason, count in why.items())
+        yield f"For {len(over)} configurations, not tried, the quota is too small: {told}."
+    if over or now is not None:
+        yield f"Quotas are those of {clean(data['quota']['source'])}."
+
+
+def _tier(row: Mapping[str, Any]) -> str:
+    return str(row["tier"]).replace("_", "-")
+
+
+def _margin(of: Mapping[str, Any], other: str) -> str:
+    low, high = of["low"], of["high"]
+    if low is None or high is None or low <= 0 <= high:
+        return f"In cost it cannot be told apart from {other}."
+    if high < 0:
+        return (
+            f"It is {usd(-of['value'])} dearer than {other} ({usd(-high)} to {usd(-low)}, paired)."
+        )
+    return f"It is {usd(of['value'])} cheaper than {other} ({usd(low)} to {usd(high)}, paired)."
+
+
+def _mark(data: Mapping[str, Any], at: int) -> str:
+    here = "now" if at == 0 and not data["rows"][0]["settings"] else ""
+    return "best" if at == data["recommended"] else here
+
+
+def _settings(row: Mapping[str, Any]) -> str:
+    nodes = "1 node" if row["nodes"] == 1 else f"{row['nodes']} nodes"
+    told = [_tier(row), nodes, f"mini-batches of {row['mini_batch_size']}"]
+    if "concurrency" in row["settings"]:
+        told.append(f"{row['concurrency']} at once")
+    if "timeout" in row["settings"]:
+        told.append(f"timeout {row['timeout_s']:g} s")
+    if row["min_instances"]:
+        told.append(f"{row['min_instances']} stay")
+    return clean(", ".join([*told, row["policy"]]))
+
+
+_COLUMNS: tuple[Column, ...] = (
+    ("", lambda row: row["mark"]),
+    ("#", lambda row: f"{row['number']}"),
+    ("configuration", _settings),
+    ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
+    ("P(late)", lambda row: chance(row["late"])),
+    ("cost of a run", lambda row: usd(row["cost"]["value"])),
+    ("until done", lambda row: usd(row["until_done"]["cost"]["value"])),
+    ("between", lambda row: usd(row["between"])),
+    ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
+    ("p95", lambda row: time(row["until_done"]["time_p95_s"]["value"])),
+)
+
+
+def ends(data: Mapping[str, Any]) -> tuple[tuple[str, str], tuple[str, str]]:
+    """The words at the ends of the two axes of the scatter: times, then costs."""
+    times = [one["time_p95_s"] for one in data["points"]]
+    costs = [one["cost"] for one in data["points"]]
+    return (time(min(times)), time(max(times))), (usd(min(costs)), usd(max(costs)))
+
+
+def _log(value: float) -> float:
+    return log(max(value, _LEAST))
+
+
+def _scatter(data: Mapping[str, Any], width: int) -> str:
+    across, up = ends(data)
+    marks = [
+        (one.x, one.y, f"{one.row + 1}" if one.row is not None else "·") for one in points(data)
+    ]
+    drawn = scatter(marks, width=width, height=_HEIGHT, x=across, y=up)
+    return f"{POINTS}\n{drawn}".rstrip()

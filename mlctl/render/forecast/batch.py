@@ -1,0 +1,214 @@
+"""Forecasts for people and programs, from the data of `schemas/output/forecast.schema.json`."""
+
+from __future__ import annotations
+
+import csv as tables
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mlctl import inert
+from mlctl.render.forecast import tornado as forecast_tornado
+from mlctl.render.forecast.words import (
+    UNKNOWN,
+    Column,
+    Grid,
+    cells,
+    chance,
+    grid,
+    plain_usd,
+    scalar,
+    time,
+    usd,
+)
+from mlctl.render.page.charts import bars
+from mlctl.render.terminal.style import Styler
+from mlctl.render.terminal.terminal import clean
+
+_NARROW, _WIDE = 60, 120
+_SIGNS = {
+    "allocating": "·",
+    "preparing": "~",
+    "running": "█",
+    "idle": "░",
+    "lost": "x",
+}
+SOURCES = "S: stated by Microsoft or hi-ml, D: documented, A: assumed, F: files, W: the workspace"
+LEGEND = "p5, p50, p95: of first runs that completed; cost and its p95: of first runs; USD"
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """The forecast as JSON, ASCII only."""
+    return inert.as_json(data, indent=2) + "\n"
+
+
+def csv(data: Mapping[str, Any]) -> str:
+    """The rows as CSV; of an interval the columns `_low` and `_high`."""
+    out = io.StringIO()
+    lines = [dict(_flat(row)) for row in data["rows"]]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    writer = tables.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
+    """The forecast for a terminal: the sentence, the rows, a histogram, timelines, assumptions."""
+    width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
+    parts = [
+        subject(data["scenario"]),
+        _table(data, styler),
+        sentence(data),
+        *_histogram(data, width),
+        *_timelines(data, width),
+        *forecast_tornado.lines(data, styler),
+        assumptions(data, width),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def sentence(data: Mapping[str, Any]) -> str:
+    """The forecast in one or two sentences."""
+    said = data["sentence"]
+    here, full = said["low_priority"], said["dedicated"]
+    if here is None and full is None:
+        return ""
+    if here is None:
+        return f"Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}."
+    text = (
+        f"On low priority ({clean(said['row'])}) the job is done after {time(here['time_s'])} on"
+        f" average (95 % of the time within {time(here['time_p95_s'])}) and costs"
+        f" {usd(here['cost'])} until then; its first run is cancelled in"
+        f" {chance(here['cancelled'])} of the cases"
+    )
+    if here["late"] is not None:
+        text += f", and it is late in {chance(here['late'])}"
+    text += "."
+    if here["not_done"]:
+        text += f" In {here['not_done']} histories it was never done."
+    text += forecast_tornado.hangs(data["sensitivity"])
+    if full is not None:
+        share = (
+            f"; low priority is {here['cost'] / full['cost']:.0%} of that" if full["cost"] else ""
+        )
+        text += f" Dedicated takes {time(full['time_s'])} and costs {usd(full['cost'])}{share}."
+    return text
+
+
+def subject(scenario: Mapping[str, Any]) -> str:
+    """What is forecast, in a line: the deployment, the cluster, the work and the nodes."""
+    of = scenario
+    work = f"{of['files']} files in {of['mini_batches']} mini-batches"
+    where = f"{of['nodes']} nodes of {clean(of['size'])}, {of['concurrency']} at once on each"
+    return f"{clean(of['deployment'])} on {clean(of['cluster'])}: {work}, on {where}"
+
+
+_COLUMNS: tuple[Column, ...] = (
+    ("", lambda row: clean(row["name"])),
+    ("p5", lambda row: _completion(row, "p5")),
+    ("p50", lambda row: _completion(row, "p50")),
+    ("p95", lambda row: _completion(row, "p95")),
+    ("P(late)", lambda row: chance(row["late"])),
+    ("P(cancelled)", lambda row: chance(row["cancelled"], interval=True)),
+    ("cost", lambda row: plain_usd(row["cost"]["mean"]["value"])),
+    ("p95", lambda row: plain_usd(row["cost"]["p95"]["value"])),
+    ("until done", lambda row: plain_usd(row["until_done"]["cost"]["value"])),
+    ("after", lambda row: time(row["until_done"]["time_s"]["value"])),
+)
+_MORE: tuple[Column, ...] = (
+    ("", lambda row: clean(row["name"])),
+    ("preempted nodes", lambda row: f"{row['preempted_nodes']:.2f}"),
+    ("cores", lambda row: f"{row['preempted_cores']:.2f}"),
+    ("lost node-h", lambda row: f"{row['lost_node_hours']:.3f}"),
+    ("attempts", lambda row: f"{row['attempts']:.1f}"),
+    ("failed mini-batches", lambda row: f"{row['failed_mini_batches']:.2f}"),
+    ("runs until done", lambda row: f"{row['until_done']['runs']:.2f}"),
+    ("histories", lambda row: f"{row['runs']}"),
+)
+
+
+def _completion(row: Mapping[str, Any], name: str) -> str:
+    return UNKNOWN if row["completion_s"] is None else time(row["completion_s"][name]["value"])
+
+
+def grids(data: Mapping[str, Any]) -> tuple[Grid, Grid]:
+    """The rows as two tables of cells: of time, chance and cost; of nodes and work."""
+    first = [one for one in _COLUMNS if one[0] != "P(late)" or data["deadline_s"] is not None]
+    return cells(first, data["rows"]), cells(_MORE, data["rows"])
+
+
+def _table(data: Mapping[str, Any], styler: Styler) -> str:
+    first, more = grids(data)
+    return "\n".join([*grid(first, styler), LEGEND, "", *grid(more, styler)])
+
+
+def _main(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    wanted = data["sentence"]["row"]
+    return next((row for row in data["rows"] if row["name"] == wanted), None)
+
+
+def _histogram(data: Mapping[str, Any], width: int) -> Iterator[str]:
+    row = _main(data)
+    if row is None or not row["histogram"]:
+        return
+    shown = [
+        (f"{time(each['from_s'])} - {time(each['to_s'])}", each["runs"])
+        for each in row["histogram"]
+    ]
+    yield (
+        f"completion of the first run ({clean(row['name'])})\n" + bars(shown, width=width).rstrip()
+    )
+
+
+def _timelines(data: Mapping[str, Any], width: int) -> Iterator[str]:
+    for line in data["timelines"]:
+        room = max(width - 12, 20)
+        head = (
+            f"the {line['quantile']} history ({clean(line['row'])}, run {line['run']}),"
+            f" {time(line['seconds'])}"
+        )
+        rows = [
+            f"  node {one['node']:>3} {_strip(one, line['seconds'], room)}" for one in line["nodes"]
+        ]
+        yield "\n".join([head, *rows])
+    if data["timelines"]:
+        yield "  ".join(f"{sign} {name}" for name, sign in _SIGNS.items())
+
+
+def _strip(node: Mapping[str, Any], length: float, room: int) -> str:
+    """A node's line of time: the sign of what it did in the middle of each column's time."""
+    text, at = "", 0
+    spells = node["spells"]
+    for column in range(room):
+        middle = (column + 0.5) / room * length
+        while at < len(spells) and spells[at]["to_s"] <= middle:
+            at += 1
+        inside = at < len(spells) and spells[at]["from_s"] <= middle
+        text += _SIGNS[spells[at]["state"]] if inside else " "
+    return text.rstrip()
+
+
+def assumptions(data: Mapping[str, Any], width: int) -> str:
+    """The assumptions, a line each."""
+    lines = [f"assumptions ({SOURCES})"]
+    for one in data["assumptions"]:
+        value = one["value"]
+        told = "" if isinstance(value, dict) else f" {scalar(value)}"
+        line = f"  {one['source']} {clean(one['name'])}{told}: {clean(one['why'])}"
+        lines.append(line if len(line) <= width else line[: width - 3] + "...")
+    return "\n".join(lines)
+
+
+def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if name in ("histogram", "weather"):
+            continue
+        if isinstance(value, dict) and {*value} == {"value", "low", "high"}:
+            yield before + name, value["value"]
+            yield f"{before}{name}_low", value["low"]
+            yield f"{before}{name}_high", value["high"]
+        elif isinstance(value, dict):
+            yield from _flat(value, f"{before}{name}_")
+        else:
+            yield before + name, value

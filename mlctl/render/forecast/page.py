@@ -1,0 +1,157 @@
+"""Forecasts and advice as pages of HTML, from the data of `schemas/output`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mlctl.render import pool_forecast
+from mlctl.render.forecast import advice as forecast_advice
+from mlctl.render.forecast import tornado as forecast_tornado
+from mlctl.render.forecast import training as training_forecast
+from mlctl.render.forecast.batch import LEGEND, SOURCES, grids, sentence, subject
+from mlctl.render.forecast.words import chance, scalar, time, usd
+from mlctl.render.page import html as page
+from mlctl.render.page.html import Histogram, Page, Part, Prose, Scatter, Table, Timeline, Tornado
+from mlctl.render.page.svg import Axis, Bar, Lane, Point, Spell, Swing
+
+_TICKS = 5
+
+
+def batch(data: Mapping[str, Any]) -> str:
+    """The page of a batch job."""
+    return page.document(Page("Forecast", subject(data["scenario"]), tuple(_parts(data))))
+
+
+def training(data: Mapping[str, Any]) -> str:
+    """The page of a training job."""
+    lead = training_forecast.subject(data["scenario"])
+    return page.document(Page("Forecast of a training job", lead, tuple(_of_training(data))))
+
+
+def pool(data: Mapping[str, Any]) -> str:
+    """The page of a Batch Pool."""
+    lead = pool_forecast.subject(data)
+    return page.document(Page("Forecast of a Batch Pool", lead, tuple(_of_pool(data))))
+
+
+def advice(data: Mapping[str, Any]) -> str:
+    """The page of advice on a batch job."""
+    lead = forecast_advice.subject(data)
+    return page.document(Page("Advice", lead, tuple(_of_advice(data))))
+
+
+def _parts(data: Mapping[str, Any]) -> Iterator[Part]:
+    yield Prose("", (sentence(data),))
+    first, more = grids(data)
+    yield Table("Time, chance and cost", *first, LEGEND)
+    yield Table("Nodes and work", *more)
+    for row in data["rows"]:
+        if row["histogram"]:
+            yield _histogram(row)
+    for line in data["timelines"]:
+        yield _timeline(line)
+    if data["sensitivity"]:
+        yield _tornado(data)
+        yield Table("Under each assumption", *forecast_tornado.table(data))
+    yield _assumptions(data)
+
+
+def _histogram(row: Mapping[str, Any]) -> Histogram:
+    cancelled = chance(row["cancelled"], interval=True)
+    note = f"{row['completed']} of {row['runs']} first runs completed; P(cancelled) {cancelled}"
+    return _ranges(f"Completion of the first run: {row['name']}", row["histogram"], note)
+
+
+def _ranges(title: str, bins: Sequence[Mapping[str, Any]], note: str) -> Histogram:
+    rows = tuple(
+        Bar(f"{time(one['from_s'])} – {time(one['to_s'])}", one["runs"], str(one["runs"]))  # noqa: RUF001  # a range
+        for one in bins
+    )
+    return Histogram(title, rows, note)
+
+
+def _of_training(data: Mapping[str, Any]) -> Iterator[Part]:
+    yield Table("Time, chance and cost", *training_forecast.rows(data))
+    found = training_forecast.intervals(data)
+    if found is not None:
+        yield Table("Checkpoint intervals", *found[1], found[0])
+    for row in data["rows"]:
+        every = training_forecast.every(row["checkpoint_every"])
+        title = f"Time to the end: {row['name']}, checkpoint every {every}"
+        note = f"{row['runs']} histories; restarts {row['interruptions']['value']:.2f} on average"
+        yield _ranges(title.replace("every never", "never"), row["histogram"], note)
+    yield _assumptions(data)
+
+
+def _of_pool(data: Mapping[str, Any]) -> Iterator[Part]:
+    yield Table("Waiting and cost", *pool_forecast.rows(data))
+    yield Prose("", tuple(pool_forecast.even(data)))
+    for row in data["rows"]:
+        note = f"Jobs of {row['runs']} histories"
+        yield _ranges(f"Waiting: {row['name']}", row["waits"], note)
+    yield _assumptions(data)
+
+
+def _of_advice(data: Mapping[str, Any]) -> Iterator[Part]:
+    yield Prose("", tuple(forecast_advice.recommendation(data)))
+    yield Table("Configurations", *forecast_advice.rows(data))
+    yield _scatter(data)
+    yield _assumptions(data)
+
+
+def _scatter(data: Mapping[str, Any]) -> Scatter:
+    found = forecast_advice.points(data)
+    points = tuple(Point(one.label, one.x, one.y, one.marked) for one in found)
+    across, up = forecast_advice.ends(data)
+    return Scatter(
+        "Cost until done against the time",
+        points,
+        Axis("95th percentile of the time until done", *across),
+        Axis("cost until done", *up),
+        forecast_advice.POINTS,
+    )
+
+
+def _timeline(line: Mapping[str, Any]) -> Timeline:
+    lanes = tuple(
+        Lane(
+            f"node {one['node']}",
+            tuple(Spell(each["state"], each["from_s"], each["to_s"]) for each in one["spells"]),
+        )
+        for one in line["nodes"]
+    )
+    length = line["seconds"]
+    ticks = tuple(time(length * at / (_TICKS - 1)) for at in range(_TICKS))
+    title = f"The {line['quantile']} history ({line['row']}, run {line['run']})"
+    return Timeline(title, length, lanes, ticks)
+
+
+def _tornado(data: Mapping[str, Any]) -> Tornado:
+    rows = tuple(
+        Swing(
+            one["name"],
+            one["low"]["cost"],
+            one["high"]["cost"],
+            f"{scalar(one['low']['value'])}: {usd(one['low']['cost'])}",
+            f"{scalar(one['high']['value'])}: {usd(one['high']['cost'])}",
+        )
+        for one in data["sensitivity"]
+    )
+    base = data["sentence"]["low_priority"]["cost"]
+    note = "Cost until done; each assumption from low to high, on the same draws."
+    return Tornado("What it hangs on", base, rows, note)
+
+
+def _assumptions(data: Mapping[str, Any]) -> Table:
+    rows = tuple(
+        (
+            one["name"],
+            "" if isinstance(one["value"], dict) else scalar(one["value"]),
+            one["source"],
+            one["why"],
+        )
+        for one in data["assumptions"]
+    )
+    note = f"{SOURCES}."
+    return Table("Assumptions", ("assumption", "value", "source", "why"), rows, note, numbers=False)

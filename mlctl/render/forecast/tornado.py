@@ -1,0 +1,76 @@
+"""What a forecast hangs on, as a table and in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mlctl.render.forecast.words import (
+    Column,
+    Grid,
+    cells,
+    chance,
+    grid,
+    plain_usd,
+    scalar,
+    time,
+    usd,
+)
+from mlctl.render.terminal.style import Styler
+from mlctl.render.terminal.terminal import clean
+
+
+def hangs(rows: Sequence[Mapping[str, Any]] | None) -> str:
+    """The three assumptions that move the cost most, and measurably.
+
+    The price ratio is none of them: it scales the cost by itself, so that it would always be first.
+    """
+    if rows is None:
+        return ""
+    moving = [row for row in rows if row["name"] != _RATIO and any(map(_moves, _ends(row)))]
+    told = [
+        f"{clean(row['name'])} ({' to '.join(usd(end['cost']) for end in _ends(row))})"
+        for row in moving[:_NAMED]
+    ]
+    if not told:
+        return " Beside the price of low priority no assumption changes the cost measurably."
+    return f" Beside the price of low priority the cost hangs most on {', '.join(told)}."
+
+
+_RATIO, _NAMED = "low_priority_ratio", 3
+
+
+def _ends(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    return row["low"], row["high"]
+
+
+def _moves(end: Mapping[str, Any]) -> bool:
+    """Whether the paired interval of the difference in cost is on one side of 0."""
+    low, high = (end["cost_difference"][name] for name in ("low", "high"))
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+_TORNADO: tuple[Column, ...] = (
+    ("", lambda row: clean(row["name"])),
+    ("from", lambda row: scalar(row["low"]["value"])),
+    ("to", lambda row: scalar(row["high"]["value"])),
+    ("P(cancelled)", lambda row: _sides(row, lambda side: chance(side["cancelled"]))),
+    ("until done", lambda row: _sides(row, lambda side: plain_usd(side["cost"]))),
+    ("after", lambda row: _sides(row, lambda side: time(side["time_s"]))),
+)
+
+
+def _sides(row: Mapping[str, Any], told: Callable[[Mapping[str, Any]], str]) -> str:
+    return f"{told(row['low'])} .. {told(row['high'])}"
+
+
+def table(data: Mapping[str, Any]) -> Grid:
+    """What the forecast hangs on, as a table."""
+    return cells(_TORNADO, data["sensitivity"])
+
+
+def lines(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
+    """The table for a terminal, under its title; nothing without one."""
+    if data["sensitivity"]:
+        head = "what it hangs on: each assumption from low to high, on the same draws"
+        yield "\n".join([head, *grid(table(data), styler)])

@@ -1,0 +1,101 @@
+"""Forecasts of training jobs for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mlctl.render.forecast.batch import assumptions
+from mlctl.render.forecast.words import Grid, chance, grid, time, usd
+from mlctl.render.terminal.style import Style, Styler
+from mlctl.render.terminal.terminal import clean
+
+_NARROW, _WIDE = 60, 120
+
+
+def human(data: Mapping[str, Any], *, width: int, color: bool) -> str:
+    """The forecast for a terminal: what it is of, the rows, the intervals, the assumptions."""
+    width, styler = max(min(width, _WIDE), _NARROW), Styler(color)
+    parts = [
+        subject(data["scenario"]),
+        "\n".join(grid(rows(data), styler)),
+        *_intervals(data, styler),
+        assumptions(data, width),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def subject(of: Mapping[str, Any]) -> str:
+    """What is forecast, in a line: the job, its steps and its nodes."""
+    nodes = "1 node" if of["nodes"] == 1 else f"{of['nodes']} nodes"
+    steps = f"{of['steps']} steps of {time(of['seconds_per_step'])}"
+    return (
+        f"{clean(of['job'])} on {clean(of['cluster'])}: {steps}, on {nodes} of {clean(of['size'])}"
+    )
+
+
+def rows(data: Mapping[str, Any]) -> Grid:
+    """The rows as a table of cells."""
+    heads = (
+        *("", "every", "mean", "p50", "p95", "P(cancelled)", "cost USD"),
+        *("restarts", "points", "repeated", "lost node-h", "exact mean"),
+    )
+    return heads, tuple(_row(row) for row in data["rows"])
+
+
+def _row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    times, exact = row["time_s"], row["exact"]
+    return (
+        clean(row["name"]),
+        every(row["checkpoint_every"]),
+        *(time(times[name]["value"]) for name in ("mean", "p50", "p95")),
+        chance(row["cancelled"]),
+        usd(row["cost"]["value"]).removesuffix(" USD"),
+        f"{row['interruptions']['value']:.2f}",
+        f"{row['points']['value']:.1f}",
+        f"{row['repeated_points']:.1f}",
+        f"{row['lost_node_hours']:.3f}",
+        "-" if exact is None else time(exact["time_s"]),
+    )
+
+
+def every(steps: int) -> str:
+    """An interval between checkpoints, in steps."""
+    return f"{steps}" if steps else "never"
+
+
+def intervals(data: Mapping[str, Any]) -> tuple[str, Grid] | None:
+    """How the intervals between checkpoints were found, and their table; None without any."""
+    found = data["intervals"]
+    if found is None:
+        return None
+    how = "in closed form" if found["exact"] else f"by histories, for there are {found['why_not']}"
+    rate = f"{found['losses_per_hour']:.3g} interruptions an hour"
+    title = f"checkpoint intervals in {clean(found['weather'])} ({rate}), {how}"
+    lines = tuple(
+        (
+            one["name"],
+            every(one["checkpoint_every"]),
+            time(one["time_s"]["value"]),
+            _saved(one["saves_s"]),
+        )
+        for one in found["rows"]
+    )
+    return title, (("", "every", "mean", "slower than the best by"), lines)
+
+
+def _intervals(data: Mapping[str, Any], styler: Styler) -> Iterator[str]:
+    found = intervals(data)
+    if found is not None:
+        title, table = found
+        yield "\n".join([styler.apply(title, Style.BOLD), *grid(table, styler)])
+
+
+def _saved(of: Mapping[str, Any] | None) -> str:
+    if of is None:
+        return "-"
+    if of["low"] == of["high"]:
+        return time(of["value"])
+    if of["low"] <= 0 <= of["high"]:
+        return "cannot be told apart"
+    return f"{time(of['value'])} ({time(of['low'])} to {time(of['high'])})"

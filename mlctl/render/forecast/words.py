@@ -1,0 +1,96 @@
+"""The words and tables of forecasts: times, amounts, chances, rows of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mlctl.render.terminal.style import Style, Styler
+from mlctl.render.terminal.terminal import clean
+
+UNKNOWN = "-"
+_HOUR, _MINUTE = 3600, 60
+Grid = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+# The columns of the table: a head, and what stands there for a row.
+Column = tuple[str, Callable[[Mapping[str, Any]], str]]
+
+
+def time(seconds: float | None) -> str:
+    """`45s`, `12m30s`, `2h05m`, `3d04h`; at most two units."""
+    if seconds is None:
+        return UNKNOWN
+    if seconds < 2 * _MINUTE:
+        return f"{seconds:.3g}s"
+    if seconds < 2 * _HOUR:
+        whole = round(seconds)
+        return f"{whole // _MINUTE}m{whole % _MINUTE:02}s"
+    minutes = round(seconds / _MINUTE)
+    if minutes < 48 * 60:
+        return f"{minutes // 60}h{minutes % 60:02}m"
+    hours = round(seconds / _HOUR)
+    return f"{hours // 24}d{hours % 24:02}h"
+
+
+def usd(amount: float | None) -> str:
+    """An amount in USD, to the cent or to three digits below a dollar."""
+    if amount is None:
+        return UNKNOWN
+    return f"{plain_usd(amount)} USD"
+
+
+def plain_usd(amount: float) -> str:
+    """The same without its unit."""
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
+
+
+def chance(of: Mapping[str, Any] | None, *, interval: bool = False) -> str:
+    """A chance in percent. What never happened is `< 0.3 %`, never 0 %: its upper bound."""
+    if of is None:
+        return UNKNOWN
+    value, low, high = (100 * of[name] for name in ("value", "low", "high"))
+    if not value:
+        return f"< {_percent(high)} %"
+    if of["value"] == 1:
+        return f"> {_percent(low)} %"
+    text = f"{_percent(value)} %"
+    return f"{text} ({_percent(low)} to {_percent(high)})" if interval else text
+
+
+def _percent(value: float) -> str:
+    """Two digits, or one after the point near 100."""
+    near = _NEARLY_ALL <= value < _ALL
+    return f"{value:.1f}" if near else f"{value:.0f}" if value >= _TWO_DIGITS else f"{value:.2g}"
+
+
+_TWO_DIGITS, _NEARLY_ALL, _ALL = 10, 99, 99.95
+
+
+def scalar(value: object) -> str:
+    """A value of an assumption in words."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case None:
+            return "none"
+        case float():
+            return f"{value:g}"
+        case _:
+            return clean(str(value))
+
+
+def cells(columns: Sequence[Column], rows: Sequence[Any]) -> Grid:
+    """The cells of a table: what the columns say of each row."""
+    heads = tuple(head.strip() for head, _ in columns)
+    return heads, tuple(tuple(cell(row) for _, cell in columns) for row in rows)
+
+
+def grid(table: Grid, styler: Styler) -> list[str]:
+    """The lines of a table: a bold head, then the rows."""
+    heads, rows = table
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    lines = []
+    for line in (heads, *rows):
+        first, *rest = zip(line, widths, strict=True)
+        told = [f"{first[0]:<{first[1]}}", *(f"{text:>{size}}" for text, size in rest)]
+        lines.append("  ".join(told).rstrip())
+    return [styler.apply(lines[0], Style.BOLD), *lines[1:]]

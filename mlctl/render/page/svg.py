@@ -1,0 +1,190 @@
+"""Charts of a page as HTML with inline SVG: pure functions from plain values to text.
+
+Labels are HTML beside the drawings and only marks are drawn, so that a chart gets as narrow as a
+phone and its text stays as large as the other text. Colours are classes of the page's style sheet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import isfinite
+from typing import NamedTuple
+
+from mlctl.render.terminal.terminal import clean
+
+_WIDE = 1000  # units of a drawing that is as wide as its place
+_PLOT_WIDTH, _PLOT_HEIGHT, _MARGIN = 480, 280, 14
+
+
+class Bar(NamedTuple):
+    """A row of a bar chart: a label, its length, and the length in words."""
+
+    label: str
+    value: float
+    text: str
+
+
+class Spell(NamedTuple):
+    """What went on from one moment to another."""
+
+    state: str
+    begin: float
+    end: float
+
+
+class Lane(NamedTuple):
+    """A row of a timeline."""
+
+    label: str
+    spells: tuple[Spell, ...]
+
+
+class Swing(NamedTuple):
+    """A row of a tornado: what a result is at the low and at the high end of an assumption."""
+
+    label: str
+    low: float
+    high: float
+    low_text: str
+    high_text: str
+
+
+class Point(NamedTuple):
+    """A point of a scatter; a marked one is drawn larger and has its label beside it."""
+
+    label: str
+    x: float
+    y: float
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis shows, and the words at its two ends."""
+
+    label: str
+    low: str
+    high: str
+
+
+def text(words: object) -> str:
+    """Any words as text of HTML: nothing in them is markup, no control character is left."""
+    return escape(clean(str(words)), quote=True)
+
+
+def bars(rows: Sequence[Bar]) -> str:
+    """A bar chart: a row each, the longest bar as wide as its place."""
+    most = max((row.value for row in rows), default=0.0)
+    return _rows(
+        "bars",
+        [
+            (row.label, _strip([(0.0, row.value / most if most else 0.0, "mark", "")]), row.text)
+            for row in rows
+        ],
+    )
+
+
+def timeline(length: float, lanes: Sequence[Lane], ticks: Sequence[str]) -> str:
+    """A row a lane, and beneath them words spread evenly from 0 to `length`."""
+    scale = 1 / length if length > 0 else 0.0
+    drawn = [
+        (
+            lane.label,
+            _strip(
+                [(one.begin * scale, one.end * scale, one.state, one.state) for one in lane.spells]
+            ),
+            "",
+        )
+        for lane in lanes
+    ]
+    axis = "".join(f"<span>{text(tick)}</span>" for tick in ticks)
+    return _rows("lanes", drawn) + f'<div class="axis" aria-hidden="true">{axis}</div>'
+
+
+def tornado(base: float, rows: Sequence[Swing]) -> str:
+    """A row an assumption, from its low to its high result; the line is the unchanged result."""
+    ends = [base, *(row.low for row in rows), *(row.high for row in rows)]
+    known = [end for end in ends if isfinite(end)]
+    least, most = min(known, default=0.0), max(known, default=0.0)
+    width = most - least
+
+    def at(value: float) -> float:
+        inside = min(max(value, least), most)
+        return (inside - least) / width if width else 0.5
+
+    drawn = []
+    for row in rows:
+        marks = [
+            (min(at(base), at(end)), max(at(base), at(end)), kind, words)
+            for end, kind, words in (
+                (row.low, "low", row.low_text),
+                (row.high, "high", row.high_text),
+            )
+        ]
+        drawn.append((row.label, _strip(marks, line=at(base)), f"{row.low_text} – {row.high_text}"))  # noqa: RUF001  # a range
+    return _rows("swings", drawn)
+
+
+def scatter(points: Sequence[Point], x: Axis, y: Axis) -> str:
+    """Points in two dimensions, from the least to the most of each."""
+    shown = [one for one in points if isfinite(one.x) and isfinite(one.y)]
+    across = _scale([one.x for one in shown], _MARGIN, _PLOT_WIDTH - _MARGIN)
+    up = _scale([one.y for one in shown], _PLOT_HEIGHT - _MARGIN, _MARGIN)
+    marks = []
+    for one in sorted(shown, key=lambda each: each.marked):
+        left, top = across(one.x), up(one.y)
+        kind, radius = ("best", 7) if one.marked else ("mark", 4)
+        title = f"<title>{text(one.label)}</title>"
+        marks.append(
+            f'<circle class="{kind}" cx="{left:.1f}" cy="{top:.1f}" r="{radius}">{title}</circle>'
+        )
+        if one.marked:
+            anchor, shift = ("end", -11) if left > _PLOT_WIDTH / 2 else ("start", 11)
+            marks.append(
+                f'<text x="{left + shift:.1f}" y="{top + 5:.1f}" text-anchor="{anchor}">'
+                f"{text(one.label)}</text>"
+            )
+    frame = f'<path class="frame" d="M1 0V{_PLOT_HEIGHT - 1}H{_PLOT_WIDTH}"/>'
+    return (
+        f'<div class="plot"><p class="up">{text(y.label)}: {text(y.low)} to {text(y.high)}</p>'
+        f'<svg viewBox="0 0 {_PLOT_WIDTH} {_PLOT_HEIGHT}" role="img"'
+        f' aria-label="{text(y.label)} by {text(x.label)}">{frame}{"".join(marks)}</svg>'
+        f'<p class="along"><span>{text(x.low)}</span><span>{text(x.label)}</span>'
+        f"<span>{text(x.high)}</span></p></div>"
+    )
+
+
+def _scale(values: Sequence[float], begin: float, end: float) -> Callable[[float], float]:
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    width = most - least
+    return lambda value: begin + (end - begin) * ((value - least) / width if width else 0.5)
+
+
+def _rows(kind: str, rows: Sequence[tuple[str, str, str]]) -> str:
+    lines = "".join(
+        f'<div class="row"><span class="name">{text(label)}</span>{drawing}'
+        f'<span class="value">{text(value)}</span></div>'
+        for label, drawing, value in rows
+    )
+    return f'<div class="{kind}">{lines}</div>'
+
+
+def _strip(marks: Sequence[tuple[float, float, str, str]], line: float | None = None) -> str:
+    """Marks from one share of the width to another, each with a class and a title."""
+    drawn = "".join(_mark(begin, end, kind, title) for begin, end, kind, title in marks)
+    if line is not None:
+        drawn += f'<path class="frame" d="M{line * _WIDE:.1f} 0V10"/>'
+    return (
+        f'<svg viewBox="0 0 {_WIDE} 10" preserveAspectRatio="none" aria-hidden="true">{drawn}</svg>'
+    )
+
+
+def _mark(begin: float, end: float, kind: str, title: str) -> str:
+    left, right = (min(max(share, 0.0), 1.0) * _WIDE for share in (begin, end))
+    told = f"<title>{text(title)}</title>" if title else ""
+    return (
+        f'<rect class="{text(kind)}" x="{left:.1f}" y="0" width="{max(right - left, 0):.1f}"'
+        f' height="10">{told}</rect>'
+    )

@@ -1,0 +1,1 @@
+"""Plans, costs and drift: text, JSON, Markdown."""

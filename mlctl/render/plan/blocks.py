@@ -1,0 +1,325 @@
+"""A plan as text, in Terraform's words: what would happen to each resource, and why."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from mlctl.diagnostics import Diagnostic, Report
+from mlctl.kinds import kind_of, routes
+from mlctl.kinds.address import Address, Scope
+from mlctl.kinds.field import Field, Mutability
+from mlctl.kinds.values import decode, form_of_body, state
+from mlctl.masking import masked
+from mlctl.planning.cost import of_plan
+from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan, Summary
+from mlctl.planning.steps.routing import routed_by
+from mlctl.pointer import Data, Pointer, dotted
+from mlctl.render.findings import diagnostics
+from mlctl.render.plan import cost, owed
+from mlctl.render.plan import text as plan_text
+from mlctl.render.plan.tree import DiffBranch, DiffLeaf, hidden, lines, styled_sign
+from mlctl.render.terminal.style import Style, Styler
+from mlctl.render.terminal.terminal import clean
+
+NO_CHANGES = "No changes. Your workspace matches the configuration."
+_NO_CHANGES_MORE = (
+    "mlctl has compared the workspace with your files and found no differences,"
+    " so no changes are needed."
+)
+_NOT_COMPARED = "No changes to what could be compared."
+_SYMBOLS = "Resource actions are indicated with the following symbols:"
+_ACTIONS = "mlctl will perform the following actions:"
+_REFUSED = "This project forbids it:"
+_REJECTED = "The backend would reject this plan:"
+_AFTER_APPLY = "(known after apply)"
+
+_LEGEND = {
+    Action.CREATE: "  + create",
+    Action.UPDATE: "  ~ update in-place",
+    Action.DELETE: "  - destroy",
+    Action.REPLACE: "-/+ destroy and then create replacement",
+}
+_WILL = {
+    Action.CREATE: "will be created",
+    Action.UPDATE: "will be updated in-place",
+    Action.REPLACE: "must be replaced",
+    Action.DELETE: "will be destroyed",
+    Action.NO_OP: "will not change",
+}
+
+
+def human(
+    plan: Plan,
+    *,
+    color: bool = False,
+    width: int = 100,
+    verbose: bool = False,
+    room: int | None = None,
+) -> str:
+    """The plan as text, with a line break at its end.
+
+    `verbose` names the line behind every changed field, and shows what the service fills in. Of
+    more changes than have `room` (in bytes) the first are shown, and how many are left.
+    """
+    styler = Styler(color)
+    parts = []
+    if plan.pending:
+        parts.append("\n".join(_body(plan, styler, width, room, verbose=verbose)))
+    elif plan.in_motion and not plan.errors:
+        parts.append(styler.apply(_NOT_COMPARED, Style.BOLD))
+    elif not plan.errors:
+        more = "\n".join(textwrap.wrap(_NO_CHANGES_MORE, max(width, 40)))
+        parts.append(f"{styler.apply(NO_CHANGES, Style.BOLD)}\n\n{more}")
+    parts += ["\n".join(textwrap.wrap(one, max(width, 40))) for one in in_motion(plan)]
+    if plan.warnings:
+        parts.append(_findings(plan.warnings, color=color, width=width))
+    for title, found in ((_REFUSED, plan.refusals), (_REJECTED, plan.rejections)):
+        if found:
+            said = _findings(found, color=color, width=width)
+            parts.append(f"{styler.apply(title, Style.BOLD_RED)}\n\n{said}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _findings(found: Iterable[Diagnostic], *, color: bool, width: int) -> str:
+    report = Report()
+    report.extend(found)
+    return diagnostics.report(report, color=color, width=width).rstrip("\n")
+
+
+def in_motion(plan: Plan) -> Iterator[str]:
+    """What was not compared, because an operation goes on on it: a sentence for each."""
+    for change in plan.in_motion:
+        address = change.address
+        above = f" -e {address.parent}" if address.parent else ""
+        wait = f"mlctl {address.kind} wait -n {address.name}{above} --updated"
+        yield clean(
+            f"{address} was not compared: it is {state(change.live.body if change.live else {})},"
+            f" and what it will be is told when that has ended. Wait for it, and plan again: {wait}"
+        )
+
+
+def summary(numbers: Summary) -> str:
+    """`Plan: 1 to add, 0 to change, 2 to destroy.`"""
+    return f"Plan: {numbers.add} to add, {numbers.change} to change, {numbers.destroy} to destroy."
+
+
+def _body(
+    plan: Plan, styler: Styler, width: int, room: int | None, *, verbose: bool
+) -> Iterator[str]:
+    present = {change.action for change in plan.pending}
+    yield _SYMBOLS
+    yield from (
+        _sign(action, text, styler) for action, text in _LEGEND.items() if action in present
+    )
+    yield f"\n{_ACTIONS}\n"
+    view = _View(plan, styler, width, verbose=verbose)
+    for number, change in enumerate(plan.pending):
+        shown = "\n".join(view.change(change))
+        if room is not None and (room := room - len(shown.encode()) - 2) < 0:
+            yield f"  # ... and {len(plan.pending) - number} more changes, which do not fit here\n"
+            break
+        yield f"{shown}\n"
+    yield styler.apply(summary(plan.summary), Style.BOLD)
+    heads = True
+    for line in cost.human(of_plan(plan), width):
+        yield f"\n{styler.apply(line, Style.BOLD)}" if heads else line
+        heads = False
+
+
+def _sign(action: Action, text: str, styler: Styler) -> str:
+    sign = plan_text.SYMBOLS[action]
+    return text.replace(sign, styled_sign(sign, styler), 1)
+
+
+class _View:
+    """Renders the changes of one plan, which refer to each other."""
+
+    def __init__(self, plan: Plan, styler: Styler, width: int, *, verbose: bool) -> None:
+        self._scope = plan.scope
+        self._styler = styler
+        self._width = width
+        self._verbose = verbose
+        self._filled_in: dict[int, list[str]] = {}
+        self._changes = {change.address: change for change in plan.changes}
+
+    def change(self, change: Change) -> Iterator[str]:
+        """The lines of one change."""
+        place = self._place(change)
+        title = f"# {change.address} {_WILL[change.action]}"
+        yield (
+            "  "
+            + self._styler.apply(title, Style.BOLD)
+            + (self._styler.apply(f"  ({place})", Style.GRAY) if place else "")
+        )
+        for why in self._reasons(change):
+            yield "  " + self._styler.apply(f"# ({clean(why)})", Style.GRAY)
+        tree = self._tree(change)
+        sign = styled_sign(plan_text.SYMBOLS[change.action], self._styler)
+        pad = " " * (3 - len(plan_text.SYMBOLS[change.action]))
+        yield f"{pad}{sign} {change.address}" + (":" if tree.parts else "")
+        yield from lines(tree, self._styler, 6)
+        yield from self._later(change)
+        unchanged = _unchanged(change)
+        if unchanged:
+            yield " " * 8 + self._styler.apply(hidden(unchanged, "attribute"), Style.GRAY)
+
+    def _place(self, change: Change) -> str:
+        """Where the change was asked for: the owner of an inline asset, the file and line."""
+        resource = change.resource
+        if resource is None:
+            return ""
+        parts = [f"inline in {resource.owner}"] if resource.owner else []
+        return ", ".join([*parts, clean(plan_text.place(change))])
+
+    def _reasons(self, change: Change) -> Iterator[str]:
+        """Why the change is made, and what is lost by it."""
+        action, resource = change.action, change.resource
+        if action is Action.REPLACE:
+            yield f"because {_cause(change)}"
+        if change.dependents:
+            verb = "depends" if len(change.dependents) == 1 else "depend"
+            yield f"{_listed(_some(change.dependents))} {verb} on it"
+        if action is Action.CREATE and resource is not None and plan_text.outdates(change):
+            yield "a new version: the newest one has other content, and that never changes"
+        if change.owed is not None:
+            yield owed.reason(change.owed)
+        if change.repairs:
+            yield "its last operation did not succeed, so it is put again"
+        if change.reason is ActionReason.SUPERSEDED:
+            yield f"because {change.because} takes its place; it goes last"
+        elif action is Action.DELETE and change.because is not None:
+            yield f"because it goes with {change.because}; no file declares it"
+        elif change.reason is ActionReason.PRUNED:
+            yield "because the project owns it, and no file declares it any more"
+        elif action is Action.DELETE and change.reason is ActionReason.PARENT_DELETED:
+            yield f"because {change.address} is not in the files"
+        if action in (Action.REPLACE, Action.DELETE) and kind_of(change.address).lost:
+            yield kind_of(change.address).lost
+        if action is Action.REPLACE:
+            yield from self._unrouted(change)
+
+    def _unrouted(self, change: Change) -> Iterator[str]:
+        """What the endpoint of a deployment lacks while that is made anew."""
+        above = self._changes.get(change.address.up) if change.address.up else None
+        if above is None or above.live is None or above.action is Action.REPLACE:
+            return
+        kind, name = kind_of(above.address), change.address.name
+        at = kind.routes[0]
+        was = routes.routes(kind, above.live.body)[at]
+        part, said = routes.share({at: was}, name), above.values.get(at)
+        if said is not None and not routes.share({at: routes.shares(said)}, name):
+            return  # others have taken over before, for good
+        left = routes.without(was, frozenset({name.casefold()}))
+        if part and not left:
+            yield f"{above.address} has no {kind.routing} until it is back"
+        elif part:
+            others = ", ".join(f"{one} has {share:g} %" for one, share in left.items())
+            yield f"others get its {part:g} % of the {kind.routing} until it is back: {others}"
+
+    def _tree(self, change: Change) -> DiffBranch:
+        tree = DiffBranch()
+        if change.action is Action.DELETE:
+            for at, value in _gone(change, self._scope):
+                tree.put(at, DiffLeaf(value, None, text_before=plan_text.uploaded(value)))
+            return tree
+        content = plan_text.content(change)
+        if change.action is Action.CREATE and content is not None:
+            tree.put(("content",), DiffLeaf(None, None, text_after=content))
+            return tree
+        changed: dict[Pointer, int] = {}
+        for one in change.fields:
+            tree.put(one.at, self._leaf(change, one))
+            changed[one.at[:-1]] = changed.get(one.at[:-1], 0) + (one.after is not None)
+        for at, count in changed.items():
+            wanted = change.values.get(at)
+            branch = tree.at(at) if isinstance(wanted, dict) else None
+            if branch is not None and isinstance(wanted, dict):
+                branch.hidden += len(wanted) - count
+        return tree
+
+    def _leaf(self, change: Change, one: FieldChange) -> DiffLeaf:
+        remarks = list(self._remarks(change, one))
+        alarm = "forces replacement" if one.forces_replacement else ""
+        if one.sensitive:
+            before = None if one.before is None else "*** (before)"
+            after = None if one.after is None else "*** (after)"
+            return DiffLeaf(None, None, ", ".join(remarks), alarm, before, after)
+        before, after = plan_text.local_content(change, one, self._changes)
+        had, wanted = plan_text.masked_sides(one)
+        return DiffLeaf(had, wanted, ", ".join(remarks), alarm, before, after)
+
+    def _remarks(self, change: Change, one: FieldChange) -> Iterator[str]:
+        if one.note:
+            yield f"from {one.note}"
+        elif one.after is not None and plan_text.is_default(change, one):
+            yield "default"
+        if any(self._is_made(named) for named in routed_by(change.address, one)):
+            yield "set once that deployment is there"
+        label = change.label_of(one) if self._verbose else None
+        if label is not None:
+            yield f"{label.span.source.name}:{label.span.line + 1}"
+
+    def _is_made(self, address: Address) -> bool:
+        target = self._changes.get(address)
+        return target is not None and target.action.creates
+
+    def _later(self, change: Change) -> Iterator[str]:
+        """What the service will fill in: a list of names."""
+        if change.action not in (Action.CREATE, Action.REPLACE) or change.resource is None:
+            return
+        form = change.resource.form
+        if id(form) not in self._filled_in:
+            names = ", ".join(dotted(one.at) for one in form.fields if self._fills_in(one))
+            text = f"{names}: {_AFTER_APPLY}" if names else ""
+            self._filled_in[id(form)] = textwrap.wrap(text, max(self._width - 8, 40))
+        sign = styled_sign("+" if change.action is Action.CREATE else "~", self._styler)
+        for line in self._filled_in[id(form)]:
+            yield f"      {sign} {line}"
+            sign = " "
+
+    def _fills_in(self, one: Field) -> bool:
+        return one.mutability is Mutability.READ_ONLY and (len(one.at) == 1 or self._verbose)
+
+
+def _cause(change: Change) -> str:
+    if change.because is not None:
+        return f"{change.because} is replaced"
+    forcing = [one for one in change.fields if one.forces_replacement]
+    names = [f"`{dotted(one.at)}`{_line(change, one)}" for one in forcing]
+    return f"{_listed(names)} cannot be changed in place"
+
+
+def _line(change: Change, one: FieldChange) -> str:
+    """` (cluster.yml:4)`, where a file says the field, and the change is not told by that line."""
+    label = change.label_of(one)
+    place = f"{label.span.source.name}:{label.span.line + 1}" if label else ""
+    return f" ({place})" if place and place != plan_text.place(change) else ""
+
+
+def _some(addresses: Sequence[Address], shown: int = 3) -> list[str]:
+    named = [str(one) for one in addresses[:shown]]
+    return named + ([f"{len(addresses) - shown} more"] if len(addresses) > shown else [])
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"  # noqa: PLR2004
+
+
+def _gone(change: Change, scope: Scope) -> Iterator[tuple[Pointer, Data]]:
+    """What is destroyed, in the file's own fields."""
+    if change.live is None:
+        return
+    form = form_of_body(kind_of(change.address), change.live.body, scope)
+    values = decode(change.live.body, form, scope)
+    for one in form.fields:
+        if values.get(one.at) not in (None, {}) and one.mutability is not Mutability.READ_ONLY:
+            yield one.at, masked(values[one.at], one.at[-1])
+
+
+def _unchanged(change: Change) -> int:
+    """How many values of the files stay as they are."""
+    if change.action not in (Action.UPDATE, Action.REPLACE):
+        return 0
+    touched = {at for one in change.fields for at in (one.at, one.at[:-1])}
+    return sum(at not in touched for at in change.values)

@@ -1,0 +1,152 @@
+"""The monthly cost of a plan's nodes: for a terminal, for a pull request, and as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from mlctl import catalog
+from mlctl.catalog import prices
+from mlctl.kinds.address import Address
+from mlctl.planning.cost import HOURS, CostChange, Monthly, PlanCost, total
+from mlctl.pointer import Data
+from mlctl.render.terminal.terminal import clean
+
+_UNKNOWN = "unknown"
+_ROWS = 20  # resources that have a line of their own
+_CENT = 2
+_NARROW = 40
+
+
+class _Row(NamedTuple):
+    """A line of the table: of a resource, or a sum of some (`address` is None)."""
+
+    address: Address | None
+    name: str
+    remark: str
+    before: Monthly
+    after: Monthly
+
+
+def human(cost: PlanCost, width: int) -> Iterator[str]:
+    """Lines for a terminal of so many columns; none where the plan does nothing with nodes."""
+    rows = _rows(cost)
+    if not rows:
+        return
+    cells = [(row.name, *_amounts(row), row.remark) for row in rows]
+    heads = ("Monthly cost of nodes", "floor", "", "ceiling", "", "")
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    for line in (heads, *cells):
+        name, *amounts, remark = (
+            f"{text:<{width}}" if at in (0, len(widths) - 1) else f"{text:>{width}}"
+            for at, (text, width) in enumerate(zip(line, widths, strict=True))
+        )
+        floor, ceiling = " ".join(amounts[:2]), " ".join(amounts[2:])
+        yield "  ".join((name, floor, ceiling, remark)).rstrip()
+    yield from textwrap.wrap(_note(cost), max(width, _NARROW), break_on_hyphens=False)
+
+
+def markdown(cost: PlanCost) -> Iterator[str]:
+    """Lines of a table for a pull request, and what the amounts are."""
+    rows = _rows(cost)
+    if not rows:
+        return
+    yield "| monthly cost of nodes | floor | change | ceiling | change | |"
+    yield "|---|--:|--:|--:|--:|---|"
+    for row in rows:
+        name = f"`{row.name.strip()}`" if row.address is not None else row.name.strip()
+        cells = (one.replace("|", "\\|") for one in (name, *_amounts(row), row.remark))
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield _note(cost).replace("<", "&lt;")
+
+
+def document(cost: PlanCost) -> dict[str, Data]:
+    """The costs as plain data; null is unknown. The sums are of everything that is declared."""
+    return {
+        "currency": "USD",
+        "hours": HOURS,
+        "before": _monthly(cost.before),
+        "after": _monthly(cost.after),
+        "resources": [
+            {
+                "address": str(one.address),
+                "size": one.nodes.size,
+                "tier": "low_priority" if one.nodes.low_priority else "dedicated",
+                "before": _monthly(one.before),
+                "after": _monthly(one.after),
+            }
+            for one in cost.changes
+        ],
+        "prices": {
+            "as_of": catalog.PRICES_AS_OF.isoformat(),
+            "of": prices.OF,
+            "source": prices.SOURCE,
+            "low_priority_ratio": prices.LOW_PRIORITY_RATIO,
+            "low_priority_source": prices.LOW_PRIORITY_SOURCE,
+        },
+    }
+
+
+def _monthly(cost: Monthly) -> dict[str, Data]:
+    floor, ceiling = (
+        None if amount is None else round(amount, _CENT) for amount in (cost.floor, cost.ceiling)
+    )
+    return {"floor": floor, "ceiling": ceiling}
+
+
+def _rows(cost: PlanCost) -> list[_Row]:
+    """What changes line by line, then what stays, then the total, where there is more than one."""
+    if not cost.pending:
+        return []
+    shown, rest = cost.pending[:_ROWS], cost.pending[_ROWS:]
+    rows = [
+        _Row(one.address, clean(f"  {one.address}"), _remark(one), one.before, one.after)
+        for one in shown
+    ]
+    stays = [one for one in cost.changes if not one.pending]
+    for some, name in ((rest, f"  and {len(rest)} more"), (stays, f"  {len(stays)} unchanged")):
+        if some:
+            rows.append(_sum(name, some))
+    return [*rows, _sum("  total", cost.changes)] if len(rows) > 1 else rows
+
+
+def _sum(name: str, of: Sequence[CostChange]) -> _Row:
+    return _Row(None, name, "", total(one.before for one in of), total(one.after for one in of))
+
+
+def _remark(one: CostChange) -> str:
+    size, tier = clean(one.nodes.size), " low priority" if one.nodes.low_priority else ""
+    known = catalog.find_size(one.nodes.size)
+    priced = "" if known and known.usd_per_hour is not None else ", no price known"
+    return f"{size}{tier}{priced}"
+
+
+def _amounts(row: _Row) -> tuple[str, str, str, str]:
+    """The floor and its change, the ceiling and its change."""
+    before, after = row.before, row.after
+    floor = _amount(after.floor), _change(before.floor, after.floor)
+    return *floor, _amount(after.ceiling), _change(before.ceiling, after.ceiling)
+
+
+def _amount(amount: float | None) -> str:
+    return _UNKNOWN if amount is None else f"{amount:,.2f}"
+
+
+def _change(before: float | None, after: float | None) -> str:
+    """The change with its sign; "" where an unknown cost is said to be unknown already."""
+    if before is None or after is None:
+        return "" if after is None else f"(was {_UNKNOWN})"
+    change = after - before
+    return f"({change:+,.2f})" if round(change, _CENT) else "(no change)"
+
+
+def _note(cost: PlanCost) -> str:
+    """What the amounts are, and how they came about."""
+    fixed = any(one.nodes.least == one.nodes.most for one in cost.changes)
+    both = "; a fixed number of nodes counts in both" if fixed else ""
+    what = f"Floor: {HOURS} hours with min_instances; ceiling: with max_instances{both}. USD,"
+    which = f"{prices.OF}, {catalog.PRICES_AS_OF.isoformat()} ({prices.SOURCE})"
+    low = f"low priority at {prices.LOW_PRIORITY_RATIO:.0%} of that ({prices.LOW_PRIORITY_SOURCE})"
+    return f"{what} {which}; {low}." if cost.has_low_priority else f"{what} {which}."

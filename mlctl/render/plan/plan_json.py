@@ -1,0 +1,141 @@
+"""A plan as JSON, in the shape of `terraform show -json`.
+
+`before` and `after` are the whole resource under the YAML's field names. What the service fills in
+is in `before`, and true in `after_unknown` where it is yet to be filled in. A secret is null, and
+true in `before_sensitive` or `after_sensitive`; whether the service has one cannot be read, so it
+is taken to have those that the file gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mlctl import __version__, pointer
+from mlctl.diagnostics import Report
+from mlctl.kinds.address import Scope
+from mlctl.kinds.field import Mutability
+from mlctl.planning.cost import of_plan
+from mlctl.planning.model import Action, Change, Plan
+from mlctl.pointer import Data, Pointer
+from mlctl.render.cloud import resources
+from mlctl.render.findings import machine
+from mlctl.render.plan import cost
+from mlctl.render.plan import text as plan_text
+
+FORMAT_VERSION = "1.0"
+
+
+def document(plan: Plan) -> dict[str, Data]:
+    """The plan as plain data, changes without anything to do included. There is no secret in it."""
+    report, summary, scope = Report(), plan.summary, plan.scope
+    report.extend((*plan.errors, *plan.warnings))
+    return {
+        "format_version": FORMAT_VERSION,
+        "mlctl_version": __version__,
+        "backend": plan.backend,
+        "workspace": {
+            "subscription": scope.subscription,
+            "resource_group": scope.resource_group,
+            "workspace": scope.workspace,
+        },
+        "resource_changes": [_resource_change(change, scope) for change in plan.changes],
+        "in_motion": [str(change.address) for change in plan.in_motion],
+        "summary": {"add": summary.add, "change": summary.change, "destroy": summary.destroy},
+        "monthly_cost": cost.document(of_plan(plan)),
+        "diagnostics": machine.diagnostics(report),
+        "refused": bool(plan.refusals),
+        "applyable": plan.applyable,
+    }
+
+
+def _resource_change(change: Change, scope: Scope) -> dict[str, Data]:
+    place = plan_text.source(change)
+    return {
+        "address": str(change.address),
+        "kind": change.address.kind,
+        "name": change.address.name,
+        "change": _change(change, scope),
+        "action_reason": change.reason.value if change.reason else None,
+        "dependents": [str(one) for one in change.dependents],
+        "owed": {"since": change.owed.since, "journal": change.owed.file} if change.owed else None,
+        "running_jobs": None
+        if change.jobs is None
+        else [{"name": one.name, "status": one.status} for one in change.jobs],
+        "source": {"filename": place[0], "line": place[1]} if place else None,
+    }
+
+
+def _change(change: Change, scope: Scope) -> dict[str, Data]:
+    before, after = _before(change, scope), _after(change, scope)
+    secrets = _secrets(change)
+    for side in (before, after):
+        for at in secrets:
+            if side is not None:
+                pointer.put(side, at, None)
+    marks = _marks(secrets)
+    return {
+        "actions": list(change.action.value),
+        "before": before,
+        "after": after,
+        "after_unknown": _marks(_unknown(change)),
+        "before_sensitive": marks if before is not None else False,
+        "after_sensitive": marks if after is not None else False,
+        "replace_paths": [list(one.at) for one in change.fields if one.forces_replacement],
+    }
+
+
+def _before(change: Change, scope: Scope) -> dict[str, Data] | None:
+    if change.live is None:
+        return None
+    return resources.resource(change.live, scope, change.resource.form if change.resource else None)
+
+
+def _after(change: Change, scope: Scope) -> dict[str, Data] | None:
+    """What is there, with the changes made to it; the values themselves where nothing is there."""
+    if change.action is Action.DELETE:
+        return None
+    after = _before(change, scope)
+    if after is None:
+        return pointer.nest({**_names(change), **change.values})
+    for one in change.fields:
+        if one.after is None:
+            pointer.drop(after, one.at)
+        elif not one.sensitive:
+            pointer.put(after, one.at, one.after)
+    for at in _unknown(change):
+        pointer.drop(after, at)
+    return after
+
+
+def _names(change: Change) -> dict[Pointer, Data]:
+    address = change.address
+    names = {"name": address.name, "endpoint_name": address.parent, "version": address.version}
+    return {(key,): name for key, name in names.items() if name is not None}
+
+
+def _unknown(change: Change) -> Iterable[Pointer]:
+    """The service's own fields of a resource that is yet to be made."""
+    if change.action not in (Action.CREATE, Action.REPLACE) or change.resource is None:
+        return []
+    fields = change.resource.form.fields
+    writable = {one.at[0] for one in fields if one.mutability is not Mutability.READ_ONLY}
+    there = {at[0] for at in change.values}
+    return [
+        one.at
+        for one in fields
+        if one.mutability is Mutability.READ_ONLY
+        and (one.at[0] in there or one.at[0] not in writable)
+    ]
+
+
+def _secrets(change: Change) -> list[Pointer]:
+    """The secrets that the file gives."""
+    if change.resource is None:
+        return []
+    given = change.resource.values
+    return [one.at for one in change.resource.form.fields if one.secret and one.at in given]
+
+
+def _marks(found: Iterable[Pointer]) -> dict[str, Data]:
+    """`{"ssh_settings": {"admin_password": true}}`."""
+    return pointer.nest(dict.fromkeys(found, True))

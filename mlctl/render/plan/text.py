@@ -1,0 +1,145 @@
+"""Text for the values of a plan and for the lines of the files that caused its changes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from mlctl.assets.local_files import is_local
+from mlctl.kinds import kind_of
+from mlctl.kinds.address import Address, Reference
+from mlctl.masking import MASK, masked
+from mlctl.planning.model import Action, Change, FieldChange
+from mlctl.pointer import Data
+from mlctl.render.plan.tree import scalar
+
+# Terraform's signs.
+SYMBOLS = {
+    Action.NO_OP: " ",
+    Action.CREATE: "+",
+    Action.UPDATE: "~",
+    Action.REPLACE: "-/+",
+    Action.DELETE: "-",
+}
+_UPLOAD = re.compile(r".*/LocalUpload/(?P<digest>[0-9a-fA-F]{16,64})/(?P<name>[^/]+)/?")
+_ABOVE = re.compile(
+    r"(?:[ \t]*(?:#.*|---[ \t]*(?:#.*)?|%.*)?\r?\n)*"
+)  # what stands above a document's first key
+_DIGEST = re.compile(r"[0-9a-f]{64}|[0-9a-f]{32}")
+
+
+def place(change: Change) -> str:
+    """`train.yml:6`: the line of the first value that changes, else of the resource."""
+    line = source(change)
+    return f"{line[0]}:{line[1]}" if line else ""
+
+
+def source(change: Change) -> tuple[str, int] | None:
+    """The file, and the line (from 1) that caused the change."""
+    resource = change.resource
+    if resource is None:
+        return None
+    document = resource.document
+    label = None
+    if change.action in (Action.UPDATE, Action.REPLACE):
+        label = next((found for one in change.fields if (found := change.label_of(one))), None)
+    elif (
+        not resource.root
+    ):  # the cheap way to the first line: most changes of a big plan are new resources
+        above = _ABOVE.match(document.source.text, document.begin)
+        return document.source.name, document.line + (above[0].count("\n") if above else 0) + 1
+    span = (label or resource.label()).span
+    return span.source.name, span.line + 1
+
+
+def is_default(change: Change, one: FieldChange) -> bool:
+    """Whether a field's value is a default that is not in the file."""
+    if change.resource is None or one.at in kind_of(change.address).routes:
+        return False
+    return one.at in change.values and one.at not in change.resource.values
+
+
+def outdates(change: Change) -> bool:
+    """Whether the change creates a new version because the newest one has other content."""
+    resource = change.resource
+    return (
+        resource is not None
+        and resource.owner is None
+        and resource.kind.versioned
+        and resource.address.version is None
+        and change.address.version != "1"
+    )
+
+
+def content(change: Change) -> str | None:
+    """For an asset made of a local path: the path as written, and a short hash; else None."""
+    resource = change.resource
+    if resource is None or resource.owner is None:
+        return None
+    path = resource.get()
+    return _hashed(path, _digest_of(change)) if isinstance(path, str) else None
+
+
+def local_content(
+    change: Change, one: FieldChange, changes: Mapping[Address, Change]
+) -> tuple[str | None, str | None]:
+    """Text for the value before and after if it is local content; else None."""
+    if change.resource is None:
+        return None, None
+    said = change.resource.get(*map(str, one.at))
+    before = uploaded(one.before)
+    if said == one.after or not isinstance(one.after, str):
+        return before, None
+    if isinstance(said, dict):
+        digest = _digest(change, one.after, one, changes)
+        return before, f"(inline, {_short(digest)})" if digest else "(inline)"
+    if not is_local(said):
+        return before, None
+    return before, _hashed(said, _digest(change, one.after, one, changes))
+
+
+def masked_sides(one: FieldChange) -> tuple[Data, Data]:
+    """The value before and after, without secrets; two that differ look different."""
+    name = one.at[-1]
+    before, after = masked(one.before, name), masked(one.after, name)
+    if before == after and one.before != one.after:
+        sides = ((one.before, f"{MASK} (before)"), (one.after, f"{MASK} (after)"))
+        before, after = (masked(value, name, mark) for value, mark in sides)
+    return before, after
+
+
+def uploaded(value: Data) -> str | None:
+    """For the URI of uploaded content: its name and a short hash; else None."""
+    match = _UPLOAD.fullmatch(value) if isinstance(value, str) else None
+    return _hashed(match["name"], match["digest"]) if match else None
+
+
+def _digest(
+    change: Change, value: str, one: FieldChange, changes: Mapping[Address, Change]
+) -> str | None:
+    """The hash of the local content that a value became."""
+    upload = _UPLOAD.fullmatch(value)
+    if upload:
+        return upload["digest"]
+    field = change.resource.form.field(one.at) if change.resource else None
+    named = Reference.parse(value, field.refers_to) if field and field.refers_to else None
+    if named is None:
+        return hashlib.sha256(value.encode()).hexdigest() if "\n" in value else None
+    asset = changes.get(named.address) if named.address else None
+    return _digest_of(asset) if asset else None
+
+
+def _digest_of(asset: Change) -> str | None:
+    digest = asset.values.get(("hash",), asset.address.version)
+    return digest if isinstance(digest, str) and _DIGEST.fullmatch(digest) else None
+
+
+def _hashed(path: str, digest: str | None) -> str:
+    return f"{scalar(path)} ({_short(digest)})" if digest else scalar(path)
+
+
+def _short(digest: str) -> str:
+    """`sha256:1a2b3c4d`."""
+    name = {64: "sha256", 32: "md5"}.get(len(digest), "hash")
+    return f"{name}:{digest[:8]}"

@@ -1,0 +1,251 @@
+"""A difference as an indented tree of YAML lines, each with its sign: `+`, `-` or `~`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import TypeAlias
+
+from mlctl.inert import has_agent_command
+from mlctl.pointer import Data, Pointer
+from mlctl.render.terminal.style import Style, Styler
+from mlctl.render.terminal.terminal import clean
+
+# What YAML 1.1 reads as text without quotes: a word or a path at first, no `: `, no ` #`.
+_PLAIN = re.compile(r"[^\W\d_][^\n]*|\.{0,2}/[^\n]*")
+_BROKEN = re.compile(r": | #|##|:$|\s$")
+_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
+
+_STEP = 4  # columns from a key to those beneath it
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLeaf:
+    """One value before and after (None: absent), with remarks.
+
+    `text_before` and `text_after` are shown instead of the values.
+    """
+
+    before: Data
+    after: Data
+    remark: str = ""
+    alarm: str = ""
+    text_before: str | None = None
+    text_after: str | None = None
+
+    @property
+    def sign(self) -> str:
+        """`+`, `-` or `~`."""
+        if self.before is None and self.text_before is None:
+            return "+"
+        return "-" if self.after is None and self.text_after is None else "~"
+
+
+@dataclass(slots=True)
+class DiffBranch:
+    """An object: its changed parts, and the number of unchanged ones, which are not shown."""
+
+    parts: dict[str, DiffNode] = field(default_factory=dict)
+    hidden: int = 0
+    word: str = "element"
+
+    @property
+    def sign(self) -> str:
+        """The sign of all its parts, or `~` where they differ."""
+        signs = {part.sign for part in self.parts.values()}
+        return signs.pop() if len(signs) == 1 and not self.hidden else "~"
+
+    def put(self, at: Pointer, leaf: DiffLeaf) -> None:
+        """Add `leaf` at a pointer, with the branches above it."""
+        *way, last = at
+        branch = self
+        for step in way:
+            inner = branch.parts.get(str(step))
+            if not isinstance(inner, DiffBranch):
+                inner = branch.parts[str(step)] = DiffBranch()
+            branch = inner
+        branch.parts[str(last)] = node_of(leaf)
+
+    def at(self, at: Pointer) -> DiffBranch | None:
+        """The branch at a pointer, None if there is none."""
+        branch: DiffNode | None = self
+        for step in at:
+            branch = branch.parts.get(str(step)) if isinstance(branch, DiffBranch) else None
+        return branch if isinstance(branch, DiffBranch) else None
+
+
+DiffNode: TypeAlias = DiffLeaf | DiffBranch
+
+
+_SIGN_STYLES = {
+    "+": Style.GREEN,
+    "-": Style.RED,
+    "~": Style.YELLOW,
+    "-/+": Style.YELLOW,
+}
+
+
+def styled_sign(sign: str, styler: Styler) -> str:
+    """A sign in its colour."""
+    return styler.apply(sign, _SIGN_STYLES[sign]) if sign.strip() else sign
+
+
+def node_of(leaf: DiffLeaf) -> DiffNode:
+    """A leaf; a branch of what differs, if its values are objects."""
+    sides = [leaf.before, leaf.after]
+    if (
+        leaf.text_before
+        or leaf.text_after
+        or not any(isinstance(one, dict) and one for one in sides)
+    ):
+        return leaf
+    if not all(one is None or isinstance(one, dict) for one in sides):
+        return leaf
+    before, after = (one or {} for one in sides)
+    branch = DiffBranch()
+    for key in [*after, *(key for key in before if key not in after)]:
+        if before.get(key) == after.get(key) and key in before and key in after:
+            branch.hidden += 1
+        else:
+            branch.parts[str(key)] = node_of(
+                DiffLeaf(before.get(key), after.get(key), leaf.remark, leaf.alarm)
+            )
+    return branch
+
+
+def lines(branch: DiffBranch, styler: Styler, indent: int) -> Iterator[str]:
+    """The lines of an object's parts; their values are aligned."""
+    rows = [(_key(name), part, _short(part)) for name, part in branch.parts.items()]
+    room = max((len(key) for key, _, short in rows if short), default=0) + 1
+    margin = " " * indent
+    for key, part, short in rows:
+        head = f"{margin}{styled_sign(part.sign, styler)} {key}:"
+        if isinstance(part, DiffBranch):
+            yield head
+            yield from lines(part, styler, indent + _STEP)
+        elif short:
+            yield f"{head}{' ' * (room - len(key))}{_text(part)}{_remark(part, styler)}"
+        else:
+            yield head + _remark(part, styler)
+            yield from _long(part, styler, indent + _STEP)
+    if branch.hidden:
+        yield f"{margin}  {styler.apply(hidden(branch.hidden, branch.word), Style.GRAY)}"
+
+
+def hidden(count: int, word: str) -> str:
+    """`# (5 unchanged attributes hidden)`."""
+    return f"# ({count} unchanged {word}{'' if count == 1 else 's'} hidden)"
+
+
+def scalar(value: Data) -> str:
+    """A value on one line, as YAML spells it; nothing in it steers a terminal."""
+    if isinstance(value, str):
+        return _string(value)
+    if type(value) is int:
+        return str(value)
+    return _quoted(value)
+
+
+def _string(value: str) -> str:
+    plain = _PLAIN.fullmatch(value) and value.isprintable()
+    if plain and value.casefold() not in _WORDS and not _BROKEN.search(value):
+        return value
+    return _quoted(value)
+
+
+def _quoted(value: Data) -> str:
+    """As JSON, which is YAML too; what cannot be seen is spelt in YAML's longer escapes."""
+    text = json.dumps(value, ensure_ascii=False)
+    if has_agent_command(text):
+        text = text.replace("##", r"#\u0023")
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004  # the BMP
+
+
+def _key(name: str) -> str:
+    return _string(name)
+
+
+def _short(part: DiffNode) -> bool:
+    """Whether a part stands on its key's line."""
+    if isinstance(part, DiffBranch):
+        return False
+    before = part.text_before is None and _many(part.before)
+    return not before and not (part.text_after is None and _many(part.after))
+
+
+def _many(value: Data) -> bool:
+    """Whether a value takes more than one line."""
+    return (
+        bool(value)
+        if isinstance(value, list)
+        else isinstance(value, str) and "\n" in value.strip("\n")
+    )
+
+
+def _text(leaf: DiffLeaf) -> str:
+    match leaf.sign:
+        case "+":
+            return leaf.text_after or scalar(leaf.after)
+        case "-":
+            return leaf.text_before or scalar(leaf.before)
+        case _:
+            before = leaf.text_before or scalar(leaf.before)
+            return f"{before} -> {leaf.text_after or scalar(leaf.after)}"
+
+
+def _remark(leaf: DiffLeaf, styler: Styler) -> str:
+    alarm = styler.apply(f" # {leaf.alarm}", Style.BOLD_RED) if leaf.alarm else ""
+    return alarm + (styler.apply(f" # {clean(leaf.remark)}", Style.GRAY) if leaf.remark else "")
+
+
+def _long(leaf: DiffLeaf, styler: Styler, indent: int) -> Iterator[str]:
+    """A list or a text of several lines, item by item."""
+    dash = "- " if isinstance(leaf.before if leaf.after is None else leaf.after, list) else ""
+    unchanged = 0
+    for sign, item in _items(_listed(leaf.before), _listed(leaf.after)):
+        if not sign:
+            unchanged += int(item)
+            continue
+        yield f"{' ' * indent}{styled_sign(sign, styler)} {dash}{item}".rstrip()
+    if unchanged:
+        yield " " * (indent + 2) + styler.apply(
+            hidden(unchanged, "element" if dash else "line"), Style.GRAY
+        )
+
+
+def _listed(value: Data) -> list[str]:
+    if isinstance(value, list):
+        return [scalar(one) if not isinstance(one, dict) else _flow(one) for one in value]
+    if value is None:
+        return []
+    return (
+        [clean(line) for line in value.splitlines()] if isinstance(value, str) else [scalar(value)]
+    )
+
+
+def _flow(value: Mapping[str, Data]) -> str:
+    """A mapping in a list on one line: `key: value`, in braces where there is more."""
+    text = ", ".join(f"{_key(str(key))}: {scalar(inner)}" for key, inner in value.items())
+    return text if len(value) == 1 else f"{{{text}}}"
+
+
+def _items(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Signed items; an item without a sign is the number of those left out."""
+    for tag, low, high, start, end in SequenceMatcher(
+        None, before, after, autojunk=False
+    ).get_opcodes():
+        if tag == "equal":
+            yield "", str(high - low)
+            continue
+        yield from (("-", one) for one in before[low:high])
+        yield from (("+", one) for one in after[start:end])

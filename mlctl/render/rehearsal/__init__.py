@@ -1,0 +1,1 @@
+"""Rehearsals: reports, live view, page."""

@@ -1,0 +1,65 @@
+"""A rehearsal on a terminal while it runs: its runs, and the nodes of the one at hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from mlctl.rehearsal.outcome import Span
+from mlctl.render.terminal.terminal import clean
+
+_STATES = {"done": "green", "failed": "magenta", "lost": "red"}
+
+
+@contextmanager
+def viewing(stream: TextIO) -> Iterator[View]:
+    """A view while the block runs; it is removed at the end."""
+    console = Console(file=stream, highlight=False)
+    view = View(console)
+    with Live(console=console, get_renderable=view.render, refresh_per_second=8, transient=True):
+        yield view
+
+
+class View:
+    """What has come of the runs. Rich's own thread renders it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._name, self._begun, self._total = "", 0, 0
+        self._slots: dict[tuple[int, int], Span] = {}
+        self._counts: dict[tuple[int, int], Counter[str]] = {}
+
+    def begin(self, name: str, total: int) -> None:
+        """A run begins, one of `total`."""
+        self._name, self._total, self._begun = name, total, self._begun + 1
+        self._slots, self._counts = {}, {}
+
+    def show(self, span: Span) -> None:
+        """A slot has done something, or was lost."""
+        slot = (span.node, span.slot)
+        counts = Counter(self._counts.get(slot, ()))
+        counts[span.end_state] += span.mini_batch is not None or span.end_state != "done"
+        self._counts = {**self._counts, slot: counts}
+        self._slots = {**self._slots, slot: span}
+
+    def render(self) -> Group:
+        """The run at hand, and a row for each of its slots, as many as fit."""
+        slots, counts = self._slots, self._counts
+        table = Table("node", "mini-batches", "failed", "lost", "last", box=None, pad_edge=False)
+        room = max(self._console.height - 4, 1)
+        for slot in sorted(slots)[:room]:
+            last, count = slots[slot], counts[slot]
+            what = "init" if last.mini_batch is None else f"mini-batch {last.mini_batch}"
+            words = Text(f"{what} {last.end_state}", _STATES.get(last.end_state, ""))
+            numbers = (str(count[one]) for one in ("done", "failed", "lost"))
+            table.add_row(f"{slot[0] + 1}.{slot[1] + 1}", *numbers, words)
+        more = f"; {len(slots) - room} more slots" if len(slots) > room else ""
+        run = f"run {self._begun} of {self._total}: {clean(self._name)}{more}"
+        return Group(Text(run), table) if slots else Group(Text(run))

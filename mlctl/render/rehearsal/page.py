@@ -1,0 +1,152 @@
+"""A rehearsal as a page of HTML: what was found, and what each node did until it was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+from mlctl.rehearsal.evidence import Evidence
+from mlctl.rehearsal.losses import REPLACEMENT_S
+from mlctl.rehearsal.outcome import Outcome, Place
+from mlctl.rehearsal.outcome import Span as Stretch
+from mlctl.rehearsal.scoring.rehearsal import Rehearsal
+from mlctl.rehearsal.training.model import Life, Trained
+from mlctl.rehearsal.training.rehearsal import TrainingRehearsal
+from mlctl.render.page import html as page
+from mlctl.render.page.html import Page, Part, Prose, Table, Timeline
+from mlctl.render.page.svg import Lane, Spell
+from mlctl.render.rehearsal.report import Again
+
+_TICKS = 5
+_DRAWN = 40  # runs with losses that have a timeline
+_TITLE = "Rehearsal"
+_MARK = 50  # the part of a timeline that a lost life is marked by
+
+
+def scoring(done: Rehearsal, summary: str, again: Again) -> str:
+    """The page of a batch deployment; `summary` is that of a terminal."""
+    parts: list[Part] = [Prose("", tuple(summary.splitlines())), *_found(done.evidence, again)]
+    parts += [_kills(done), _timeline("Without a loss", done.first, done)]
+    for run in done.runs[:_DRAWN]:
+        kills = ", ".join(
+            f"kill {one.loss.number}: node {one.loss.node + 1} lost {one.loss.moment}"
+            for one in run.kills
+        )
+        parts.append(_timeline(kills or "Weather without a loss", run, done))
+    return page.document(Page(_TITLE, done.deployment.script.name, tuple(parts)))
+
+
+def training(done: TrainingRehearsal, summary: str, again: Again) -> str:
+    """The page of a training."""
+    rows = tuple(
+        (
+            f"{number}, life {at}" if len(run.lives) > 1 else str(number),
+            _place(life.held),
+            (life.cut or "").rpartition("/code/")[2],
+            str(_reached(life)),
+            "lost" if life.lost else f"exit code {life.code}",
+        )
+        for number, _, run in done.runs
+        for at, life in enumerate(run.lives, 1)
+    )
+    heads = ("kill", "line", "half-written", "lines executed", "end")
+    parts: list[Part] = [Prose("", tuple(summary.splitlines())), *_found(done.evidence, again)]
+    if rows:
+        parts.append(Table("Kills", heads, rows, numbers=False))
+    runs = [("Without a loss", done.calm)]
+    runs += [(f"Kill {number}", run) for number, _, run in done.runs[:_DRAWN]]
+    parts += [_lives(title, run) for title, run in runs]
+    return page.document(Page(_TITLE, done.training.command, tuple(parts)))
+
+
+def _found(evidence: Sequence[Evidence], again: Again) -> Iterator[Part]:
+    """What was shown, and how to see it again."""
+    rows = tuple(
+        (
+            one.rule.code,
+            _place(one.place),
+            one.message,
+            one.rule.fix if one.kill is None else again(one.kill),
+        )
+        for one in evidence
+    )
+    if rows:
+        yield Table("Findings", ("rule", "line", "what", "next"), rows, numbers=False)
+
+
+def _kills(done: Rehearsal) -> Table:
+    rows = tuple(
+        (
+            str(kill.loss.number),
+            f"node {kill.loss.node + 1}",
+            f"{kill.loss.at:.0f} s",
+            kill.loss.moment.value,
+            ", ".join(map(_place, kill.places)),
+            ", ".join(map(str, kill.mini_batches)) or "none",
+            ", ".join(one.rule.code for one in done.evidence if one.kill == kill.loss.number),
+        )
+        for run in done.runs
+        for kill in run.kills
+    )
+    heads = ("kill", "node", "at", "moment", "line", "mini-batches that ran again", "found")
+    note = "Times are virtual: the simulated cloud's, and not those of this machine."
+    return Table("Kills", heads, rows, note, numbers=False)
+
+
+def _timeline(title: str, run: Outcome, done: Rehearsal) -> Timeline:
+    """A lane for each slot: `init` prepares it, a mini-batch runs, a lost node is away."""
+    length = max((one.end for one in run.timeline), default=0.0)
+    places = sorted({(one.node, one.slot) for one in run.timeline})
+    several = done.deployment.slots > 1
+    lanes = tuple(
+        Lane(
+            f"node {node + 1}.{slot + 1}" if several else f"node {node + 1}",
+            tuple(
+                spell
+                for one in run.timeline
+                if (one.node, one.slot) == (node, slot)
+                for spell in _spells(one)
+            )
+            + tuple(
+                Spell("lost", kill.loss.at, min(length, kill.loss.at + REPLACEMENT_S))
+                for kill in run.kills
+                if kill.loss.node == node
+            ),
+        )
+        for node, slot in places
+    )
+    return Timeline(title, length, lanes, _ticks(length, "s"))
+
+
+def _spells(one: Stretch) -> Iterator[Spell]:
+    state = "failed" if one.end_state == "failed" else "running"
+    yield Spell("preparing" if one.mini_batch is None else state, one.start, one.end)
+
+
+def _lives(title: str, run: Trained) -> Timeline:
+    """A lane for each life, as long as the lines that it has executed."""
+    longest = max(map(_reached, run.lives), default=0)
+    lanes = tuple(
+        Lane(f"life {number}", tuple(_life(life, longest)))
+        for number, life in enumerate(run.lives, 1)
+    )
+    return Timeline(title, longest, lanes, _ticks(longest, "lines"))
+
+
+def _life(life: Life, longest: int) -> Iterator[Spell]:
+    yield Spell("running", 0, _reached(life))
+    if life.lost:
+        yield Spell("lost", _reached(life), _reached(life) + ceil(longest / _MARK))
+
+
+def _reached(life: Life) -> int:
+    """The lines that a life has executed; of one that was lost those up to its last write."""
+    return life.events or max((one.events for one in life.writes), default=0)
+
+
+def _ticks(length: float, unit: str) -> tuple[str, ...]:
+    return tuple(f"{length * at / (_TICKS - 1):.0f} {unit}" for at in range(_TICKS))
+
+
+def _place(place: Place | None) -> str:
+    return f"{place.file}:{place.line}" if place else ""

@@ -1,0 +1,254 @@
+"""A rehearsal as findings, three lines, JSON and JUnit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from mlctl import inert
+from mlctl.diagnostics import Diagnostic, Label, Report, SourceText, Span
+from mlctl.pointer import Data
+from mlctl.rehearsal.evidence import Evidence
+from mlctl.rehearsal.outcome import Outcome, Place, Status
+from mlctl.rehearsal.scoring.rehearsal import Rehearsal
+from mlctl.rehearsal.training.model import Trained
+from mlctl.rehearsal.training.rehearsal import TrainingRehearsal
+from mlctl.render.findings import machine
+from mlctl.render.terminal.terminal import clean
+
+Again = Callable[[int | None], str]  # the words that repeat a kill
+
+
+def findings(evidence: tuple[Evidence, ...], code: Path, again: Again) -> Iterator[Diagnostic]:
+    """What was shown, at its lines; `code` is the folder of the script, as the user named it."""
+    sources: dict[str, SourceText] = {}
+    for one in evidence:
+        hint = again(one.kill) if one.kill is not None else one.rule.fix
+        label = _label(one.place, code, sources) if one.place is not None else None
+        yield Diagnostic(one.rule, one.message, label, hint)
+
+
+def _label(place: Place, code: Path, sources: dict[str, SourceText]) -> Label:
+    path = code / place.file
+    if place.file not in sources:
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            text = ""
+        sources[place.file] = SourceText(str(path), text)
+    source = sources[place.file]
+    line = place.line - 1
+    text = source.lines[line] if line < len(source.lines) else ""
+    bare = text.partition("  #")[0].rstrip()
+    start = len(text) - len(text.lstrip())
+    return Label(Span(source, line, start, line, max(len(bare), start + 1)))
+
+
+def summary(rehearsal: Rehearsal, report: Report) -> str:
+    """Three lines: the calm run, the kills, the verdict."""
+    deployment, first = rehearsal.deployment, rehearsal.first
+    rows = first.all_rows().total()
+    files = f", {_many(len(first.files), 'file')}" if first.files else ""
+    workers = f"{_many(deployment.nodes, 'node')} x {_many(deployment.slots, 'worker')}"
+    unit = "row" if rehearsal.inputs.tabular else "input"
+    batches = _many(len(rehearsal.mini_batches), "mini-batch", "es")
+    calm = (
+        f"Calm:    {_many(len(rehearsal.inputs.names), unit)} in {batches} on {workers}:"
+        f" {_many(rows, 'row')}{files}"
+    )
+    if first.stand_ins:
+        calm += f"; stand-ins for {', '.join(sorted(first.stand_ins))}"
+    lines = [calm, f"Kills:   {_kills(rehearsal)}"]
+    good = "survives: every input scored once, nothing lost, nothing doubled"
+    if rehearsal.runs and all(_canceled(run) for run in rehearsal.runs):
+        good = "the job was cancelled, since its last node was lost; nothing is shown by that"
+    return "\n".join([*lines, f"Verdict: {_verdict(report, good)}"])
+
+
+def _verdict(report: Report, good: str) -> str:
+    verdict = good
+    if report:
+        shown = Counter(found.rule.code for found in report)
+        names = ", ".join(
+            f"{code} ({count})" if count > 1 else code for code, count in sorted(shown.items())
+        )
+        word = "does not survive" if report.failed else "survives, with warnings"
+        verdict = f"{word}: {names}"
+    return verdict
+
+
+def training_summary(done: TrainingRehearsal, report: Report) -> str:
+    """Three lines: the calm run, the kills, the verdict."""
+    life = done.calm.lives[0]
+    files = _many(len(done.calm.files), "file")
+    unlike = f", {len(done.unlike)} of them not alike in two calm runs" if done.unlike else ""
+    nodes = f" on {_many(done.training.nodes, 'node')}" if done.training.distributed else ""
+    good = "survives: goes on from its checkpoints, and ends with the same files"
+    if done.anew:
+        good = "ends with the same files, but begins anew each time: it writes no checkpoint"
+    elif not done.runs or all(len(run.lives) == 1 for _, _, run in done.runs):
+        good = "runs; no node was lost while it did"
+    return "\n".join(
+        [
+            f"Calm:    {_many(life.events, 'line')} executed{nodes},"
+            f" {_many(len(life.saved), 'write')} to outputs, {files} in the end{unlike}",
+            f"Kills:   {_lost(done)}",
+            f"Verdict: {_verdict(report, good)}",
+        ]
+    )
+
+
+def _lost(done: TrainingRehearsal) -> str:
+    """How many losses there were, by what the training was at."""
+    lost = [life for _, _, run in done.runs for life in run.lives if life.lost]
+    if not lost:
+        return "none"
+    halves = sum(life.cut is not None for life in lost)
+    told = f"{len(lost) - halves} at some line, {halves} while a file is written"
+    most = done.most_lives and "; after these it is left alone"
+    return f"{_many(len(lost), 'node')} lost: {told}{most or ''}"
+
+
+def training_json(done: TrainingRehearsal, report: Report) -> str:
+    """The rehearsal of a training and its findings as data."""
+    data: dict[str, Data] = {
+        **machine.document(report),
+        "seed": done.plan.losses.seed,
+        "calm": _trained(done.calm),
+        "runs": [{"kill": number, **_trained(run)} for number, _, run in done.runs],
+    }
+    return inert.as_json(data, indent=2) + "\n"
+
+
+def _trained(run: Trained) -> dict[str, Data]:
+    return {
+        "files": sorted(run.files),
+        "lives": [
+            {
+                "lines": life.events,
+                "exit_code": life.code,
+                "killed_at": f"{life.held.file}:{life.held.line}" if life.held else None,
+                "half_written": life.cut,
+            }
+            for life in run.lives
+        ],
+    }
+
+
+def training_junit(done: TrainingRehearsal) -> str:
+    """A suite with a case for the calm run and one for each kill."""
+    cases = [_case("calm", [one for one in done.evidence if one.kill is None])]
+    for number, cuts, run in done.runs:
+        where = "while a file is written" if cuts[0].halves else "at some line"
+        shown = [one for one in done.evidence if one.kill == number]
+        lost = sum(life.lost for life in run.lives)
+        name = (
+            f"kill {number}: {where}" if len(cuts) == 1 else f"weather: {_many(lost, 'loss', 'es')}"
+        )
+        cases.append(_case(name, shown))
+    return _suite(cases)
+
+
+def _kills(rehearsal: Rehearsal) -> str:
+    moments = Counter(kill.loss.moment.value for run in rehearsal.runs for kill in run.kills)
+    if not moments:
+        return "none"
+    canceled = sum(map(_canceled, rehearsal.runs))
+    told = ", ".join(f"{count} {moment}" for moment, count in moments.items())
+    more = f"; {canceled} cancelled the job (the last node was lost)" if canceled else ""
+    return f"{_many(rehearsal.kills, 'node')} lost: {told}{more}"
+
+
+def _many(count: int, word: str, end: str = "s") -> str:
+    return f"{count} {word}{'' if count == 1 else end}"
+
+
+def _canceled(run: Outcome) -> bool:
+    return run.status is Status.CANCELED
+
+
+def as_json(rehearsal: Rehearsal, report: Report) -> str:
+    """The rehearsal and its findings as data; times are virtual seconds."""
+    deployment = rehearsal.deployment
+    data: dict[str, Data] = {
+        **machine.document(report),
+        "seed": rehearsal.plan.seed,
+        "nodes": deployment.nodes,
+        "workers": deployment.workers,
+        "mini_batch_size": deployment.mini_batch_size,
+        "inputs": len(rehearsal.inputs.names),
+        "mini_batches": len(rehearsal.mini_batches),
+        "calm": _run(rehearsal.first),
+        "runs": [_run(one) for one in rehearsal.runs],
+    }
+    return inert.as_json(data, indent=2) + "\n"
+
+
+def _run(outcome: Outcome) -> Data:
+    return {
+        "status": outcome.status.value,
+        "rows": outcome.all_rows().total(),
+        "files": sorted(outcome.files),
+        "failed_mini_batches": sorted(outcome.failed),
+        "kills": [
+            {
+                "kill": kill.loss.number,
+                "node": kill.loss.node + 1,
+                "at": kill.loss.at,
+                "moment": kill.loss.moment.value,
+                "lines": [f"{one.file}:{one.line}" for one in kill.places],
+                "mini_batches": list(kill.mini_batches),
+            }
+            for kill in outcome.kills
+        ],
+        "timeline": [
+            {
+                "node": one.node + 1,
+                "slot": one.slot + 1,
+                "start": one.start,
+                "end": one.end,
+                "mini_batch": one.mini_batch,
+                "state": one.end_state,
+            }
+            for one in outcome.timeline
+        ],
+    }
+
+
+def as_junit(rehearsal: Rehearsal, evidence: tuple[Evidence, ...]) -> str:
+    """A suite with a case for the calm runs and one for each run with losses."""
+    numbers = [tuple(kill.loss.number for kill in run.kills) for run in rehearsal.runs]
+    cases = [_case("calm", [one for one in evidence if one.kill is None])]
+    for run, kills in zip(rehearsal.runs, numbers, strict=True):
+        shown = [one for one in evidence if one.kill in kills]
+        moments = ", ".join(
+            f"kill {kill.loss.number}: node {kill.loss.node + 1} {kill.loss.moment}"
+            for kill in run.kills
+        )
+        cases.append(_case(moments or "weather without a loss", shown))
+    return _suite(cases)
+
+
+def _suite(cases: list[str]) -> str:
+    failed = sum("<failure" in one for one in cases)
+    head = f'<testsuite name="mlctl rehearse" tests="{len(cases)}" failures="{failed}">'
+    return (
+        "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"]) + "\n"
+    )
+
+
+def _case(name: str, shown: list[Evidence]) -> str:
+    if not shown:
+        return f'  <testcase classname="rehearsal" name={quoteattr(name)}/>'
+    text = "\n".join(clean(f"{one.rule.code} {_at(one.place)}{one.message}") for one in shown)
+    message = quoteattr(clean(shown[0].message))
+    return (
+        f'  <testcase classname="rehearsal" name={quoteattr(name)}>\n'
+        f"    <failure message={message}>{escape(text)}</failure>\n  </testcase>"
+    )
+
+
+def _at(place: Place | None) -> str:
+    return f"{place.file}:{place.line}: " if place else ""

@@ -1,0 +1,1 @@
+"""Widths, colours and styles of a terminal."""

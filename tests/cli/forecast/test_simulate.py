@@ -1,0 +1,276 @@
+"""`mlctl simulate`, from the shell: what it shows, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from mlctl.forecast.batch.study import Study
+from tests.builders.forecasts import forecast, weather, work
+from tests.builders.paths import LOW_PRIORITY, ROOT
+from tests.builders.shell import Run, edit
+
+SCHEMA = ROOT / "schemas" / "output" / "forecast.schema.json"
+
+
+def test_a_cluster_beyond_the_documented_quotas_is_told(mlctl: Run) -> None:
+    work = ("--files", "300", "--seconds-per-file", "8", "--runs", "2")
+    line = (str(LOW_PRIORITY), *work, "--override")
+    done = mlctl("simulate", *line, "compute.max_instances=900")
+    assert "not 900; by the documents" in done.err
+    assert "quota" not in mlctl("simulate", *line, "compute.max_instances=90").err
+
+
+def test_a_forecast_has_the_shape_of_its_schema(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "100", "--seconds-per-file", "8", "--runs", "30", "--deadline", "1h")
+    done = mlctl("simulate", sample, *flags, "-o", "json")
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(done.json)
+    assert [row["name"] for row in done.json["rows"]] == [
+        *("calm", "aws-v100-2023", "stress", "dedicated"),
+    ]
+
+
+def test_one_seed_is_one_forecast_whoever_works_on_it(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "60", "--seconds-per-file", "60", "--runs", "600", "-o", "json")
+    alone = mlctl("simulate", sample, *flags)
+    assert mlctl("simulate", sample, *flags, "--workers", "2").out == alone.out
+    assert mlctl("simulate", sample, *flags, "--seed", "1").out != alone.out
+
+
+def test_what_never_happened_is_never_said_to_be_impossible(mlctl: Run, sample: Path) -> None:
+    done = mlctl("simulate", sample, "--files", "10", "--seconds-per-file", "1", "--runs", "1000")
+    calm = next(line for line in done.out.splitlines() if line.startswith("calm"))
+    assert "< 0.3 %" in calm
+    assert " 0 %" not in done.out
+
+
+def test_rows_are_a_table_for_a_spreadsheet_too(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "10", "--seconds-per-file", "1", "--runs", "20", "-o", "csv")
+    rows = list(csv.DictReader(io.StringIO(mlctl("simulate", sample, *flags).out)))
+    assert [row["name"] for row in rows] == ["calm", "aws-v100-2023", "stress", "dedicated"]
+    assert float(rows[0]["completion_s_p50"]) == float(rows[0]["completion_s_p50_high"])
+
+
+def test_a_forecast_says_what_it_assumes_and_where_that_is_from(mlctl: Run, sample: Path) -> None:
+    told = mlctl("simulate", sample, "--files", "10", "--seconds-per-file", "1", "--runs", "20").out
+    assert "A allocation_s 180:" in told
+    assert "S low_priority_price_ratio 0.2:" in told
+
+
+def refused(mlctl: Run, *flags: str | Path) -> str:
+    done = mlctl("simulate", *flags)
+    assert (done.code, done.out) == (1, "")
+    assert "Traceback" not in done.err
+    return done.err
+
+
+FILES = ("--files", "10", "--seconds-per-file", "8")
+
+
+def test_a_timeout_that_ends_every_attempt_is_refused(mlctl: Run, sample: Path) -> None:
+    edit(sample / "deployment.yml", "timeout: 300", "timeout: 10")
+    told = refused(mlctl, sample, *FILES)
+    assert "sample/deployment.yml:17:14: a mini-batch takes 16 s, and its timeout of 10 s" in told
+    assert "mini_batch_size of 1 or less" in told
+
+
+def test_a_cluster_that_is_nowhere_is_refused(mlctl: Run, sample: Path) -> None:
+    told = refused(mlctl, sample / "deployment.yml", *FILES)
+    assert "deployment.yml:7:10: the cluster low-pri-cluster is neither in the files nor in" in told
+
+
+def test_a_price_that_nobody_knows_is_refused(mlctl: Run, sample: Path) -> None:
+    edit(sample / "low-pri-cluster.yml", "STANDARD_DS3_v2", "Standard_Q9_v7")
+    assert "low-pri-cluster.yml:4:7: the price of `Standard_Q9_v7`" in refused(
+        mlctl, sample, *FILES
+    )
+    assert mlctl("simulate", sample, *FILES, "--price", "1", "--runs", "5").code == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ((), "how much work there is stands in no file"),
+        (("--files", "0", "--seconds-per-file", "1"), "the number of files must be 1 or more"),
+        (("--files", "10"), "how long the work takes stands in no file"),
+        ((*FILES, "--mini-batches", "3"), "give one of them"),
+        ((*FILES, "--policy", "hope"), "`hope` is no policy; there is resubmit"),
+        ((*FILES, "--policy", "deadline"), "--policy deadline needs a --deadline"),
+        ((*FILES, "--deployment", "batch-deployment/a/b"), "no deployment batch-deployment/a/b"),
+        ((*FILES, "--override", "compute.max=8"), "max"),
+        ((*FILES, "--deadline", "2m"), "the deadline of 120 s is over before the first node"),
+        ((*FILES, "--weather", "nowhere.json"), "nowhere.json"),
+        ((*FILES, "--setting", "alloc=1"), "There is no setting `alloc`"),
+        ((*FILES, "--override", "compute.max_instances=0"), "The most nodes that the cluster"),
+    ],
+)
+def test_what_cannot_be_forecast_is_refused_in_a_sentence(
+    mlctl: Run, sample: Path, flags: tuple[str, ...], why: str
+) -> None:
+    done = mlctl("simulate", sample, *flags)
+    assert done.code == 1
+    assert why in done.err + done.out
+
+
+def test_a_trace_of_zeros_is_refused(mlctl: Run, sample: Path) -> None:
+    Path("times.json").write_text("[0, 0]")
+    told = refused(mlctl, sample, "--files", "10", "--trace", "times.json")
+    assert "the trace of service times has nothing but zeros" in told
+
+
+def test_a_forecast_is_a_page_of_its_own(mlctl: Run, sample: Path) -> None:
+    done = mlctl("simulate", sample, *work(2, 8, 600), "--runs", "20", "-o", "html")
+    assert done.code == 0, done.err
+    assert done.out.startswith("<!doctype html>")
+    for words in ("P(cancelled)", "Completion of the first run: stress", "Assumptions"):
+        assert words in done.out
+    assert done.out.count('<div class="lanes">') == 2
+
+
+def test_the_history_of_a_forecast_is_that_of_the_local_cloud(mlctl: Run, sample: Path) -> None:
+    storm = weather(rate=2.0, shocks={"per_hour": 1.0, "fraction": 0.6})
+    flags = ("--files", "300", "--seconds-per-mini-batch", "60")
+    told = ("--weather", storm, "--runs", "3", "--seed", "7", "--run", "2")
+    mlctl("simulate", sample, *flags, *told, "--events", "forecast.jsonl")
+    mlctl("local", "reset", "--seed", "7/2", "--yes")
+    mlctl("apply", sample, "--yes")
+    mlctl("local", "preemption", "set", "--weather", storm)
+    work = (*flags, "--job-name", "forecast")
+    mlctl("batch-endpoint", "invoke", "-n", "heart-classifier-batch", *work)
+    mlctl("job", "stream", "-n", "forecast", "--events", "local.jsonl")
+    assert '"PREEMPT"' in Path("local.jsonl").read_text()
+    assert Path("forecast.jsonl").read_bytes() == Path("local.jsonl").read_bytes()
+
+
+def test_a_forecast_says_what_it_hangs_on(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "100", "--seconds-per-file", "60", "--runs", "40", "--sensitivity")
+    data = mlctl("simulate", sample, *flags, "-o", "json").json
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(data)
+    rows = {row["name"]: row for row in data["sensitivity"]}
+    assert {"shocks", "outages", "cv", "low_priority_ratio", "single_node"} <= {*rows}
+    ratio = rows["low_priority_ratio"]
+    assert ratio["high"]["cost"] == pytest.approx(4 * ratio["low"]["cost"])
+    assert ratio["high"]["cost_difference"]["low"] > 0
+    told = mlctl("simulate", sample, *flags).out
+    assert "Beside the price of low priority the cost hangs most on " in told
+    assert "low_priority_ratio" not in told.split("hangs most on")[1].split(".\n")[0]
+    assert "What it hangs on" in mlctl("simulate", sample, *flags, "-o", "html").out
+
+
+def test_policies_stand_beside_each_other(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "100", "--seconds-per-file", "60", "--runs", "300", "--deadline", "3h")
+    names = ("resubmit", "once", "fallback:2", "deadline", "remaining", "dedicated")
+    plans = (part for name in names for part in ("--policy", name))
+    rows = forecast(mlctl, sample, *flags, *plans)
+    of = {name: rows[f"aws-v100-2023, {name}"] for name in names[1:-1]}
+    of["resubmit"] = rows["aws-v100-2023"]
+    assert of["deadline"]["late"]["value"] == 0
+    assert of["once"]["until_done"]["not_done"] > 0
+    assert (
+        of["remaining"]["until_done"]["cost"]["value"]
+        <= of["resubmit"]["until_done"]["cost"]["value"]
+    )
+    assert (
+        of["fallback:2"]["until_done"]["cost"]["value"] < rows["dedicated"]["cost"]["mean"]["value"]
+    )
+
+
+def test_as_many_runs_as_the_precision_needs(mlctl: Run, sample: Path) -> None:
+    flags = ("--files", "100", "--seconds-per-file", "60", "--precision", "0.02")
+    rows = forecast(mlctl, sample, *flags, "--tier", "low_priority")
+    for row in rows.values():
+        found = row["cancelled"]
+        assert found["high"] - found["value"] <= 0.02
+    assert rows["stress"]["runs"] > rows["calm"]["runs"]
+
+
+ROWS = ["calm ", "aws-v100-2023 ", "stress ", "dedicated "]
+
+
+@pytest.mark.parametrize(("chunk", "shown"), [(2, 1), (8, 4)])
+@pytest.mark.parametrize("output", ["human", "html", "csv"])
+def test_a_forecast_that_is_stopped_tells_what_it_has_learned(
+    mlctl: Run,
+    sample: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    chunk: int,
+    shown: int,
+    output: str,
+) -> None:
+    stop_at(monkeypatch, chunk)
+    flags = ("--files", "60", "--seconds-per-file", "60", "-o", output)
+    done = mlctl("simulate", sample, *flags)
+    assert done.code == 1
+    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    table = re.sub("[,<]", " ", done.out.split("ssumptions")[0])
+    assert [name for name in ROWS if name in table] == ROWS[:shown]
+
+
+def test_a_study_stopped_at_what_it_hangs_on_tells_the_rest(
+    mlctl: Run, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_at(monkeypatch, 45)
+    flags = ("--files", "60", "--seconds-per-file", "60", "--runs", "50", "--sensitivity")
+    done = mlctl("simulate", sample, *flags)
+    assert done.code == 1
+    assert "stopped: the numbers are of the histories that were carried out" in done.err
+    assert "Dedicated takes" in done.out
+    assert "What it hangs on" not in done.out
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    """Press Ctrl-C when so many pieces of studies have begun."""
+    carried_out, chunks = Study.histories, list[range]()
+
+    def stopped(study: Study, numbers: range) -> Any:
+        chunks.append(numbers)
+        if len(chunks) == chunk:
+            raise KeyboardInterrupt
+        return carried_out(study, numbers)
+
+    monkeypatch.setattr(Study, "histories", stopped)
+
+
+def test_ctrl_c_of_a_forecast_by_workers_tells_what_it_has_learned_and_leaves_none(
+    sample: Path, tmp_path: Path
+) -> None:
+    flags = ("--files", "60", "--seconds-per-file", "60", "--runs", "1000000", "--workers", "2")
+    words = (sys.executable, "-m", "mlctl", "simulate", str(sample), *flags)
+    with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
+        process = subprocess.Popen(words, stdout=out, stderr=err, start_new_session=True)
+    workers: list[int] = []
+    while sum(map(seconds_of, workers)) < 1:  # several pieces are carried out in that time
+        time.sleep(0.01)
+        workers = children(process.pid)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    assert process.wait(60) == 1
+    told = (tmp_path / "err").read_text()
+    assert "the numbers are of the histories that were carried out" in told
+    assert "Traceback" not in told
+    assert "dedicated" in (tmp_path / "out").read_text()
+    assert not any(Path(f"/proc/{one}").exists() for one in workers)
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    found = Path(f"/proc/{process}/task/{process}/children")
+    return [int(word) for word in found.read_text().split()] if found.exists() else []
+
+
+def seconds_of(process: int) -> float:
+    """The time of the processor that a process has taken."""
+    user, system = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,143 @@
+"""The pages that are made from the program say what the program does."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from mlctl.cli.app import build
+from mlctl.cli.az import compatibility
+from mlctl.cli.az.compatibility import (
+    ABSENT_COMMANDS,
+    ABSENT_FLAGS,
+    BETTER,
+    Support,
+    az_flags,
+    compare_flags,
+)
+from mlctl.cli.parser import help as words
+from mlctl.cli.parser import tree
+from mlctl.cli.parser.examples import examples
+from mlctl.cli.parser.tree import CommandNode
+from tests.builders.paths import ROOT as CHECKOUT
+from tests.builders.shell import Run
+
+DATA = CHECKOUT / "docs" / "data" / "az-ml.csv"
+REFERENCE = CHECKOUT.parent / "shared" / "reference" / "az-ml-surface.md"
+ROOT = tree.read(build())
+FLAGS = az_flags(DATA.read_text())
+VERDICTS = list(compare_flags(ROOT, FLAGS))
+
+
+def pages() -> dict[Path, str]:
+    """What `make docs` would write."""
+    spec = importlib.util.spec_from_file_location("generate", CHECKOUT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: dict[Path, str] = module.pages()
+    return made
+
+
+def every_node(node: CommandNode) -> list[CommandNode]:
+    return [node, *(below for one in node.children.values() for below in every_node(one))]
+
+
+@pytest.mark.parametrize(
+    "page", ["cli.md", "az-compatibility.md", "other-tools.md", "share/mlctl.1"]
+)
+def test_a_page_is_what_make_docs_writes(page: str) -> None:
+    file = CHECKOUT / "docs" / page
+    assert file.read_text() == pages()[file], "run: make docs"
+
+
+def test_every_flag_of_az_has_a_verdict() -> None:
+    assert len(VERDICTS) == len(FLAGS)
+    assert all(one.why for one in VERDICTS if one.support is not Support.SAME)
+
+
+def test_a_flag_that_is_neither_here_nor_explained_is_an_error() -> None:
+    with pytest.raises(ValueError, match="`az ml compute create` has --zones: say why"):
+        list(
+            compare_flags(
+                ROOT, [compatibility.AzFlag("compute create", ("--zones",), required=False)]
+            )
+        )
+
+
+def test_a_flag_under_half_of_its_names_is_not_the_same() -> None:
+    half = compatibility.AzFlag("compute show", ("--name", "-z"), required=True)
+    with pytest.raises(ValueError, match="has --name -z"):
+        list(compare_flags(ROOT, [half]))
+
+
+def test_a_flag_that_we_require_and_az_does_not_is_not_the_same() -> None:
+    strict = compatibility.AzFlag("compute show", ("--name", "-n"), required=False)
+    with pytest.raises(ValueError, match="has --name -n"):
+        list(compare_flags(ROOT, [strict]))
+
+
+def test_no_note_is_stale() -> None:
+    noted = {one.why for one in VERDICTS}
+    assert set(BETTER.values()) <= noted
+    assert set(ABSENT_FLAGS.values()) | set(ABSENT_COMMANDS.values()) <= noted
+    ours = {" ".join(node.path) for node in ROOT.commands()}
+    assert not set(ABSENT_COMMANDS) & ours
+
+
+@pytest.mark.skipif(not REFERENCE.is_file(), reason="no ../shared/reference beside the checkout")
+def test_the_data_has_every_command_and_flag_of_the_reference() -> None:
+    groups = ("compute", "batch-endpoint", "batch-deployment", "model", "environment", "job")
+    known: Counter[str] = Counter()
+    for line in REFERENCE.read_text().splitlines():
+        command, bold, flags = line.removeprefix("- **").partition("**")
+        if bold and command.split(" ")[0] in groups:
+            known[command] += flags.replace("`-w` optional", "").count("`--")
+    listed = Counter(one.command for one in FLAGS if one.names and not one.shared)
+    assert {command: listed[command] for command in known} == dict(known)
+
+
+@pytest.mark.parametrize("node", every_node(ROOT), ids=lambda node: " ".join(("mlctl", *node.path)))
+def test_help_prints_the_page(node: CommandNode, mlctl: Run) -> None:
+    done = mlctl(*node.path, "--help")
+    assert (done.code, done.out) == (0, words.text(node, examples(node.path), width=100))
+
+
+def test_help_is_asked_for_by_h_too(mlctl: Run) -> None:
+    assert mlctl("compute", "create", "-h").out == mlctl("compute", "create", "--help").out
+
+
+def test_the_flags_of_a_cluster_are_grouped_as_az_groups_them() -> None:
+    panels = words.panels(ROOT.children["compute"].children["create"])
+    assert list(panels) == [
+        *("Arguments", "AmlCompute Arguments", "ComputeInstance Arguments"),
+        *("Global Policy Arguments", "Global Arguments"),
+    ]
+    # docs-ref-autogen/latest/ml/compute.yml
+    assert sorted(one.long for one in panels["AmlCompute Arguments"]) == [
+        *("--admin-password", "--admin-username", "--idle-time-before-scale-down", "--location"),
+        *("--max-instances", "--min-instances", "--tier"),
+    ]
+
+
+def test_defaults_are_named_where_silence_means_them(mlctl: Run) -> None:
+    assert "The most nodes that the cluster grows to. Default: 4." in " ".join(
+        mlctl("compute", "create", "-h").out.split()
+    )
+    assert "Default: 4" not in mlctl("compute", "update", "-h").out
+
+
+def test_help_fits_a_terminal() -> None:
+    node = ROOT.children["compute"].children["create"]
+    lines = words.text(node, (), width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+def test_nothing_to_do_prints_help(mlctl: Run) -> None:
+    alone, group = mlctl(), mlctl("compute")
+    assert (alone.code, alone.out) == (0, mlctl("--help").out)
+    assert (group.code, group.out) == (2, mlctl("compute", "--help").out)
