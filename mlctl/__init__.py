@@ -5,7 +5,7 @@ The functions of `mlctl.api` are here too, imported when they are first asked fo
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from mlctl.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from mlctl.api import (

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from mlctl import __version__, files
+from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
@@ -25,6 +25,7 @@ from mlctl.pointer import Data
 from mlctl.schema import compiled, load, resolved
 from mlctl.service_errors import Permanent, ServiceError
 from mlctl.source.files import STDIN
+from mlctl.version import __version__
 
 FOLDER = Path(".mlctl", "journal")
 FORMAT_VERSION = "1.0"

@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """The `mlctl` command."""
     if sys.argv[1:] in (["--version"], ["version"]):  # answered before anything heavy is imported
-        from mlctl import __version__
+        from mlctl.version import __version__
 
         print(f"mlctl {__version__}")  # noqa: T201
         return

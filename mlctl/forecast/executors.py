@@ -12,7 +12,7 @@ from pkgutil import resolve_name
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
-import mlctl
+from mlctl.version import __version__
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -145,11 +145,9 @@ def _check_workers(address: str, versions: Mapping[str, object]) -> None:
         raise WorkersError(f"the scheduler at {address} has no workers: dask worker {address}")
     for worker, version in sorted(versions.items()):
         if isinstance(version, BaseException):
+            raise WorkersError(f"the worker {worker} has no mlctl: install {__version__} there")
+        if version != __version__:
             raise WorkersError(
-                f"the worker {worker} has no mlctl: install {mlctl.__version__} there"
-            )
-        if version != mlctl.__version__:
-            raise WorkersError(
-                f"the worker {worker} has mlctl {version}: here it is {mlctl.__version__}, and one"
+                f"the worker {worker} has mlctl {version}: here it is {__version__}, and one"
                 " forecast needs one version"
             )

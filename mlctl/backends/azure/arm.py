@@ -15,12 +15,12 @@ from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from azure.mgmt.core.polling.arm_polling import ARMPolling
 
-from mlctl import __version__
 from mlctl.backends.azure import errors
 from mlctl.backends.azure.links import SameHostPolicy, next_link, uses_tls
 from mlctl.backends.azure.retry import Clock, PacePolicy, RetryPolicy
 from mlctl.pointer import Data
 from mlctl.service_errors import NotFound
+from mlctl.version import __version__
 
 VERSION = "2024-04-01"  # of the machine learning provider; stable, and it has all that we need
 WORKERS = 16  # reads at once

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from mlctl import __version__
 from mlctl.cli.app import build
 from mlctl.cli.az.compatibility import ABSENT
 from mlctl.cli.parser import tree
@@ -24,6 +23,7 @@ from mlctl.cli.shell.output import OutputFormat, print_data
 from mlctl.cli.shell.session import Session
 from mlctl.kinds import DOCUMENTS
 from mlctl.pointer import Data
+from mlctl.version import __version__
 
 MARK = "mlctl az-shim"  # in its first lines, the file `az` says that it is this one
 PASS_THROUGH = "MLCTL_AZ_PASS_THROUGH"  # noqa: S105  # the name of a variable

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from mlctl import __version__, files
+from mlctl import files
 from mlctl.backends.ports.backend import Backend
 from mlctl.backends.ports.health import (
     HealthCheck,
@@ -28,6 +28,7 @@ from mlctl.cli.shell.scope import ScopeError
 from mlctl.cli.shell.session import Session
 from mlctl.render.cloud import health
 from mlctl.service_errors import ServiceError
+from mlctl.version import __version__
 
 _PACKAGES = ("azure-core", "azure-identity", "azure-mgmt-core", "azure-storage-blob", "azure-ai-ml")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mlctl import __version__
 from mlctl.applying.events import StepEvent, StepState
 from mlctl.backends.ports.lease import LeaseHeld
 from mlctl.diagnostics import Diagnostic, Report
@@ -18,6 +17,7 @@ from mlctl.render.apply.leases import facts
 from mlctl.render.apply.outcome import ACCEPTED, Outcome, collect, error_lines
 from mlctl.render.apply.step_text import failed, line
 from mlctl.render.findings import machine
+from mlctl.version import __version__
 
 UI_VERSION = "1.0"
 _NAMES = {

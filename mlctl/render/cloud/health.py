@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlctl import __version__
 from mlctl.backends.ports.health import HealthCheck, HealthStatus
 from mlctl.inert import as_json
 from mlctl.pointer import Data
 from mlctl.render.cloud.advice import advice
 from mlctl.render.terminal.style import Style, Styler
 from mlctl.render.terminal.terminal import clean
+from mlctl.version import __version__
 
 FORMAT_VERSION = "1.0"
 _SIGNS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mlctl import __version__
 from mlctl.diagnostics import Diagnostic, Label, Report, Rule, Severity
 from mlctl.inert import as_json
 from mlctl.pointer import Data
 from mlctl.render.findings import positions
+from mlctl.version import __version__
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

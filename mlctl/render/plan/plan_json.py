@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mlctl import __version__, pointer
+from mlctl import pointer
 from mlctl.diagnostics import Report
 from mlctl.kinds.address import Scope
 from mlctl.kinds.field import Mutability
@@ -21,6 +21,7 @@ from mlctl.render.cloud import resources
 from mlctl.render.findings import machine
 from mlctl.render.plan import cost
 from mlctl.render.plan import text as plan_text
+from mlctl.version import __version__
 
 FORMAT_VERSION = "1.0"
 
