@@ -132,7 +132,7 @@ class _Resolver:
         if isinstance(value, dict) and field.refers_to in KINDS:
             kind = KINDS[field.refers_to]
             form = kind.form_of(value)
-            named = {"name": "", **value} if resource.kind.names_inline else {}
+            named = {"name": "", **value} if resource.kind.content.names_inline else {}
             address = own_address(kind, named) or Address(kind.name, "")
             return _owned(resource, field.at, kind, address, written(value, form), form)
         if not is_local(value) or field.refers_to not in (CODE.name, COMPONENT.name):

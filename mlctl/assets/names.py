@@ -29,8 +29,8 @@ def named(asset: Resource, scope: Scope) -> Resource:
             encode(complete(asset.values, asset.form), asset.form, scope), anonymous=True
         )
         name, version = ANONYMOUS, component_hash.anonymous_version(body)
-    elif asset.kind.anonymous_name and not asset.address.name:
-        name, version = asset.kind.anonymous_name, _environment_hash(asset)
+    elif asset.kind.content.anonymous_name and not asset.address.name:
+        name, version = asset.kind.content.anonymous_name, _environment_hash(asset)
     elif asset.uploads and not asset.address.name:  # azure-ai-ml 1.35.2: `Model.__init__`
         name, version = sha256(asset.uploads[0].digest), "1"
     else:

@@ -116,7 +116,7 @@ def _kind(path: str) -> str:
     known = {
         one.collection.casefold(): name
         for name, one in ALL.items()
-        if one.parent is None and not one.within
+        if one.parent is None and not one.arm.within
     }
     first = known.get(names[0].casefold()) or _dashed(names[0].removesuffix("s"))
     if "deployments" in names[1:]:

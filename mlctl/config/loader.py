@@ -204,7 +204,9 @@ class Loader:
         """
         kind = self._kind(found, document)
         if kind is None or (
-            kind.named_by_path and not found.explicit and os.path.normpath(found.path) in named
+            kind.content.named_by_path
+            and not found.explicit
+            and os.path.normpath(found.path) in named
         ):
             return None
         if self.edit is not None:

@@ -71,7 +71,7 @@ _ENTRA = "/{tenant}/oauth2"
 def _of_kinds() -> Iterator[Route]:
     """The routes of every kind that ARM has; those of jobs are their own."""
     for kind in ALL.values():
-        if kind.in_arm and not kind.runs and not kind.within:
+        if kind.arm.hosted and not kind.runs and not kind.arm.within:
             yield from _versioned(kind.name) if kind.versioned else _crud(kind)
 
 

@@ -18,7 +18,7 @@ _ORDER = {name: at for at, name in enumerate(ALL)}
 _KIND_OF = {
     kind.collection.casefold(): kind.name
     for kind in ALL.values()
-    if not kind.parent and not kind.within
+    if not kind.parent and not kind.arm.within
 }
 
 

@@ -171,7 +171,9 @@ def _map_canonical(value: Data, field: Field, scope: Scope) -> Data:
 
 def is_curated(named: Reference) -> bool:
     """Whether the service brings along what a reference names (`azureml:AzureML-...`)."""
-    prefix = ALL[named.address.kind].curated if named.address and named.scope is None else ""
+    prefix = (
+        ALL[named.address.kind].content.curated if named.address and named.scope is None else ""
+    )
     return bool(prefix and named.address and named.address.name.startswith(prefix))
 
 

@@ -33,7 +33,7 @@ def children(name: str) -> tuple[Kind, ...]:
 @cache
 def sharing(name: str) -> tuple[Kind, ...]:
     """The kinds of one collection, the one of that name first: `live_type` tells which it is."""
-    return (ALL[name], *(kind for kind in RECORDS if kind.within == name))
+    return (ALL[name], *(kind for kind in RECORDS if kind.arm.within == name))
 
 
 def kind_of_schema(url: str) -> Kind | str | None:

@@ -46,7 +46,7 @@ class Resource:
     @property
     def given_name(self) -> str | None:
         """The name that the document gives it; where it does not count there is none."""
-        unnamed = self.owner is not None and self.address.name == self.kind.anonymous_name
+        unnamed = self.owner is not None and self.address.name == self.kind.content.anonymous_name
         return None if unnamed else self.text("name")
 
     def label(self, at: Pointer = (), text: str = "", *, key: bool = False) -> Label:

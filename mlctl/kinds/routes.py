@@ -47,7 +47,7 @@ def routes(kind: Kind, body: Mapping[str, Data]) -> Routes:
 
 def main_child(kind: Kind, body: Mapping[str, Data]) -> str:
     """The name of the child that a body gives most of the requests; "" for none."""
-    first = routes(kind, body).get(kind.routes[0], {}) if kind.routes else {}
+    first = routes(kind, body).get(kind.plan.routes[0], {}) if kind.plan.routes else {}
     return max(first, key=lambda name: first[name], default="")
 
 

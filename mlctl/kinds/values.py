@@ -11,8 +11,9 @@ from mlctl import pointer
 from mlctl.kinds import codec
 from mlctl.kinds.address import Scope
 from mlctl.kinds.claim import Claims
+from mlctl.kinds.facts import Effective
 from mlctl.kinds.field import Absent, Field, Form, Mutability
-from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data, Pointer
 
 Values = Mapping[Pointer, Data]
@@ -44,7 +45,7 @@ def form_of_body(kind: Kind, body: Mapping[str, Data], scope: Scope) -> Form:
 def claims(kind: Kind, value: Effective, location: str) -> Claims:
     """What a resource takes of which quota; `location` is its region where `value` says none."""
     region = str(value("location") or location).replace(" ", "").lower()
-    return kind.claims(value, region)
+    return kind.quota.claims(value, region)
 
 
 def effective(values: Values, form: Form) -> Effective:
@@ -251,7 +252,7 @@ def canonical_values(
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
     form, kept = form_of_body(kind, body, scope), copy.deepcopy(dict(body))
-    for at in kind.own:
+    for at in kind.arm.service_fields:
         pointer.drop(kept, at)
     values = decode(kept, form, scope, own=False)
     said = canonical_values(values, form.writable, scope)

@@ -15,7 +15,7 @@ from mlctl import catalog
 from mlctl.catalog import prices
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
-from mlctl.kinds.kind import Effective
+from mlctl.kinds.facts import Effective
 from mlctl.kinds.nodes import NodeRange
 from mlctl.kinds.values import effective, effective_in_body
 from mlctl.planning.model import Action, Change, Plan
@@ -100,14 +100,14 @@ def monthly(nodes: NodeRange | None) -> Monthly:
 
 def _of_change(change: Change, scope: Scope) -> CostChange | None:
     kind = kind_of(change.address)
-    if kind.nodes is None:
+    if kind.quota.nodes is None:
         return None
     live = None if change.live is None else effective_in_body(kind, change.live.body, scope)
-    had = None if live is None else kind.nodes(live)
+    had = None if live is None else kind.quota.nodes(live)
     pending, gone = change.action is not Action.NO_OP, change.action is Action.DELETE
     after = had
     if pending:
-        after = None if gone else kind.nodes(_wanted(change, live))
+        after = None if gone else kind.quota.nodes(_wanted(change, live))
     told = after or had
     if told is None:
         return None

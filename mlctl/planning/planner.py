@@ -300,7 +300,7 @@ class _Planner:
 
     def _renamed(self, resource: Resource, values: Mapping[Pointer, Data]) -> Address:
         """The address that follows from the content, in which references are resolved now."""
-        if not (resource.anonymous and resource.kind.named_by_path):
+        if not (resource.anonymous and resource.kind.content.named_by_path):
             return resource.address
         unnamed = replace(resource, values=values, address=Address(resource.kind.name, ""))
         return names.named(unnamed, self._live_state.scope).address

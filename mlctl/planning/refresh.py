@@ -215,7 +215,7 @@ def _code(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict[
         return {}
     known: dict[Address, Address] = {}
     for address, resource in graph.resources.items():
-        if resource.kind.content is UploadTarget.CODE and address not in live:
+        if resource.kind.content.target is UploadTarget.CODE and address not in live:
             there = backend.find_code(str(resource.values["hash",]))
             if there is not None:
                 known[address] = there
@@ -257,6 +257,6 @@ def _taken(graph: Graph, live: Mapping[Address, Live], backend: Backend) -> dict
         there = live.get(one.address)
         wanted = region(one, there, backend.location)
         moves = there is None or region(one, None, backend.location) != there.body.get("location")
-        if one.kind.unique_in_region and moves:
+        if one.kind.arm.unique_in_region and moves:
             found[one.address] = backend.taken(one.address, wanted)
     return {address: who for address, who in found.items() if who is not None}

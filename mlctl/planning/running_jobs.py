@@ -36,7 +36,11 @@ def with_running_jobs(
     Jobs are read only if there is such a change. `used_by` are the deployments that use a cluster:
     the service does not say of their jobs where they run.
     """
-    hit = [one for one in plan.changes if one.action.deletes and kind_of(one.address).named_in_jobs]
+    hit = [
+        one
+        for one in plan.changes
+        if one.action.deletes and kind_of(one.address).plan.named_in_jobs
+    ]
     if not (hit and isinstance(backend, SupportsJobs)):
         return plan
     try:
@@ -62,7 +66,7 @@ def _jobs_of(
 
 def _is_on(job: Job, address: Address, users: Sequence[Address] = ()) -> bool:
     """Whether a body names a resource; where it names none of its kind, one of its users."""
-    names = set(_named(job.body["properties"], kind_of(address).named_in_jobs))
+    names = set(_named(job.body["properties"], kind_of(address).plan.named_in_jobs))
     if not names:
         return any(_is_on(job, one) for one in users)
     here = address.name.casefold() in names
@@ -94,7 +98,7 @@ def _warnings(changes: Sequence[Change]) -> Iterator[Diagnostic]:
 
 def _rank(change: Change) -> tuple[bool, bool]:
     kind = kind_of(change.address)
-    return not kind.ends_jobs, kind.parent is not None
+    return not kind.plan.ends_jobs, kind.parent is not None
 
 
 def _goes_with(change: Change, changes: Sequence[Change]) -> bool:
@@ -107,7 +111,7 @@ def _finding(change: Change, jobs: Sequence[RunningJob]) -> Diagnostic:
     named = ", ".join(f"{each.name} ({each.status})" for each in jobs[:_SHOWN])
     more = f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else ""
     count = "1 job" if one else f"{len(jobs)} jobs"
-    if kind_of(address).ends_jobs:
+    if kind_of(address).plan.ends_jobs:
         verb = "runs or waits" if one else "run or wait"
         fails = "fails" if one else "fail"
         text = f"{count} {verb} on {address}, and {fails} when it is {_done(change)}: {named}{more}"

@@ -58,7 +58,10 @@ def _is_resource(card: Card) -> bool:
         return False
     if card.operation not in ("get", "put", "patch") or not isinstance(body, dict):
         return False
-    if kind.live_type is not None and pointer.get(body, kind.live_type[0]) != kind.live_type[1]:
+    if (
+        kind.arm.live_type is not None
+        and pointer.get(body, kind.arm.live_type[0]) != kind.arm.live_type[1]
+    ):
         return False
     return ("/versions/" in card.request.path) == kind.versioned
 
@@ -216,7 +219,7 @@ _OTHERS = ("none", "neither", "nor-this")  # more than a few are read as a list
 
 
 def _is_of(kind: Kind, row: Mapping[str, Data]) -> bool:
-    live_type = kind.live_type
+    live_type = kind.arm.live_type
     return live_type is None or bool(pointer.get(row, live_type[0]) == live_type[1])
 
 

@@ -59,33 +59,33 @@ def test_a_table_has_no_entry_for_what_is_no_kind(table: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 def test_a_record_names_fields_that_there_are(kind: Kind) -> None:
-    for flag in (*kind.create_flags, *kind.update_flags, *kind.list_flags):
+    for flag in (*kind.az.create_flags, *kind.az.update_flags, *kind.az.list_flags):
         assert field_flags.field_of(kind, flag.at), flag
-    shown = {at[0] for at in kind.columns.values()}
+    shown = {at[0] for at in kind.az.columns.values()}
     known = {name for form in kind.forms for name in form.schema["properties"]}
     assert shown <= known, f"columns of mlctl/kinds/records: {shown - known}"
-    assert kind.columns["Name"] == ("name",)
-    assert all(kind.forms[-1].field(at) for at in kind.capped.values())
+    assert kind.az.columns["Name"] == ("name",)
+    assert all(kind.forms[-1].field(at) for at in kind.quota.capped.values())
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS.values(), ids=list(DOCUMENTS))
 def test_a_record_names_a_field_for_its_size(kind: Kind) -> None:
     schema = kind.forms[-1].schema
-    assert not kind.vm_size or kind.vm_size[0] in schema["properties"]
+    assert not kind.quota.vm_size or kind.quota.vm_size[0] in schema["properties"]
 
 
 @pytest.mark.parametrize("kind", ALL.values(), ids=list(ALL))
 def test_the_facts_of_a_record_fit_each_other(kind: Kind) -> None:
     assert kind.parent is None or kind in children(kind.parent)
-    assert not (kind.versioned and (kind.parent or kind.delay or kind.has_nodes))
-    assert len(kind.route_fields) == len(kind.routes)
-    assert bool(kind.routes) == bool(kind.routing)
-    assert not kind.delay or hasattr(Delays(), f"{kind.delay}_create")
-    assert not kind.sample[0] or (SAMPLES.parent / kind.sample[0]).is_file()
+    assert not (kind.versioned and (kind.parent or kind.arm.delay or kind.quota.has_nodes))
+    assert len(kind.route_fields) == len(kind.plan.routes)
+    assert bool(kind.plan.routes) == bool(kind.plan.routing)
+    assert not kind.arm.delay or hasattr(Delays(), f"{kind.arm.delay}_create")
+    assert not kind.az.sample[0] or (SAMPLES.parent / kind.az.sample[0]).is_file()
 
 
 def test_no_two_kinds_share_a_name() -> None:
     documents = [one.casefold() for kind in ALL.values() for one in kind.documents]
     assert len(documents) == len(set(documents))
-    collections = [(kind.parent, kind.collection) for kind in ALL.values() if not kind.within]
+    collections = [(kind.parent, kind.collection) for kind in ALL.values() if not kind.arm.within]
     assert len(collections) == len(set(collections))

@@ -120,12 +120,12 @@ class AzureBackend:
         self._check_lease()
         kind, sent = kind_of(address), dict(body)
         at, etag = resource_path(address, self.scope), sent.pop("etag", None)
-        if kind.patched and self._is_patch(address, body):
+        if kind.arm.patched and self._is_patch(address, body):
             patch: dict[str, Data] = {}
-            for wire in kind.patchable:
+            for wire in kind.arm.patchable:
                 pointer.put(patch, wire, pointer.get(body, wire))
             return self.arm.begin("PATCH", at, patch, etag=etag)
-        if kind.tracked and not sent.get("location"):
+        if kind.arm.tracked and not sent.get("location"):
             sent["location"] = self.location
         try:
             return self.arm.begin("PUT", at, sent, etag=etag)
@@ -141,7 +141,7 @@ class AzureBackend:
         """
         _refuse_retired([address.kind])
         self._check_lease()
-        query, at = kind_of(address).delete_query, resource_path(address, self.scope)
+        query, at = kind_of(address).arm.delete_query, resource_path(address, self.scope)
         running = self.arm.begin("DELETE", at, **query)
         if running.about_nothing:
             raise NotFound("ResourceNotFound", f"The resource `{address}` was not found.")
@@ -305,7 +305,7 @@ class AzureBackend:
             and field.mutability is not Mutability.READ_ONLY
             and codec.differ(wanted.get(field.at), had.get(field.at), field, self.scope)
         }
-        patchable = kind_of(address).patchable
+        patchable = kind_of(address).arm.patchable
         return bool(changed) and all(
             any(wire[: len(at)] == at for at in patchable) for wire in changed
         )

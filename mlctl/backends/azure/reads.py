@@ -144,7 +144,7 @@ def _versioned(kind: str) -> bool:
 
 def _is_of_kind(kind: str, body: Body) -> bool:
     """Whether a body is of the kind: computes are of many types, and a cluster is one."""
-    live_type = ALL[kind].live_type
+    live_type = ALL[kind].arm.live_type
     if live_type is None:
         return True
     at, wanted = live_type

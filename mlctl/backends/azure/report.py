@@ -60,7 +60,11 @@ def probes(arm: ArmClient, scope: Scope, region: str) -> Iterator[Probe]:
     yield Probe("identity", "the workspace", workspace)
     for what in ("usages", "vmSizes", "quotas"):
         yield Probe("quotas", f"the {what} of its region", f"{place}/{what}")
-    top = [kind for kind in ALL.values() if kind.in_arm and kind.parent is None and not kind.within]
+    top = [
+        kind
+        for kind in ALL.values()
+        if kind.arm.hosted and kind.parent is None and not kind.arm.within
+    ]
     for kind in top:
         collection = workspace + path_of(kind.collection)
         yield Probe("pages", f"{kind.name}: the list", collection)

@@ -82,7 +82,7 @@ class Uploader:
         """Into the workspace's own datastore."""
         store = Datastore(self._arm, self._scope, self._cloud)
         self._send(store.container(), upload, PurePosixPath(upload.folder), address)
-        if kind_of(address).content_by_url:
+        if kind_of(address).content.by_url:
             return f"{store.url}/{upload.folder}/{Path(upload.path).name}/"
         scope = self._scope
         return (

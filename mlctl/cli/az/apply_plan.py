@@ -154,6 +154,6 @@ def print_live(session: Session, backend: Backend, live: Iterable[Live], args: W
     """Print live resources: one as an object, several as a list."""
     found = list(live)
     shown = [resources.printed(one, backend.scope) for one in found]
-    columns = kind_of(found[0].address).columns if found else None
+    columns = kind_of(found[0].address).az.columns if found else None
     data = shown[0] if len(shown) == 1 else shown
     print_data(session, data, args.output, args.query, columns)

@@ -78,8 +78,8 @@ def _write(name: str) -> Callable[[Session, Kind, WriteArgs], Exit]:
 def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
     yield _create(kind)
     yield _update(kind)
-    if kind.resize_flag is not None:
-        yield _resize(kind, kind.resize_flag)
+    if kind.az.resize_flag is not None:
+        yield _resize(kind, kind.az.resize_flag)
     yield KindCommand(
         "show",
         read.show,
@@ -93,7 +93,7 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
         ListArgs,
         (*kind_flags.listing(kind), *kind_flags.registry(kind)),
         f"List the {_plural(kind)}.",
-        kind.list_flags,
+        kind.az.list_flags,
     )
     yield _delete(kind)
     if kind.takes_time:
@@ -101,16 +101,16 @@ def _commands(kind: Kind) -> Iterator[KindCommand[Any]]:
     if kind.versioned:
         yield _archive(kind, "archive", "They stay usable, and are left out of lists.")
         yield _archive(kind, "restore", "They are in lists again.")
-    if kind.has_nodes:
+    if kind.quota.has_nodes:
         yield from _of_clusters(kind)
 
 
 def _create(kind: Kind) -> KindCommand[Any]:
     own = [
-        kind_flags.file(required=kind.needs_file),
+        kind_flags.file(required=kind.az.needs_file),
         *kind_flags.new_identity(kind),
-        *field_flags.parameters(kind.create_flags, kind, defaults=True),
-        *(flags.INSTANCE_ONLY if kind.live_type else ()),
+        *field_flags.parameters(kind.az.create_flags, kind, defaults=True),
+        *(flags.INSTANCE_ONLY if kind.arm.live_type else ()),
         flags.SET,
         *kind_flags.deploying(kind),
         flags.IF_NOT_EXISTS,
@@ -125,7 +125,7 @@ def _create(kind: Kind) -> KindCommand[Any]:
         f"Create {_a(kind)} from a YAML file, from flags, or from both, flags over the file.\n\n"
         f"Where the {kind.title} exists, it is brought to what is said here. What changes is shown"
         " first; what cannot be changed in place is refused unless --replace is given.",
-        kind.create_flags,
+        kind.az.create_flags,
     )
 
 
@@ -134,7 +134,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
     own = [
         *([kind_flags.file(required=False)] if by_file else ()),
         *(kind_flags.new_identity(kind) if by_file else kind_flags.identity(kind)),
-        *field_flags.parameters(kind.update_flags, kind, defaults=False),
+        *field_flags.parameters(kind.az.update_flags, kind, defaults=False),
         *flags.GENERIC,
         IGNORE,
         *kind_flags.writing(),
@@ -146,7 +146,7 @@ def _update(kind: Kind) -> KindCommand[Any]:
         WriteArgs,
         tuple(own),
         f"Change {_a(kind)} that exists. What is not said stays as it is.{over_file}",
-        kind.update_flags,
+        kind.az.update_flags,
     )
 
 

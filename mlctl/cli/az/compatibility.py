@@ -36,7 +36,7 @@ ABSENT_FLAGS = {
     **{
         f"{kind.name} {what}": why
         for kind in KINDS.values()
-        for what, why in kind.not_here.items()
+        for what, why in kind.az.not_here.items()
         if " --" in what
     },
 }
@@ -61,7 +61,7 @@ ABSENT_COMMANDS = {
     **{
         f"{kind.name} {what}": why
         for kind in KINDS.values()
-        for what, why in kind.not_here.items()
+        for what, why in kind.az.not_here.items()
         if " --" not in what
     },
 }

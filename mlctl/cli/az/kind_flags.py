@@ -67,9 +67,9 @@ def listing(kind: Kind) -> Iterator[inspect.Parameter]:
         )
         yield switch("archived_only", "--archived-only", help="List archived ones only.")
         yield switch("include_archived", "--include-archived", help="List archived ones too.")
-    for flag in kind.list_flags:
+    for flag in kind.az.list_flags:
         yield option(flag.parameter, *flag.names, help=flag.help)
-    if kind.limits_lists:
+    if kind.az.limits_lists:
         yield option(
             "max_results",
             "--max-results",
@@ -90,8 +90,8 @@ def file(*, required: bool) -> inspect.Parameter:
 
 def deploying(kind: Kind) -> Iterator[inspect.Parameter]:
     """The flags of `create` of what runs code under a parent."""
-    if kind.routed_by is not None:
-        yield switch("set_default", *kind.routed_by.names, help=kind.routed_by.help)
+    if kind.az.route_flag is not None:
+        yield switch("set_default", *kind.az.route_flag.names, help=kind.az.route_flag.help)
         yield switch(
             "skip_script_validation",
             "--skip-script-validation",

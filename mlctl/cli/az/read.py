@@ -15,7 +15,7 @@ from mlctl.cli.shell.scope import LOCATION
 from mlctl.cli.shell.session import Session
 from mlctl.kinds import Address, Kind
 from mlctl.kinds.address import LATEST, PROVIDER
-from mlctl.kinds.kind import Columns
+from mlctl.kinds.facts import Columns
 from mlctl.kinds.values import moving, state
 from mlctl.pointer import Data
 from mlctl.render.cloud import resources, tables
@@ -33,7 +33,7 @@ def show(session: Session, kind: Kind, args: NameArgs) -> Exit:
         above = f" -e {live.address.parent}" if live.address.parent else ""
         until = "--deleted" if state(live.body) == "deleting" else "--updated"
         session.note(f"wait for it: mlctl {kind.name} wait -n {live.address.name}{above} {until}")
-    _print(session, data, args, kind.columns)
+    _print(session, data, args, kind.az.columns)
     return Exit.OK
 
 
@@ -49,13 +49,13 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     with session.backend() as backend:
         live = backend.list(kind.name, args.endpoint_name)
         data = [resources.printed(one, backend.scope) for one in live]
-    for flag in kind.list_flags:
+    for flag in kind.az.list_flags:
         asked = args.fields[flag.parameter]
         if asked is not None:
             data = [one for one in data if _folded(pointer.get(one, flag.at)) == _folded(asked)]
     if kind.versioned:
         data = list(_assets(data, args))
-    _print(session, data[: args.max_results], args, kind.columns)
+    _print(session, data[: args.max_results], args, kind.az.columns)
     return Exit.OK
 
 

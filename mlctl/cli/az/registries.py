@@ -21,7 +21,7 @@ def show(session: Session, kind: Kind, address: Address, args: NameArgs) -> Exit
     """Print an asset of a registry."""
     with session.registry(str(args.registry_name)) as registry:
         data = resources.printed(registry.read(address), _NOWHERE)
-    print_data(session, data, args.output, args.query, kind.columns)
+    print_data(session, data, args.output, args.query, kind.az.columns)
     return Exit.OK
 
 
@@ -30,7 +30,7 @@ def list_(session: Session, kind: Kind, args: ListArgs) -> Exit:
     with session.registry(str(args.registry_name)) as registry:
         found = registry.list(kind.name, args.name)
         data = [_listed(one) for one in islice(found, args.max_results)]
-    print_data(session, data, args.output, args.query, kind.columns)
+    print_data(session, data, args.output, args.query, kind.az.columns)
     return Exit.OK
 
 

@@ -13,7 +13,7 @@ from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
 from mlctl.cli.shell.output import Query, print_data
 from mlctl.cli.shell.session import Session
-from mlctl.kinds.kind import Columns
+from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data, get
 from mlctl.service_errors import Permanent
 

@@ -38,7 +38,7 @@ from mlctl.source.overlay import FlagValue, with_flag_values
 def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Create what the file and the flags say, or change what exists to it."""
     _check_flags(kind, args)
-    typed = ResourceFlags.of(kind, kind.create_flags, args)
+    typed = ResourceFlags.of(kind, kind.az.create_flags, args)
     report = new_report(session, args.ignore)
     with session.backend() as backend:
         loader = session.loader(
@@ -64,7 +64,7 @@ def create(session: Session, kind: Kind, args: WriteArgs) -> Exit:
 
 def update(session: Session, kind: Kind, args: WriteArgs) -> Exit:
     """Change the fields of a live resource that the flags and the file name, and no others."""
-    typed = ResourceFlags.of(kind, kind.update_flags, args)
+    typed = ResourceFlags.of(kind, kind.az.update_flags, args)
     with session.backend() as backend:
         report = NewFindings(ignored(session, args.ignore))
 
@@ -166,8 +166,8 @@ def _archive(session: Session, kind: Kind, args: WriteArgs, *, archived: bool) -
 
 def _check_flags(kind: Kind, args: WriteArgs) -> None:
     """Refuse flags that exclude each other, are not for the kind, or are missing without a file."""
-    if args.no_wait and args.set_default and kind.routed_by is not None:
-        flag = kind.routed_by.names[0]
+    if args.no_wait and args.set_default and kind.az.route_flag is not None:
+        flag = kind.az.route_flag.names[0]
         raise UsageError(f"{flag} does not work with --no-wait: it is read back and proved.")
     instances_only = {
         "--user-object-id": args.user_object_id,
@@ -177,7 +177,7 @@ def _check_flags(kind: Kind, args: WriteArgs) -> None:
         if value is not None:
             raise UsageError(f"{flag} is only valid for type ComputeInstance.")
     given = {**args.fields, "name": args.name}
-    absent = [name for name in kind.required_flags if given.get(name) is None]
+    absent = [name for name in kind.az.required_flags if given.get(name) is None]
     if args.file is None and absent:
         flags = ", ".join(f"--{name}" for name in absent)
         raise UsageError(f"the following arguments are required without --file: {flags}")
@@ -239,7 +239,7 @@ def _with_defaults(loaded: LoadedConfig, backend: Backend) -> Graph:
     parents = []
     for one in named:
         parent = live.get(one.up) if one.up else None
-        flag = kind_of(one).routed_by
+        flag = kind_of(one).az.route_flag
         if parent is not None and flag is not None:
             kind = kind_of(parent.address)
             document = documents.as_document(parent, backend.scope)

@@ -124,7 +124,7 @@ def _is_taken(backend: Backend, address: Address) -> bool:
     """Whether somebody has the name: here, or in the region where it must be unique there."""
     if backend.read([address]):
         return True
-    if not (kind_of(address).unique_in_region and isinstance(backend, SupportsNames)):
+    if not (kind_of(address).arm.unique_in_region and isinstance(backend, SupportsNames)):
         return False
     return backend.taken(address, backend.location) is not None
 

@@ -132,7 +132,7 @@ def _changed(plan: Plan, graph: Graph) -> Iterator[Address]:
             continue
         targets = {one.target for one in graph.edges_of(change.address)}
         scores = any(one.at[-1] == "mini_batch_size" for one in resource.form.fields)
-        clusters = {one for one in targets if kind_of(one).has_nodes}
+        clusters = {one for one in targets if kind_of(one).quota.has_nodes}
         if scores and ({change.address} | clusters) & written:
             yield change.address
 

@@ -77,7 +77,7 @@ def read_subject(
     if graph is None:
         return None
     wanted = wanted_of(args, work, settings)
-    if wanted.deployment is not None and kind_of(wanted.deployment).routes:
+    if wanted.deployment is not None and kind_of(wanted.deployment).plan.routes:
         wanted = replace(wanted, deployment=_default(session, graph, wanted.deployment))
     whole, workspace = _completed(session, graph, wanted.deployment, _edit(args.override))
     return read(whole, replace(wanted, workspace=workspace, timeout_grows=grows))
@@ -128,7 +128,7 @@ def _default(session: Session, graph: Graph, endpoint: Address) -> Address:
         InvalidValue: there is no such endpoint, or it has none.
     """
     kind, declared = kind_of(endpoint), graph.resources.get(endpoint)
-    name = declared.text(*map(str, kind.routes[0])) if declared is not None else None
+    name = declared.text(*map(str, kind.plan.routes[0])) if declared is not None else None
     if name is None:
         with session.backend() as backend:
             live = backend.read([endpoint]).get(endpoint)
@@ -196,7 +196,7 @@ def _deployments(graph: Graph, named: Address | None) -> list[Address]:
 def _clusters(graph: Graph, named: Address | None) -> list[Address]:
     """The clusters of these deployments that nobody declares."""
     edges = (edge for one in _deployments(graph, named) for edge in graph.edges_of(one))
-    targets = (edge.target for edge in edges if kind_of(edge.target).has_nodes)
+    targets = (edge.target for edge in edges if kind_of(edge.target).quota.has_nodes)
     return [target for target in dict.fromkeys(targets) if not graph.declared(target)]
 
 

@@ -29,9 +29,9 @@ def examples(path: Sequence[str]) -> list[Example]:
 def _of_sample(path: Sequence[str]) -> Mapping[str, str]:
     """The examples of a command of a kind that has a sample, and none of its own here."""
     kind = KINDS.get(path[0]) if len(path) > 1 else None
-    if kind is None or not kind.sample[0] or path[1] not in _OF_KIND:
+    if kind is None or not kind.az.sample[0] or path[1] not in _OF_KIND:
         return {}
-    file, name = kind.sample
+    file, name = kind.az.sample
     words = {"kind": kind.name, "one": with_article(kind.title), "many": f"{kind.title}s"}
     return {
         title.format(**words): command.format(**words, file=file, name=name)

@@ -12,7 +12,7 @@ import typer
 from mlctl.cli.parser.tree import GLOBAL
 from mlctl.cli.shell.query import compiled
 from mlctl.cli.shell.session import Session
-from mlctl.kinds.kind import Columns
+from mlctl.kinds.facts import Columns
 from mlctl.masking import masked
 from mlctl.planning.model import Plan
 from mlctl.pointer import Data

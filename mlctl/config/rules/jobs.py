@@ -181,7 +181,7 @@ def _on_clusters(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
 
 def _cluster(graph: Graph, job: Resource) -> Resource | None:
     for edge in graph.edges_of(job.address):
-        if kind_of(edge.target).has_nodes:
+        if kind_of(edge.target).quota.has_nodes:
             return graph.resources.get(edge.target)
     return None
 

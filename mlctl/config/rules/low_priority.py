@@ -130,7 +130,7 @@ def _uses(graph: Graph) -> Iterator[tuple[Resource, Resource]]:
             continue
         for edge in graph.edges_of(deployment.address):
             cluster = graph.resources.get(edge.target)
-            if cluster is not None and cluster.kind.has_nodes:
+            if cluster is not None and cluster.kind.quota.has_nodes:
                 yield deployment, cluster
 
 

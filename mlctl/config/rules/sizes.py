@@ -100,7 +100,7 @@ def retired_size(graph: Graph, context: RuleContext) -> Iterator[Diagnostic]:
             resource.label(at),
             f"`{size}` {'retired' if gone else 'retires'} on {end.date.isoformat()}",
             f"use {_instead(end.successor)}"
-            + ("; a new size replaces the cluster" if resource.kind.has_nodes else ""),
+            + ("; a new size replaces the cluster" if resource.kind.quota.has_nodes else ""),
         )
 
 
@@ -122,7 +122,7 @@ def unknown_size(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
 def not_low_priority(graph: Graph, _context: RuleContext) -> Iterator[Diagnostic]:
     """MLC318."""
     for resource, at, size in _sizes(graph):
-        tier, spare, lasting = _CLUSTER_TIER if resource.kind.has_nodes else _JOB_TIER
+        tier, spare, lasting = _CLUSTER_TIER if resource.kind.quota.has_nodes else _JOB_TIER
         if enum_value(resource, *tier) == spare and _is_dedicated_only(size):
             yield finding(
                 NOT_LOW_PRIORITY,
@@ -153,7 +153,7 @@ def _sizes(graph: Graph) -> Iterator[tuple[Resource, tuple[str, ...], str]]:
     Only those that are written: silence means the service's default, whatever it is then.
     """
     for resource in declared(graph):
-        at = tuple(map(str, resource.kind.vm_size))
+        at = tuple(map(str, resource.kind.quota.vm_size))
         if not at or (resource.kind.runs and not is_serverless(resource)):
             continue
         size = resource.text(*at)

@@ -45,7 +45,7 @@ class Container:
 def show_version(call: Call) -> Response:
     """GET of one version; `azureml_default` is the newest one of a component."""
     meant = call.address
-    if meant.version == ALL[call.kind].default_version:
+    if meant.version == ALL[call.kind].content.default_version:
         meant = meant.at(None)
     found = service.read(call.handle, [meant]).get(meant)
     if found is None:
@@ -67,7 +67,7 @@ def show_versions(call: Call) -> Response:
         ServiceError: 404, there is no model of that name (recorded: model-list-404).
     """
     name, sha256 = call.names["name"], call.request.query_value("hash")
-    if ALL[call.kind].content is UploadTarget.CODE and sha256:
+    if ALL[call.kind].content.target is UploadTarget.CODE and sha256:
         with call.store.read() as db:
             address = rows.find_code(db, call.state.id, sha256)
         return _told(call, address)
@@ -192,7 +192,7 @@ def _body(call: Call, container: Container) -> dict[str, Data]:
     made, changed = said.pop(_MADE, None), said.pop(_CHANGED, None)
     properties = {**said, "latestVersion": container.versions[-1] if container.versions else None}
     properties["nextVersion"] = _next(call, container)
-    shared = ALL[call.kind].container_keys
+    shared = ALL[call.kind].arm.container_keys
     newest = call.peek(Address(call.kind, container.name)) if shared else None
     if newest is not None:
         properties |= {name: newest.body["properties"].get(name) for name in shared}
@@ -219,7 +219,7 @@ def _next(call: Call, container: Container) -> str:
 
 def _may_say(call: Call) -> tuple[str, ...]:
     """The properties that a container can be given."""
-    shared = ALL[call.kind].container_keys
+    shared = ALL[call.kind].arm.container_keys
     return ("description", "tags", "properties", "isArchived", *shared)
 
 

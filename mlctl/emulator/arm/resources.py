@@ -67,7 +67,7 @@ def patch(call: Call) -> Response:
     if found is None:
         raise missing(call.address)
     kind = ALL[call.kind]
-    allowed = kind.patchable
+    allowed = kind.arm.patchable
     extra = sorted(set(_leaves(call.data, allowed)))
     if extra:
         text = f"A PATCH cannot change `{extra[0]}`; it can change {_spelt(allowed)}. Use PUT."
@@ -77,7 +77,7 @@ def patch(call: Call) -> Response:
         wanted = pointer.get(call.data, at)
         if wanted is not None:
             held = pointer.get(body, at)
-            merge = isinstance(wanted, dict) and isinstance(held, dict) and kind.patched
+            merge = isinstance(wanted, dict) and isinstance(held, dict) and kind.arm.patched
             pointer.put(body, at, {**held, **wanted} if merge else wanted)
     return _put(call, body, patched=True)
 
@@ -92,7 +92,7 @@ def delete(call: Call) -> Response:
     if action.casefold() not in ("delete", "detach"):
         text = f"`{action}` is no underlyingResourceAction: it is Delete or Detach."
         raise Permanent("BadArgument", text, target="underlyingResourceAction")
-    if ALL[call.kind].tracked and call.peek(call.address) is None:
+    if ALL[call.kind].arm.tracked and call.peek(call.address) is None:
         return Response(_NO_CONTENT)  # the resource manager knows that there is none
     return operations.delete_response(call, service.delete(call.handle, call.address))
 
@@ -154,7 +154,7 @@ def _of_type(call: Call) -> Call:
         if each.peek(each.address) is not None:
             return each
     for kind, each in zip(kinds, typed, strict=True):
-        at, word = kind.live_type or ((), "")
+        at, word = kind.arm.live_type or ((), "")
         if call.request.method == "PUT" and pointer.get(call.data, at) == word:
             return each
     return call

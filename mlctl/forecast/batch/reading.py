@@ -230,7 +230,7 @@ def cluster_of(graph: Graph, job: Resource, workspace: str = "") -> Resource | N
         ForecastError: neither the files nor the workspace, if one was read, has it.
     """
     for edge in graph.edges_of(job.address):
-        if not kind_of(edge.target).has_nodes:
+        if not kind_of(edge.target).quota.has_nodes:
             continue
         for address in graph.declared(edge.target):
             return graph.resources[address]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
 from mlctl.kinds.flags import flag
-from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 # As recorded until 2023 (batch-deployment-put-defaults); since then there are none.
@@ -30,30 +31,38 @@ BATCH_DEPLOYMENT = Kind(
     documents=("batchDeployment", "modelBatchDeployment", "pipelineComponentBatchDeployment"),
     parent="batch-endpoint",
     inferred=_inferred,
-    tracked=True,
-    patchable=(("tags",), ("properties", "description")),
-    own=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
-    limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
-    claims=_claims,
-    delay="deployment",
-    printed_forms={"model": "flat"},
-    routed_by=flag(
-        "--set-default",
-        "",
-        text="Make it the endpoint's default deployment; read back and proved.",
+    arm=ArmFacts(
+        tracked=True,
+        patchable=(("tags",), ("properties", "description")),
+        service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
+        delay="deployment",
     ),
-    needs_file=True,
-    printed_empty=("environment_variables",),
-    may_be_renamed=True,
-    named_in_jobs=("deploymentName",),
-    columns={
-        "Name": ("name",),
-        "Endpoint": ("endpoint_name",),
-        "State": ("provisioning_state",),
-        "Type": ("type",),
-        "Model": ("model",),
-        "Compute": ("compute",),
-        "Instances": ("resources", "instance_count"),
-        "MiniBatch": ("settings", "mini_batch_size"),
-    },
+    quota=QuotaFacts(
+        limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
+        claims=_claims,
+    ),
+    plan=PlanFacts(
+        may_be_renamed=True,
+        named_in_jobs=("deploymentName",),
+    ),
+    az=AzFacts(
+        printed_forms={"model": "flat"},
+        route_flag=flag(
+            "--set-default",
+            "",
+            text="Make it the endpoint's default deployment; read back and proved.",
+        ),
+        needs_file=True,
+        printed_empty=("environment_variables",),
+        columns={
+            "Name": ("name",),
+            "Endpoint": ("endpoint_name",),
+            "State": ("provisioning_state",),
+            "Type": ("type",),
+            "Model": ("model",),
+            "Compute": ("compute",),
+            "Instances": ("resources", "instance_count"),
+            "MiniBatch": ("settings", "mini_batch_size"),
+        },
+    ),
 )

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
 from mlctl.kinds.flags import flag
-from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 # As recorded: all three in batch-endpoint-get-2023, the last two in batch-endpoint-get.
@@ -36,23 +37,29 @@ BATCH_ENDPOINT = Kind(
     collection="batchEndpoints",
     documents=("batchEndpoint",),
     inferred=_inferred,
-    tracked=True,
-    unique_in_region=True,
-    patchable=(("tags",), ("identity",)),
-    own=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
-    routes=(("defaults", "deployment_name"),),
-    routing="default deployment",
-    claims=_claims,
-    delay="endpoint",
-    named_in_jobs=("endpointName",),
-    lost="its deployments go with it",
-    printed_empty=("defaults",),
-    columns={
-        "Name": ("name",),
-        "State": ("provisioning_state",),
-        "DefaultDeployment": ("defaults", "deployment_name"),
-        "AuthMode": ("auth_mode",),
-        "Location": ("location",),
-    },
-    update_flags=(flag("--defaults", "defaults"),),
+    arm=ArmFacts(
+        tracked=True,
+        unique_in_region=True,
+        patchable=(("tags",), ("identity",)),
+        service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
+        delay="endpoint",
+    ),
+    quota=QuotaFacts(claims=_claims),
+    plan=PlanFacts(
+        routes=(("defaults", "deployment_name"),),
+        routing="default deployment",
+        named_in_jobs=("endpointName",),
+        loss="its deployments go with it",
+    ),
+    az=AzFacts(
+        printed_empty=("defaults",),
+        columns={
+            "Name": ("name",),
+            "State": ("provisioning_state",),
+            "DefaultDeployment": ("defaults", "deployment_name"),
+            "AuthMode": ("auth_mode",),
+            "Location": ("location",),
+        },
+        update_flags=(flag("--defaults", "defaults"),),
+    ),
 )

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, QuotaFacts
 from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
-from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 _VMS = flag("--vm-count", "vm_count")
@@ -27,24 +28,30 @@ BATCH_POOL = Kind(
     collection="batchPools",
     documents=("batchPool",),
     inferred=_inferred,
-    az=False,
-    in_arm=False,  # the service had no ARM resource
-    claims=_claims,
-    capped={limits.VMS_PER_POOL_QUOTA: ("vm_count",)},
-    delay="pool",
-    columns={
-        "Name": ("name",),
-        "State": ("provisioning_state",),
-        "VMs": ("vm_count",),
-        "Provisioned": ("provisioned_vms",),
-        "PoolId": ("pool_id",),
-        "BillingPlan": ("billing_plan",),
-    },
-    create_flags=(_VMS, flag("--swagger-url", "swagger_url"), DESCRIPTION, TAGS),
-    update_flags=(_VMS, TAGS),
-    resize_flag=flag(
-        "--vm-count",
-        "vm_count",
-        text="Virtual machines in the pool; 0 stops the bill and keeps the pool.",
+    arm=ArmFacts(
+        hosted=False,  # the service had no ARM resource
+        delay="pool",
+    ),
+    quota=QuotaFacts(
+        claims=_claims,
+        capped={limits.VMS_PER_POOL_QUOTA: ("vm_count",)},
+    ),
+    az=AzFacts(
+        present=False,
+        columns={
+            "Name": ("name",),
+            "State": ("provisioning_state",),
+            "VMs": ("vm_count",),
+            "Provisioned": ("provisioned_vms",),
+            "PoolId": ("pool_id",),
+            "BillingPlan": ("billing_plan",),
+        },
+        create_flags=(_VMS, flag("--swagger-url", "swagger_url"), DESCRIPTION, TAGS),
+        update_flags=(_VMS, TAGS),
+        resize_flag=flag(
+            "--vm-count",
+            "vm_count",
+            text="Virtual machines in the pool; 0 stops the bill and keeps the pool.",
+        ),
     ),
 )

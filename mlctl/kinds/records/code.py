@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlctl.kinds.facts import AzFacts, ContentFacts
 from mlctl.kinds.kind import Kind
 from mlctl.kinds.upload import UploadTarget
 
@@ -12,9 +13,7 @@ CODE = Kind(
     schema_name="code",
     collection="codes",
     versioned=True,
-    az=False,
-    content=UploadTarget.CODE,
-    given={
+    inline_schema={
         "title": "Code",
         "properties": {
             "hash": {**_FIXED, "x-mlctl-wire": "/properties/properties/hash_sha256"},
@@ -28,4 +27,6 @@ CODE = Kind(
         "required": ["uri"],
         "x-mlctl-wire-constants": {"/properties/isAnonymous": True},
     },
+    content=ContentFacts(target=UploadTarget.CODE),
+    az=AzFacts(present=False),
 )

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from mlctl import catalog
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
 from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
-from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.kind import Kind
 from mlctl.kinds.nodes import NodeRange
 from mlctl.pointer import Data
 
@@ -68,63 +69,71 @@ COMPUTE = Kind(
     collection="computes",
     documents=("amlCompute", "compute"),
     inferred=_inferred,
-    tracked=True,
-    unique_in_region=True,
-    live_type=(("properties", "computeType"), "AmlCompute"),
-    patchable=(("properties", "properties", "scaleSettings"),),
-    own=(
-        *(("properties", key) for key in _OWN),
-        *(("properties", "properties", key) for key in _OWN_OF_NODES),
-    ),
-    patched=True,  # no GET tells the password of the administrator
-    delete_query={"underlyingResourceAction": "Delete"},
-    claims=_claims,
-    has_nodes=True,
-    nodes=_nodes,
-    vm_size=("size",),
-    scaled_by=("max_instances",),
-    delay="compute",
-    may_be_renamed=True,
-    named_in_jobs=("computeId", "default_compute", "azureml.defaultComputeName"),
-    ends_jobs=True,
-    lost="its nodes are given back, and the jobs that run on them are lost",
-    printed_empty=("network_settings",),
-    columns={
-        "Name": ("name",),
-        "State": ("provisioning_state",),
-        "Size": ("size",),
-        "Tier": ("tier",),
-        "Nodes": ("current_node_count",),
-        "Min": ("min_instances",),
-        "Max": ("max_instances",),
-        "Preempted": ("node_counts", "preempted"),
-        "Location": ("location",),
-    },
-    create_flags=(
-        flag("--type -t", "type"),
-        flag("--size", "size"),
-        DESCRIPTION,
-        TAGS,
-        flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
-        flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
-        flag("--vnet-name", "network_settings.vnet_name"),
-        flag("--subnet", "network_settings.subnet"),
-        *_IDENTITY_FLAGS,
-        flag("--enable-node-public-ip", "enable_node_public_ip"),
-        flag("--tier", "tier", _PANEL),
-        *_SCALE_FLAGS,
-        flag("--location -l", "location", _PANEL),
-        flag("--admin-username", "ssh_settings.admin_username", _PANEL),
-        flag("--admin-password", "ssh_settings.admin_password", _PANEL),
-    ),
-    update_flags=(*_SCALE_FLAGS, TAGS, *_IDENTITY_FLAGS),
-    required_flags=("name", "type"),
-    list_flags=(
-        flag(
-            "--type",
-            "type",
-            text="List those of a type only: AmlCompute, ComputeInstance or Kubernetes.",
+    arm=ArmFacts(
+        tracked=True,
+        unique_in_region=True,
+        live_type=(("properties", "computeType"), "AmlCompute"),
+        patchable=(("properties", "properties", "scaleSettings"),),
+        service_fields=(
+            *(("properties", key) for key in _OWN),
+            *(("properties", "properties", key) for key in _OWN_OF_NODES),
         ),
+        patched=True,  # no GET tells the password of the administrator
+        delete_query={"underlyingResourceAction": "Delete"},
+        delay="compute",
     ),
-    limits_lists=True,
+    quota=QuotaFacts(
+        claims=_claims,
+        has_nodes=True,
+        nodes=_nodes,
+        vm_size=("size",),
+        scaled_by=("max_instances",),
+    ),
+    plan=PlanFacts(
+        may_be_renamed=True,
+        named_in_jobs=("computeId", "default_compute", "azureml.defaultComputeName"),
+        ends_jobs=True,
+        loss="its nodes are given back, and the jobs that run on them are lost",
+    ),
+    az=AzFacts(
+        printed_empty=("network_settings",),
+        columns={
+            "Name": ("name",),
+            "State": ("provisioning_state",),
+            "Size": ("size",),
+            "Tier": ("tier",),
+            "Nodes": ("current_node_count",),
+            "Min": ("min_instances",),
+            "Max": ("max_instances",),
+            "Preempted": ("node_counts", "preempted"),
+            "Location": ("location",),
+        },
+        create_flags=(
+            flag("--type -t", "type"),
+            flag("--size", "size"),
+            DESCRIPTION,
+            TAGS,
+            flag("--ssh-key-value", "ssh_settings.ssh_key_value"),
+            flag("--ssh-public-access-enabled -p", "ssh_public_access_enabled"),
+            flag("--vnet-name", "network_settings.vnet_name"),
+            flag("--subnet", "network_settings.subnet"),
+            *_IDENTITY_FLAGS,
+            flag("--enable-node-public-ip", "enable_node_public_ip"),
+            flag("--tier", "tier", _PANEL),
+            *_SCALE_FLAGS,
+            flag("--location -l", "location", _PANEL),
+            flag("--admin-username", "ssh_settings.admin_username", _PANEL),
+            flag("--admin-password", "ssh_settings.admin_password", _PANEL),
+        ),
+        update_flags=(*_SCALE_FLAGS, TAGS, *_IDENTITY_FLAGS),
+        required_flags=("name", "type"),
+        list_flags=(
+            flag(
+                "--type",
+                "type",
+                text="List those of a type only: AmlCompute, ComputeInstance or Kubernetes.",
+            ),
+        ),
+        limits_lists=True,
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl import schema
+from mlctl.kinds.facts import ArmFacts, AzFacts
 from mlctl.kinds.flags import TAGS, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
@@ -28,28 +29,30 @@ DATA = Kind(
     documents=("data",),
     versioned=True,
     inferred=_inferred,
-    container_keys=("dataType",),
-    columns={
-        "Name": ("name",),
-        "Version": ("version",),
-        "Type": ("type",),
-        "Archived": ("is_archived",),
-        "Created": ("creation_context", "created_at"),
-    },
-    create_flags=(
-        flag("--path -p", "path"),
-        flag("--type -t", "type"),
-        flag("--description -d", "description"),
-        TAGS,
-        flag("--datastore", "datastore"),
+    arm=ArmFacts(container_keys=("dataType",)),
+    az=AzFacts(
+        columns={
+            "Name": ("name",),
+            "Version": ("version",),
+            "Type": ("type",),
+            "Archived": ("is_archived",),
+            "Created": ("creation_context", "created_at"),
+        },
+        create_flags=(
+            flag("--path -p", "path"),
+            flag("--type -t", "type"),
+            flag("--description -d", "description"),
+            TAGS,
+            flag("--datastore", "datastore"),
+        ),
+        limits_lists=True,
+        sample=("samples/data/patients.yml", "heart-patients"),
+        not_here={
+            "create --skip-validation": "what az would refuse is refused before anything is sent",
+            "import": _IMPORT,
+            "list-materialization-status": _IMPORT,
+            "mount": "a compute mounts what a job names; `data show` prints the path",
+            "share": "registries are outside of the workspace",
+        },
     ),
-    limits_lists=True,
-    sample=("samples/data/patients.yml", "heart-patients"),
-    not_here={
-        "create --skip-validation": "what az would refuse is refused before anything is sent",
-        "import": _IMPORT,
-        "list-materialization-status": _IMPORT,
-        "mount": "a compute mounts what a job names; `data show` prints the path",
-        "share": "registries are outside of the workspace",
-    },
 )

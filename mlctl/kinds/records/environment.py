@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlctl import schema
+from mlctl.kinds.facts import AzFacts, ContentFacts
 from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
@@ -28,26 +29,30 @@ ENVIRONMENT = Kind(
     documents=("environment",),
     versioned=True,
     inferred=_inferred,
-    content_by_url=True,  # image builders want the URL of a folder
-    anonymous_name="CliV2AnonymousEnvironment",
-    curated="AzureML-",
-    columns={
-        "Name": ("name",),
-        "Version": ("version",),
-        "Image": ("image",),
-        "OsType": ("os_type",),
-        "Archived": ("is_archived",),
-        "Created": ("creation_context", "created_at"),
-    },
-    create_flags=(
-        flag("--image -i", "image"),
-        flag("--conda-file -c", "conda_file"),
-        flag("--build-context -b", "build.path"),
-        flag("--dockerfile-path -d", "build.dockerfile_path"),
-        flag("--os-type", "os_type"),
-        DESCRIPTION,
-        TAGS,
-        flag("--datastore", "datastore"),
+    content=ContentFacts(
+        by_url=True,  # image builders want the URL of a folder
+        anonymous_name="CliV2AnonymousEnvironment",
+        curated="AzureML-",
     ),
-    limits_lists=True,
+    az=AzFacts(
+        columns={
+            "Name": ("name",),
+            "Version": ("version",),
+            "Image": ("image",),
+            "OsType": ("os_type",),
+            "Archived": ("is_archived",),
+            "Created": ("creation_context", "created_at"),
+        },
+        create_flags=(
+            flag("--image -i", "image"),
+            flag("--conda-file -c", "conda_file"),
+            flag("--build-context -b", "build.path"),
+            flag("--dockerfile-path -d", "build.dockerfile_path"),
+            flag("--os-type", "os_type"),
+            DESCRIPTION,
+            TAGS,
+            flag("--datastore", "datastore"),
+        ),
+        limits_lists=True,
+    ),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mlctl.kinds.facts import QuotaFacts
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
@@ -38,5 +39,5 @@ JOB = Kind(
         "autoMLJob": "the simulated cloud trains no models",
     },
     inferred=_inferred,
-    vm_size=("resources", "instance_type"),
+    quota=QuotaFacts(vm_size=("resources", "instance_type")),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mlctl.kinds.facts import AzFacts
 from mlctl.kinds.flags import DESCRIPTION, TAGS, flag
 from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
@@ -22,23 +23,25 @@ MODEL = Kind(
     documents=("model",),
     versioned=True,
     inferred=_inferred,
-    columns={
-        "Name": ("name",),
-        "Version": ("version",),
-        "Type": ("type",),
-        "Stage": ("stage",),
-        "Archived": ("is_archived",),
-        "Created": ("creation_context", "created_at"),
-    },
-    create_flags=(
-        flag("--path -p", "path"),
-        flag("--type -t", "type"),
-        flag("--stage -s", "stage"),
-        DESCRIPTION,
-        TAGS,
-        flag("--datastore", "datastore"),
+    az=AzFacts(
+        columns={
+            "Name": ("name",),
+            "Version": ("version",),
+            "Type": ("type",),
+            "Stage": ("stage",),
+            "Archived": ("is_archived",),
+            "Created": ("creation_context", "created_at"),
+        },
+        create_flags=(
+            flag("--path -p", "path"),
+            flag("--type -t", "type"),
+            flag("--stage -s", "stage"),
+            DESCRIPTION,
+            TAGS,
+            flag("--datastore", "datastore"),
+        ),
+        update_flags=(flag("--stage -s", "stage"),),
+        list_flags=(flag("--stage -s", "stage", text="List those of a stage only."),),
+        limits_lists=True,
     ),
-    update_flags=(flag("--stage -s", "stage"),),
-    list_flags=(flag("--stage -s", "stage", text="List those of a stage only."),),
-    limits_lists=True,
 )

@@ -8,14 +8,17 @@ from collections.abc import Mapping
 from mlctl import catalog
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.facts import ArmFacts, AzFacts, Effective, PlanFacts, QuotaFacts
 from mlctl.kinds.flags import flag
-from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.kind import Kind
 from mlctl.kinds.nodes import NodeRange
 from mlctl.pointer import Data
 
 # As recorded: online-deployment-get.
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
 _LOCAL = "of deployments in Docker on this machine; the local backend simulates a workspace"
+_LOGS = "mlctl reads no logs of containers: `az ml online-deployment get-logs` does"
+_VERBS = ("create", "delete", "list", "show", "update")
 
 
 def _claims(value: Effective, region: str) -> Claims:
@@ -56,39 +59,45 @@ ONLINE_DEPLOYMENT = Kind(
     documents=("managedOnlineDeployment", "onlineDeployment"),
     parent="online-endpoint",
     inferred=_inferred,
-    tracked=True,
-    patchable=(("tags",), ("sku",)),
-    own=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
-    limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
-    claims=_claims,
-    nodes=_nodes,
-    vm_size=("instance_type",),
-    scaled_by=("instance_count",),
-    delay="deployment",
-    lost="its machines are given back, and it answers no requests",
-    routed_by=flag(
-        "--all-traffic",
-        "",
-        text="Send all traffic of the endpoint to it once it is there; read back and proved.",
+    arm=ArmFacts(
+        tracked=True,
+        patchable=(("tags",), ("sku",)),
+        service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
+        delay="deployment",
     ),
-    needs_file=True,
-    printed_empty=("environment_variables",),
-    columns={
-        "Name": ("name",),
-        "Endpoint": ("endpoint_name",),
-        "State": ("provisioning_state",),
-        "Model": ("model",),
-        "Size": ("instance_type",),
-        "Instances": ("instance_count",),
-    },
-    not_here={
-        "get-logs": "mlctl reads no logs of containers: `az ml online-deployment get-logs` does",
-        **{f"{verb} --local": _LOCAL for verb in ("create", "delete", "list", "show", "update")},
-        "create --local-enable-gpu": _LOCAL,
-        "update --local-enable-gpu": _LOCAL,
-        "create --vscode-debug": _LOCAL,
-        "update --vscode-debug": _LOCAL,
-        "create --package-model": "a preview, which makes an image of the model first",
-        "update --skip-script-validation": "what a script lacks is said, and refused by nobody",
-    },
+    quota=QuotaFacts(
+        limit_per_parent=limits.DEPLOYMENTS_PER_ENDPOINT,
+        claims=_claims,
+        nodes=_nodes,
+        vm_size=("instance_type",),
+        scaled_by=("instance_count",),
+    ),
+    plan=PlanFacts(loss="its machines are given back, and it answers no requests"),
+    az=AzFacts(
+        route_flag=flag(
+            "--all-traffic",
+            "",
+            text="Send all traffic of the endpoint to it once it is there; read back and proved.",
+        ),
+        needs_file=True,
+        printed_empty=("environment_variables",),
+        columns={
+            "Name": ("name",),
+            "Endpoint": ("endpoint_name",),
+            "State": ("provisioning_state",),
+            "Model": ("model",),
+            "Size": ("instance_type",),
+            "Instances": ("instance_count",),
+        },
+        not_here={
+            "get-logs": _LOGS,
+            **{f"{verb} --local": _LOCAL for verb in _VERBS},
+            "create --local-enable-gpu": _LOCAL,
+            "update --local-enable-gpu": _LOCAL,
+            "create --vscode-debug": _LOCAL,
+            "update --vscode-debug": _LOCAL,
+            "create --package-model": "a preview, which makes an image of the model first",
+            "update --skip-script-validation": "what a script lacks is said, and refused by nobody",
+        },
+    ),
 )

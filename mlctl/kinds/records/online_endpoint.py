@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from mlctl.catalog import limits
 from mlctl.kinds.claim import Claim, Claims
+from mlctl.kinds.facts import ArmFacts, AzFacts, ContentFacts, Effective, PlanFacts, QuotaFacts
 from mlctl.kinds.flags import flag
-from mlctl.kinds.kind import Effective, Kind
+from mlctl.kinds.kind import Kind
 from mlctl.pointer import Data
 
 # As recorded: online-endpoint-put-create.
 _OWN_PROPERTIES = ("AzureAsyncOperationUri", "azureml.onlineendpointid")
 _LOCAL = "of endpoints in Docker on this machine; the local backend simulates a workspace"
+_VERBS = ("create", "delete", "list", "show", "update")
 _SCORING = "mlctl sends endpoints no requests: `az ml online-endpoint invoke` does"
 _KEYS = (
     "mlctl prints no keys: `az ml online-endpoint get-credentials` does; with"
@@ -41,31 +43,37 @@ ONLINE_ENDPOINT = Kind(
     collection="onlineEndpoints",
     documents=("managedOnlineEndpoint", "onlineEndpoint"),
     inferred=_inferred,
-    tracked=True,
-    unique_in_region=True,
-    patchable=(("tags",), ("identity",)),
-    own=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
-    routes=(("traffic",), ("mirror_traffic",)),
-    routing="traffic",
-    claims=_claims,
-    delay="endpoint",
-    completed=_completed,
-    lost="its deployments go with it, and requests to it fail",
-    printed_empty=("traffic", "mirror_traffic"),
-    columns={
-        "Name": ("name",),
-        "State": ("provisioning_state",),
-        "Traffic": ("traffic",),
-        "Mirrored": ("mirror_traffic",),
-        "AuthMode": ("auth_mode",),
-        "Location": ("location",),
-    },
-    create_flags=(flag("--auth-mode", "auth_mode"),),
-    update_flags=(flag("--traffic -r", "traffic"), flag("--mirror-traffic", "mirror_traffic")),
-    not_here={
-        "get-credentials": _KEYS,
-        "invoke": _SCORING,
-        "regenerate-keys": _KEYS,
-        **{f"{verb} --local": _LOCAL for verb in ("create", "delete", "list", "show", "update")},
-    },
+    arm=ArmFacts(
+        tracked=True,
+        unique_in_region=True,
+        patchable=(("tags",), ("identity",)),
+        service_fields=tuple(("properties", "properties", key) for key in _OWN_PROPERTIES),
+        delay="endpoint",
+    ),
+    quota=QuotaFacts(claims=_claims),
+    content=ContentFacts(complete=_completed),
+    plan=PlanFacts(
+        routes=(("traffic",), ("mirror_traffic",)),
+        routing="traffic",
+        loss="its deployments go with it, and requests to it fail",
+    ),
+    az=AzFacts(
+        printed_empty=("traffic", "mirror_traffic"),
+        columns={
+            "Name": ("name",),
+            "State": ("provisioning_state",),
+            "Traffic": ("traffic",),
+            "Mirrored": ("mirror_traffic",),
+            "AuthMode": ("auth_mode",),
+            "Location": ("location",),
+        },
+        create_flags=(flag("--auth-mode", "auth_mode"),),
+        update_flags=(flag("--traffic -r", "traffic"), flag("--mirror-traffic", "mirror_traffic")),
+        not_here={
+            "get-credentials": _KEYS,
+            "invoke": _SCORING,
+            "regenerate-keys": _KEYS,
+            **{f"{verb} --local": _LOCAL for verb in _VERBS},
+        },
+    ),
 )

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from mlctl.kinds.facts import ArmFacts, AzFacts
 from mlctl.kinds.kind import Kind
 
 COMPUTE_INSTANCE = Kind(
     name="compute-instance",
     schema_name="computeInstance",
     collection="computes",
-    within="compute",
-    given={"title": "Compute instance", "properties": {}},
-    az=False,
-    tracked=True,
-    live_type=(("properties", "computeType"), "ComputeInstance"),
-    delay="compute",
+    inline_schema={"title": "Compute instance", "properties": {}},
+    arm=ArmFacts(
+        within="compute",
+        tracked=True,
+        live_type=(("properties", "computeType"), "ComputeInstance"),
+        delay="compute",
+    ),
+    az=AzFacts(present=False),
 )
 SCHEDULE = Kind(
     name="schedule",
     schema_name="schedule",
     collection="schedules",
-    given={"title": "Schedule", "properties": {}},
-    az=False,
-    delay="schedule",
+    inline_schema={"title": "Schedule", "properties": {}},
+    arm=ArmFacts(delay="schedule"),
+    az=AzFacts(present=False),
 )

@@ -77,8 +77,8 @@ def to_rename(plan: Plan) -> Iterator[Resource]:
     for change in plan.changes:
         if change.action is not Action.REPLACE:
             continue
-        if change.resource is None or not change.resource.kind.may_be_renamed:
-            routed = kind_of(change.address).routed_by
+        if change.resource is None or not change.resource.kind.plan.may_be_renamed:
+            routed = kind_of(change.address).az.route_flag
             why = "its requests go by its name" if routed else "its name is its address for others"
             what = f"{change.address} must be replaced, and {why}"
             moved = "the traffic" if routed else "its callers"

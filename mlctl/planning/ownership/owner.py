@@ -133,7 +133,7 @@ def spec_hash(resource: Resource, scope: Scope) -> str:
 
 def is_unhashed(field: Field, kind: Kind) -> bool:
     """Whether the hash says nothing of a field, because a change of it is written by a PATCH."""
-    return kind.patched and any(field.wire[: len(at)] == at for at in kind.patchable)
+    return kind.arm.patched and any(field.wire[: len(at)] == at for at in kind.arm.patchable)
 
 
 def _taggable(resource: Resource) -> bool:

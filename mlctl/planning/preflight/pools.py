@@ -45,7 +45,7 @@ def too_large(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diag
     usage = live_state.usage.get(limits.EVERYWHERE, ())
     most = next((one.limit for one in usage if one.family == limits.VMS_PER_POOL_QUOTA), None)
     for change in changes:
-        at = kind_of(change.address).capped.get(limits.VMS_PER_POOL_QUOTA)
+        at = kind_of(change.address).quota.capped.get(limits.VMS_PER_POOL_QUOTA)
         wanted = change.values.get(at) if at else None
         if at is None or most is None or not isinstance(wanted, int) or change.resource is None:
             continue

@@ -93,7 +93,7 @@ def waits(changes: Sequence[Change], live_state: LiveState) -> dict[Address, tup
 def _over(change: Change, resource: Resource, quota: Quota, limit: Usage, more: int) -> Diagnostic:
     if quota == pools.POOLS:
         return pools.too_many(change, resource, limit, more)
-    counted, scaled_by = quota[1] == limits.COMPUTES_QUOTA, kind_of(change.address).scaled_by
+    counted, scaled_by = quota[1] == limits.COMPUTES_QUOTA, kind_of(change.address).quota.scaled_by
     asked = (
         f"{limit.used} are taken and this plan asks for {more} more"
         if more > 0

@@ -78,7 +78,9 @@ def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterato
             routed = dict(routes.routes(kind, endpoint.body))
             if parent is not None:
                 told = {
-                    at: parent.values[at] for at in kind.routes if parent.values.get(at) is not None
+                    at: parent.values[at]
+                    for at in kind.plan.routes
+                    if parent.values.get(at) is not None
                 }
                 routed |= {at: routes.shares(value) for at, value in told.items()}
             if routes.share(routed, change.address.name):
@@ -89,7 +91,7 @@ def default_deleted(changes: Sequence[Change], live_state: LiveState) -> Iterato
 def _what_it_is(kind: Kind, routed: Routes, name: str) -> str:
     if any(field.codec == "shares" for field in kind.route_fields):
         return f"to get {routes.share(routed, name):g} % of the requests to its endpoint"
-    return f"the {kind.routing} of its endpoint"
+    return f"the {kind.plan.routing} of its endpoint"
 
 
 def in_use(changes: Sequence[Change], live_state: LiveState) -> Iterator[Diagnostic]:

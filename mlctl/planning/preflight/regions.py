@@ -26,7 +26,9 @@ def other(changes: Iterable[Change], live_state: LiveState) -> Iterator[Diagnost
     """New clusters whose region is not the workspace's."""
     own = live_state.location.replace(" ", "").lower()
     for change in changes:
-        if not (change.action.creates and change.resource and kind_of(change.address).has_nodes):
+        if not (
+            change.action.creates and change.resource and kind_of(change.address).quota.has_nodes
+        ):
             continue
         place = region(change.resource, None, own)
         if place != own:

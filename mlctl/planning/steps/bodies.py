@@ -38,12 +38,12 @@ _PROPERTIES: Pointer = ("properties",)
 def said_part(change: Change, resource: Resource, scope: Scope) -> Part:
     """What the file says of a resource, to be laid over what is there."""
     form, values = resource.form, change.values
-    without = not_kept(values, form) + resource.kind.own
+    without = not_kept(values, form) + resource.kind.arm.service_fields
     if change.live is not None and change.action is not Action.REPLACE:
         return Part(encode_fields(values, form, scope), without)
     body = encode(values, form, scope)
     if change.live is None and change.predecessor is None:
-        body = resource.kind.completed(body, anonymous=resource.anonymous)
+        body = resource.kind.content.complete(body, anonymous=resource.anonymous)
         if resource.anonymous:
             pointer.put(body, ("properties", "isAnonymous"), value=True)
     if any(one.at == ("type",) for one in change.fields):  # the properties of another type
@@ -59,7 +59,7 @@ def routed_part(change: Change, routed: Routes, scope: Scope) -> Part:
         part = said_part(change, change.resource, scope)
     else:
         live = change.live.body if change.live else {}
-        part = Part({}, not_kept({}, form_of_body(kind, live, scope)) + kind.own)
+        part = Part({}, not_kept({}, form_of_body(kind, live, scope)) + kind.arm.service_fields)
     for field in kind.route_fields:
         pointer.drop(part.body, field.wire)
         told = routes.value(field, routed[field.at])

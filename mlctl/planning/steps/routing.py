@@ -64,13 +64,13 @@ def routing(
 
 def is_said_by(change: Change, one: FieldChange) -> bool:
     """Whether the change of a field says where requests go."""
-    return any(one.at[: len(at)] == at for at in kind_of(change.address).routes)
+    return any(one.at[: len(at)] == at for at in kind_of(change.address).plan.routes)
 
 
 def routed_by(endpoint: Address, one: FieldChange) -> list[Address]:
     """The deployments that get requests by a new value of a field."""
     found: list[Address] = []
-    for at in kind_of(endpoint).routes:
+    for at in kind_of(endpoint).plan.routes:
         if one.at[: len(at)] == at:
             key = {str(one.at[-1]): one.after} if one.at != at else one.after
             found += [child(endpoint, name) for name in routes.shares(key)]
@@ -83,7 +83,7 @@ def _said(change: Change) -> tuple[Routes, Routes]:
     live = routes.routes(kind, change.live.body if change.live else {})
     if change.in_motion:
         return live, live
-    said = {at: routes.shares(change.values[at]) for at in kind.routes if at in change.values}
+    said = {at: routes.shares(change.values[at]) for at in kind.plan.routes if at in change.values}
     return {**live, **said}, live
 
 

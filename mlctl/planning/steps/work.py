@@ -150,7 +150,7 @@ class _Builder:
 
     def build(self) -> None:
         """The steps of all changes; where requests go depends on all other steps."""
-        routed = [one for one in self._plan.changes if kind_of(one.address).routes]
+        routed = [one for one in self._plan.changes if kind_of(one.address).plan.routes]
         for change in self._plan.changes:
             self._add(change)
         for change in routed:
@@ -160,7 +160,7 @@ class _Builder:
         puts = change.action not in (Action.NO_OP, Action.DELETE) or _unfinished(change)
         if change.action.deletes:
             self._delete(change)
-        if not kind_of(change.address).routes and change.resource is not None and puts:
+        if not kind_of(change.address).plan.routes and change.resource is not None and puts:
             part = said_part(change, change.resource, self._plan.scope)
             self._put(change, part, _role(change), self._needs(change, change.resource))
 

@@ -38,11 +38,11 @@ def with_owed(
     """
     form, kind = resource.form, resource.kind
     wanted = ownership.over(resource, wanted, Live(owed.address, owed.body))
-    without = (*not_kept(wanted, form), *kind.own)
+    without = (*not_kept(wanted, form), *kind.arm.service_fields)
     had = said(overlay(owed.body, {}, without), form, scope, own=False)
     defaults = {one.at: one.default for one in form.fields}
     had = {at: value for at, value in had.items() if value != defaults.get(at)}
-    for at in kind.routes:
+    for at in kind.plan.routes:
         had.pop(at, None)
     return {**had, **wanted}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from mlctl.backends.ports.lease import Lease
-from mlctl.kinds.kind import Columns
+from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data
 
 COLUMNS: Columns = {

@@ -42,7 +42,7 @@ NOT_VERIFIED = " (not verified)"
 
 def text_of(step: Step) -> StepText:
     """The words for a step; of where requests go, in those of its kind."""
-    words, routing = _TEXTS[step.role], kind_of(step.target).routing
+    words, routing = _TEXTS[step.role], kind_of(step.target).plan.routing
 
     def said(text: str) -> str:
         told = text.format(routing=routing)

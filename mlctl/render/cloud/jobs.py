@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from mlctl import pointer
 from mlctl.backends.ports.jobs import Job, JobEvent
 from mlctl.kinds import JOB, Scope
-from mlctl.kinds.kind import Columns
+from mlctl.kinds.facts import Columns
 from mlctl.kinds.values import decode
 from mlctl.pointer import Data
 from mlctl.render.apply.step_text import elapsed

@@ -46,13 +46,13 @@ def printed(live: Live, scope: Scope) -> dict[str, Data]:
     """
     kind = kind_of(live.address)
     told = form_of_body(kind, live.body, scope)
-    name = kind.printed_forms.get(told.name, told.name)
+    name = kind.az.printed_forms.get(told.name, told.name)
     form = next(one for one in kind.forms if one.name == name)
     data = resource(live, scope, form)
     if kind.form_of(data) is not form:
         data.pop("type", None)  # a flat deployment has none
     known = {field.at[0] for field in form.fields}
-    empty: dict[str, Data] = {key: {} for key in kind.printed_empty if key in known}
+    empty: dict[str, Data] = {key: {} for key in kind.az.printed_empty if key in known}
     of_group = "/resourcegroups/" in str(data.get("id")).casefold()  # not of a registry
     group = {"resourceGroup": scope.resource_group} if of_group else {}
     return {**empty, **data, **group}

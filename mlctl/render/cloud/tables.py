@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlctl import pointer
-from mlctl.kinds.kind import Columns
+from mlctl.kinds.facts import Columns
 from mlctl.pointer import Data
 
 SIZES: Columns = {

@@ -194,8 +194,8 @@ class _View:
             yield "because the project owns it, and no file declares it any more"
         elif action is Action.DELETE and change.reason is ActionReason.PARENT_DELETED:
             yield f"because {change.address} is not in the files"
-        if action in (Action.REPLACE, Action.DELETE) and kind_of(change.address).lost:
-            yield kind_of(change.address).lost
+        if action in (Action.REPLACE, Action.DELETE) and kind_of(change.address).plan.loss:
+            yield kind_of(change.address).plan.loss
         if action is Action.REPLACE:
             yield from self._unrouted(change)
 
@@ -205,17 +205,17 @@ class _View:
         if above is None or above.live is None or above.action is Action.REPLACE:
             return
         kind, name = kind_of(above.address), change.address.name
-        at = kind.routes[0]
+        at = kind.plan.routes[0]
         was = routes.routes(kind, above.live.body)[at]
         part, said = routes.share({at: was}, name), above.values.get(at)
         if said is not None and not routes.share({at: routes.shares(said)}, name):
             return  # others have taken over before, for good
         left = routes.without(was, frozenset({name.casefold()}))
         if part and not left:
-            yield f"{above.address} has no {kind.routing} until it is back"
+            yield f"{above.address} has no {kind.plan.routing} until it is back"
         elif part:
             others = ", ".join(f"{one} has {share:g} %" for one, share in left.items())
-            yield f"others get its {part:g} % of the {kind.routing} until it is back: {others}"
+            yield f"others get its {part:g} % of the {kind.plan.routing} until it is back: {others}"
 
     def _tree(self, change: Change) -> DiffBranch:
         tree = DiffBranch()

@@ -102,7 +102,7 @@ def left(addresses: Iterable[Address], file: Path, paths: Sequence[str]) -> str:
 
 
 def _routing(owed: Owed) -> str:
-    return kind_of(owed.address).routing
+    return kind_of(owed.address).plan.routing
 
 
 def _apply(owed: Owed) -> str:

@@ -55,7 +55,7 @@ def source(change: Change) -> tuple[str, int] | None:
 
 def is_default(change: Change, one: FieldChange) -> bool:
     """Whether a field's value is a default that is not in the file."""
-    if change.resource is None or one.at in kind_of(change.address).routes:
+    if change.resource is None or one.at in kind_of(change.address).plan.routes:
         return False
     return one.at in change.values and one.at not in change.resource.values
 

@@ -84,7 +84,10 @@ def _resources(db: Connection) -> None:
         if key != rows.key(address):
             raise ValueError(f"{address} has the key {key}")
         decode(body, form_of_body(kind, body, _ANYWHERE), _ANYWHERE)
-        for at in (("properties",), *([("properties", "properties")] if kind.has_nodes else [])):
+        for at in (
+            ("properties",),
+            *([("properties", "properties")] if kind.quota.has_nodes else []),
+        ):
             if not isinstance(get(body, at), dict):
                 raise TypeError(f"{address} has no {'.'.join(at)}")
 

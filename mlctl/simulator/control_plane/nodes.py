@@ -24,7 +24,7 @@ def add_node_counts(store: Store, workspace_id: int, found: Iterable[StoredResou
     with replay.current(store) as world:
         for each in found:
             name = command_log.engine_name(workspace_id, each.address.name)
-            if kind_of(each.address).has_nodes and name in world.clusters:
+            if kind_of(each.address).quota.has_nodes and name in world.clusters:
                 inner = each.body["properties"]["properties"]
                 inner |= _allocation(views.counts(world, name))
 

@@ -186,7 +186,7 @@ def show_nodes(
     workspace: WorkspaceHandle, db: Connection, workspace_id: int, found: Collection[StoredResource]
 ) -> None:
     """Add the node counts and the allocation state to the bodies of clusters."""
-    if any(kind_of(each.address).has_nodes for each in found) and command_log.is_active(db):
+    if any(kind_of(each.address).quota.has_nodes for each in found) and command_log.is_active(db):
         # Imports the event engine, which takes longer than most calls: few clusters have nodes.
         from mlctl.simulator.control_plane import nodes  # noqa: PLC0415
 

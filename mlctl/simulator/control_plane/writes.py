@@ -165,5 +165,5 @@ def _begin(write: Write, resources: list[int], address: Address, verb: Operation
 
 def _due(write: Write, address: Address, verb: OperationKind) -> float:
     """When an operation will have ended."""
-    usual = write.state.settings.delays.of(kind_of(address).delay, verb.name.lower())
+    usual = write.state.settings.delays.of(kind_of(address).arm.delay, verb.name.lower())
     return write.state.now + usual + faults.total_delay(write.matched)

@@ -57,8 +57,8 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(SAMPLES, folder / "samples")
     with pytest.MonkeyPatch.context() as patch:
         mlctl = _inside(folder, patch)
-        samples = [kind for kind in KINDS.values() if kind.sample[0]]
-        staged = [f"mlctl {kind.name} create -f {kind.sample[0]}" for kind in samples]
+        samples = [kind for kind in KINDS.values() if kind.az.sample[0]]
+        staged = [f"mlctl {kind.name} create -f {kind.az.sample[0]}" for kind in samples]
         for line in (*STAGE, *staged):
             assert mlctl(*shlex.split(line)[1:]) == 0, line
     (folder / "metrics.json").write_text(json.dumps([*_metrics()]))

@@ -7,7 +7,7 @@ import pytest
 from mlctl import pointer
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
-from mlctl.kinds.kind import Effective
+from mlctl.kinds.facts import Effective
 from mlctl.kinds.records.online_deployment import ONLINE_DEPLOYMENT
 from mlctl.kinds.resource import Resource
 from mlctl.planning import cost
@@ -252,7 +252,7 @@ def test_machines_are_paid_for_all_month() -> None:
 def test_some_sizes_need_a_fifth_more_cores_for_upgrades(size: str, count: int, cores: int) -> None:
     values = {"instance_type": size, "instance_count": count}
     value: Effective = values.get
-    claims = ONLINE_DEPLOYMENT.claims(value, "eastus")
+    claims = ONLINE_DEPLOYMENT.quota.claims(value, "eastus")
     assert claims["eastus", "total"].most == cores
 
 

@@ -24,7 +24,7 @@ CLUSTER: dict[str, Any] = {
 
 def table(*items: dict[str, Any], color: bool = False) -> str:
     """The table of clusters."""
-    rows = tables.rows(list(items), KINDS["compute"].columns)
+    rows = tables.rows(list(items), KINDS["compute"].az.columns)
     return resources.output(rows, "table", color=color)
 
 
@@ -69,8 +69,8 @@ def test_a_word_that_only_holds_a_state_is_left_alone() -> None:
 
 
 def test_every_kind_has_its_columns() -> None:
-    assert all(kind.columns["Name"] == ("name",) for kind in KINDS.values())
+    assert all(kind.az.columns["Name"] == ("name",) for kind in KINDS.values())
 
 
 def test_one_resource_is_a_table_of_one_row() -> None:
-    assert len(tables.rows(CLUSTER, KINDS["compute"].columns)) == 1
+    assert len(tables.rows(CLUSTER, KINDS["compute"].az.columns)) == 1

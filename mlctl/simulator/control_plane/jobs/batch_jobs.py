@@ -87,7 +87,7 @@ def ensure_in_engine(
     """Create a cluster or pool in the engine if its command was never appended."""
     wanted = command_log.create_command(transaction.db, state, cluster.address, cluster.body)
     name = command_log.engine_name(state.id, cluster.address.name)
-    has_nodes = kind_of(cluster.address).has_nodes
+    has_nodes = kind_of(cluster.address).quota.has_nodes
     there: Container[str] = transaction.world.clusters if has_nodes else transaction.world.pools
     if wanted is not None and name not in there:
         replay.carry_out(transaction, wanted)

@@ -63,7 +63,7 @@ def _check_environment(
     named = Reference.parse(batch_jobs.reference_text(text), "environment")
     if named is None or named.address is None or named.within(state.scope).scope is not None:
         return
-    curated = kind_of(named.address).curated
+    curated = kind_of(named.address).content.curated
     if not (curated and named.address.name.startswith(curated)):  # it is taken, there or not
         records.require_resource(transaction.db, state, named.address)
 

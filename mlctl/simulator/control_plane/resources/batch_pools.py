@@ -70,7 +70,7 @@ def refuse_too_many_vms(
     Raises:
         ServiceError: the pool asks for more.
     """
-    if quota.VMS_PER_POOL not in kind_of(address).capped:
+    if quota.VMS_PER_POOL not in kind_of(address).quota.capped:
         return
     wanted = new["properties"]["vmCount"]
     has = old.body["properties"]["vmCount"] if old else 0

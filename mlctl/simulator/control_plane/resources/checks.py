@@ -42,12 +42,12 @@ def refuse_taken(db: Connection, state: WorkspaceState, address: Address, region
         ServiceError: another workspace of the subscription has the name, or the parent is full.
     """
     kind = kind_of(address)
-    if kind.unique_in_region:
+    if kind.arm.unique_in_region:
         other = rows.name_owner(db, state, address, region)
         if other:
             text = f"The name `{address.name}` is taken in region {region} by workspace `{other}`."
             raise conflict(text, "NameAlreadyTaken")
-    most = kind.limit_per_parent
+    most = kind.quota.limit_per_parent
     if most is not None and rows.count_siblings(db, state.id, address) >= most:
         what = kind.collection.lower()
         text = f"The endpoint `{address.parent}` has reached its limit of {most} {what}."
@@ -106,7 +106,7 @@ def refuse_used(db: Connection, state: WorkspaceState, old: StoredResource) -> N
     above = rows.find(db, state.id, address.up) if address.up else None
     routed = routes.routes(kind_of(above.address), above.body) if above else {}
     if above and routes.share(routed, address.name):
-        what = kind_of(above.address).routing
+        what = kind_of(above.address).plan.routing
         text = f"The deployment `{address.name}` is in the {what} of endpoint `{address.parent}`."
         raise conflict(text, "DeploymentInUse")
     users = rows.referrers(db, state.id, address)

@@ -40,7 +40,7 @@ def accept(
     for field in form.fields:
         if field.mutability is Mutability.READ_ONLY or field.secret:
             pointer.drop(top, field.wire)
-    if kind.tracked:
+    if kind.arm.tracked:
         part.normalize_location(context, top, old.body["location"] if old else context.location)
     if "tags" in top:
         part.normalize_tags(top)

@@ -32,7 +32,7 @@ def resolve(context: RequestContext, text: Data, kind: str) -> str:
         reference.scope if reference.scope and not _same(reference.scope, context.scope) else None
     )
     found = context.find(reference.address, other)
-    curated = ALL[kind].curated
+    curated = ALL[kind].content.curated
     if found is None and curated and reference.address.name.startswith(curated):
         return reference.text  # the service takes it, whether it is there or not (as recorded)
     if found is None:

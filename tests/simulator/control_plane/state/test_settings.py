@@ -23,4 +23,4 @@ def test_settings_are_read_as_they_were_written() -> None:
 
 def test_assets_take_no_time() -> None:
     assert not KINDS["model"].takes_time
-    assert Delays(endpoint_delete=7).of(KINDS["batch-endpoint"].delay, "delete") == 7
+    assert Delays(endpoint_delete=7).of(KINDS["batch-endpoint"].arm.delay, "delete") == 7

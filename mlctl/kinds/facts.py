@@ -1,0 +1,156 @@
+"""The facts of a kind by topic: Azure, quotas, content, plans, the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from mlctl.kinds.claim import Claims
+from mlctl.kinds.flags import Flag
+from mlctl.kinds.nodes import NodeRange
+from mlctl.kinds.upload import UploadTarget
+from mlctl.pointer import Data, Pointer
+
+Columns: TypeAlias = Mapping[str, Pointer]
+Effective: TypeAlias = Callable[[str], Data]
+"""The value that the service sees in a field: as written, else its default."""
+
+
+def _claim_nothing(_value: Effective, _region: str) -> Claims:
+    return {}
+
+
+def _add_nothing(body: Mapping[str, Data], **_options: bool) -> dict[str, Data]:
+    return dict(body)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ArmFacts:
+    """In Azure.
+
+    - `hosted`: whether the collection is ARM's, not one of this project.
+    - `tracked`: ARM wants to know its region. `unique_in_region`: its names are, over workspaces.
+    - `within`: the kind whose collection it is in; `live_type` tells the two from each other.
+    - `live_type`: where a live body says its type, and what that is: others share the collection.
+    - `patchable`: what a PATCH may name. `patched`: whether a change of nothing else is sent as a
+      PATCH, because a PUT would lose what no GET tells.
+    - `delete_query`: what a DELETE must ask for.
+    - `service_fields`: where a body has what only the service writes and no field shows: it is
+      neither compared nor written.
+    - `container_keys`: properties that all versions of a name share, and their container says.
+    - `delay`: what the settings of the simulated cloud call the time that writes take; "" where
+      they are done at once.
+    """
+
+    hosted: bool = True
+    tracked: bool = False
+    unique_in_region: bool = False
+    within: str = ""
+    live_type: tuple[Pointer, str] | None = None
+    patchable: tuple[Pointer, ...] = (("tags",),)
+    patched: bool = False
+    delete_query: Mapping[str, str] = field(default_factory=dict)
+    service_fields: tuple[Pointer, ...] = ()
+    container_keys: tuple[str, ...] = ()
+    delay: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuotaFacts:
+    """Quotas and nodes.
+
+    - `claims`: what a resource takes of which quota; plan and simulated cloud both ask it.
+    - `capped`: a limit's name -> the field that it limits in each resource.
+    - `limit_per_parent`: how many a parent may have.
+    - `has_nodes`: whether it has nodes that can be listed.
+    - `nodes`: the number of nodes that it scales between, and what is paid for; None where it has
+      none, or where they cannot be told (a number that is no number).
+    - `vm_size`: the field with its VM size. `scaled_by`: the one with the most nodes that it has.
+    """
+
+    claims: Callable[[Effective, str], Claims] = _claim_nothing
+    capped: Mapping[str, Pointer] = field(default_factory=dict)
+    limit_per_parent: int | None = None
+    has_nodes: bool = False
+    nodes: Callable[[Effective], NodeRange | None] | None = None
+    vm_size: Pointer = ()
+    scaled_by: Pointer = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ContentFacts:
+    """Files that a resource names, and what resources made of files or bodies are called.
+
+    - `target`: what local files that it names become. `by_url`: they are named by https.
+    - `named_by_path`: whether documents name files of it; such a file of a folder belongs to them.
+    - `names_inline`: whether an asset that is written inline in one can have a name of its own.
+    - `complete`: adds what the SDK adds to a new body that follows from the rest of it.
+    - `anonymous_name`: what one is called that nobody has named; "" where content alone names it.
+    - `curated`: what the names of those begin with that the service brings along; "" where none do.
+    - `default_version`: the version that means the newest; None where there is none.
+    """
+
+    target: UploadTarget = UploadTarget.ASSET
+    by_url: bool = False
+    named_by_path: bool = False
+    names_inline: bool = True
+    complete: Callable[..., dict[str, Data]] = _add_nothing
+    anonymous_name: str = ""
+    curated: str = ""
+    default_version: str | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlanFacts:
+    """What a change of a resource means for others.
+
+    - `routes`: the fields that say which children get its requests, the first one first of all;
+      `routing` is what people call that.
+    - `named_in_jobs`: the keys of a job's body that name one by its id or name; empty where no jobs
+      run on it. `ends_jobs`: whether jobs fail when it is deleted.
+    - `may_be_renamed`: whether one under another name can take its place.
+    - `loss`: what goes with a resource that is destroyed or replaced, as a sentence.
+    """
+
+    routes: tuple[Pointer, ...] = ()
+    routing: str = ""
+    named_in_jobs: tuple[str, ...] = ()
+    ends_jobs: bool = False
+    may_be_renamed: bool = False
+    loss: str = ""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AzFacts:
+    """On the command line, as `az ml` has it.
+
+    - `present`: whether `az ml` has it.
+    - `columns`: those of `-o table`.
+    - `printed_forms`: the form of a body -> the one in which az prints it. `printed_empty`: maps
+      that az prints also where they are empty.
+    - `create_flags`, `update_flags`: fields that have flags; `required_flags`: those without which
+      a file is needed.
+    - `route_flag`: the flag of `create` that gives it all requests of its parent.
+    - `needs_file`: whether `create` takes no resource that is said by flags alone.
+    - `list_flags`: fields that `list` can be narrowed by. `limits_lists`: it takes --max-results.
+    - `resize_flag`: the field that the command `resize` changes.
+    - `sample`: a file of `samples/` and the name in it, for the examples of commands that have
+      none of their own.
+    - `not_here`: commands of az (`mount`) and flags (`create --web`) that mlctl has not, and why.
+    """
+
+    present: bool = True
+    columns: Columns = field(default_factory=dict)
+    printed_forms: Mapping[str, str] = field(default_factory=dict)
+    printed_empty: tuple[str, ...] = ()
+    create_flags: tuple[Flag, ...] = ()
+    update_flags: tuple[Flag, ...] = ()
+    required_flags: tuple[str, ...] = ("name",)
+    route_flag: Flag | None = None
+    needs_file: bool = False
+    list_flags: tuple[Flag, ...] = ()
+    limits_lists: bool = False
+    resize_flag: Flag | None = None
+    sample: tuple[str, str] = ("", "")
+    not_here: Mapping[str, str] = field(default_factory=dict)
