@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 # None, bool, int, float, str, list or dict of the same: checked by the schemas.
@@ -99,6 +99,23 @@ def drop(data: dict[str, Data], pointer: Pointer) -> None:
     holder = get(data, tuple(way))
     if isinstance(holder, dict):
         holder.pop(str(last), None)
+
+
+def without(data: Mapping[str, Data], pointers: Iterable[Pointer]) -> dict[str, Data]:
+    """The data without what is at some pointers; what stays is shared with it, not copied."""
+    kept = dict(data)
+    for pointer in pointers:
+        if get(kept, pointer, kept) is kept:
+            continue  # nothing there
+        holder: Data = kept
+        original: Data = data
+        for step in pointer[:-1]:
+            original = original[step]
+            if holder[step] is original:
+                holder[step] = dict(original)
+            holder = holder[step]
+        del holder[pointer[-1]]
+    return kept
 
 
 def nest(values: Mapping[Pointer, Data]) -> dict[str, Data]:

@@ -93,8 +93,15 @@ class _Progress:
         self._sorter.prepare()
         self._by_id: Mapping[int, Step] = {step.id: step for step in self.work.steps}
         self._by_target = defaultdict[Address, list[Step]](list)
+        self._deletes_after = defaultdict[int, list[Step]](list)  # by the step that they need
+        self._renewed_under = defaultdict[Address | None, list[Address]](list)  # by the parent
         for step in self.work.steps:
             self._by_target[step.target].append(step)
+            if step.deletes:
+                for need in step.needs:
+                    self._deletes_after[need].append(step)
+            if step.base is not None:
+                self._renewed_under[step.target.up].append(step.target)
 
     @property
     def active(self) -> bool:
@@ -113,13 +120,13 @@ class _Progress:
 
     def _waiting(self, step: Step) -> tuple[Step, ...]:
         """The last steps on what can only be deleted once this step has let go of it."""
-        after = (one for one in self.work.steps if one.deletes and step.id in one.needs)
-        return tuple(self._by_target[one.target][-1] for one in after)
+        deletes = self._deletes_after.get(step.id, ())
+        return tuple(self._by_target[delete.target][-1] for delete in deletes)
 
     def _renewed(self, step: Step) -> dict[Address, str | None]:
         """What goes with a delete and is made anew, with the fingerprints."""
-        renewed = (one.target for one in self.work.steps if step.deletes and one.base is not None)
-        return {one: self.expected.get(one) for one in renewed if one.up == step.target}
+        renewed = self._renewed_under.get(step.target, ()) if step.deletes else ()
+        return {address: self.expected.get(address) for address in renewed}
 
     def skipped(self, step: Step) -> StepEvent | None:
         """The outcome of a step that cannot start because of a failure; None when it can."""

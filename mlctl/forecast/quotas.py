@@ -12,9 +12,9 @@ from mlctl.forecast.batch.reading import Subject
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.values import claims, effective
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import quota
-from mlctl.planning.refresh import LiveState
 from mlctl.pointer import Data, Pointer
 from mlctl.simulator.engine.model import ClusterSpec, Tier
 

@@ -50,6 +50,11 @@ class Field:
     copy: Pointer
     schema: Schema
 
+    @cached_property
+    def key(self) -> str:
+        """Where it is in a document, as text."""
+        return pointer.text(self.at)
+
 
 @dataclass(frozen=True, eq=False)
 class Form:
@@ -105,13 +110,22 @@ class Form:
         return tuple(one for one in self.fields if one.mutability is not Mutability.READ_ONLY)
 
     @cached_property
+    def fixed(self) -> tuple[Field, ...]:
+        """The fields that only another resource can have another value of."""
+        return tuple(field for field in self.fields if field.mutability is Mutability.REPLACE)
+
+    @cached_property
     def referring(self) -> tuple[Field, ...]:
         """The fields, sent or not, that name other resources."""
         return tuple(one for one in (*self.fields, *self.mentions) if one.refers_to)
 
     def field(self, at: Pointer) -> Field | None:
         """The field at a pointer of the document."""
-        return next((field for field in self.fields if field.at == at), None)
+        return self._by_pointer.get(at)
+
+    @cached_property
+    def _by_pointer(self) -> Mapping[Pointer, Field]:
+        return {field.at: field for field in reversed(self.fields)}
 
     def holds(self, data: Data) -> bool:
         """Whether `data` meets the `if` of the form's rung, or there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -243,17 +244,32 @@ def canonical_values(
 ) -> dict[str, Data]:
     """The canonical form of the values of some fields, by JSON pointer: what hashes are made of."""
     return {
-        pointer.text(one.at): codec.canonical(values[one.at], one, scope)
-        for one in fields
-        if one.at in values
+        one.key: codec.canonical(values[one.at], one, scope) for one in fields if one.at in values
     }
 
 
 def fingerprint(body: Mapping[str, Data], kind: Kind, scope: Scope) -> str:
     """A hash of all that a file could say of a live resource; counts of nodes and times are not."""
-    form, kept = form_of_body(kind, body, scope), copy.deepcopy(dict(body))
-    for at in kind.arm.service_fields:
-        pointer.drop(kept, at)
-    values = decode(kept, form, scope, own=False)
-    said = canonical_values(values, form.writable, scope)
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    form = form_of_body(kind, body, scope)
+    values = decode(pointer.without(body, own_of_form(kind, form)), form, scope, own=False)
+    return fingerprint_of_values(values, form, scope)
+
+
+def fingerprint_of_values(values: Values, form: Form, scope: Scope) -> str:
+    """The fingerprint of a body that says these values."""
+    canonical = canonical_values(values, form.writable, scope)
+    return hashlib.sha256(_sorted_json(canonical).encode()).hexdigest()
+
+
+_sorted_json = json.JSONEncoder(sort_keys=True).encode
+
+
+@functools.cache
+def own_of_form(kind: Kind, form: Form) -> tuple[Pointer, ...]:
+    """The service's own places that are within a field that a file can say, or hold one."""
+    wires = [field.wire for field in form.writable]
+    return tuple(
+        at
+        for at in kind.arm.service_fields
+        if any(wire[: len(at)] == at[: len(wire)] for wire in wires)
+    )

@@ -12,6 +12,7 @@ from mlctl.kinds.values import state
 from mlctl.planning.model import PROVISIONING_STATE, FieldChange
 from mlctl.pointer import Data, Pointer
 
+_SCALARS = (str, int, bool, float)
 _BY_KEY = ("map", "variables", "shares")  # maps whose entries change one by one
 
 
@@ -27,10 +28,15 @@ def differences(
     are secrets.
     """
     found: list[FieldChange] = []
-    ending = {**had, **wanted}
     for one in fields:
-        if one.at in wanted and one.compared and not _ignored(one, ending):
-            found.extend(_difference(one, had.get(one.at), wanted[one.at], scope))
+        at = one.at
+        if at not in wanted or not one.compared:
+            continue
+        before, after = had.get(at), wanted[at]
+        if type(before) is type(after) and type(after) in _SCALARS and before == after:
+            continue  # most are
+        if not (one.when and _ignored(one, {**had, **wanted})):
+            found.extend(_difference(one, before, after, scope))
     return found
 
 

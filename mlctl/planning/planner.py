@@ -6,25 +6,26 @@ import copy
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from graphlib import TopologicalSorter
+from operator import attrgetter
 
 from mlctl import pointer
 from mlctl.assets import names
 from mlctl.backends.ports.backend import Live
 from mlctl.config.graph import Edge, Graph
 from mlctl.diagnostics import Diagnostic
-from mlctl.kinds import codec, kind_of
+from mlctl.kinds import codec
 from mlctl.kinds.address import LATEST, Address, version_key
 from mlctl.kinds.field import Mutability
 from mlctl.kinds.registry import ALL
 from mlctl.kinds.resource import Resource
-from mlctl.kinds.values import Values, complete, decode, fingerprint, moving
+from mlctl.kinds.values import Values, complete, moving
 from mlctl.planning.blue_green.successors import NONE, Successors, taken_over, with_successors
 from mlctl.planning.diff import differences, failed_operation
+from mlctl.planning.live_state import LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange, Plan
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.ownership.pruning import Prune, pruned
 from mlctl.planning.preflight import checks, immutability, protection, quota, references
-from mlctl.planning.refresh import LiveState, named_by
 from mlctl.planning.removal import removed
 from mlctl.planning.unfinished.owed import Owed
 from mlctl.planning.unfinished.restore import NOTE, notes_on, with_owed, with_routes
@@ -64,7 +65,7 @@ def plan(
             )
         found = [*planner.rejections, *checks.findings(changes, live_state)]
     changes = [_with_dependents(change, live_state) for change in changes]
-    changes.sort(key=lambda change: change.address)
+    changes.sort(key=attrgetter("address.sort_key"))
     limit = prune.limit if prune else None
     forbidden = list(protection.findings(changes, live_state, ownership, limit))
     return Plan(
@@ -88,7 +89,7 @@ def _chosen(graph: Graph, targets: Collection[Address], *, destroying: bool) -> 
     """The resources to look at, each after those that it needs."""
     wanted = _targeted(graph, targets, destroying=destroying) if targets else graph.resources
     sorter: TopologicalSorter[Address] = TopologicalSorter()
-    for address in sorted(graph.resources):
+    for address in sorted(graph.resources, key=attrgetter("sort_key")):
         needs = (edge.target for edge in graph.edges_of(address) if not edge.deferred)
         sorter.add(address, *(one for target in needs for one in graph.declared(target)))
     return [graph.resources[address] for address in sorter.static_order() if address in wanted]
@@ -115,6 +116,7 @@ def _read(
 ) -> dict[Address, str | None]:
     """The fingerprints of the resources themselves and of those that they refer to."""
     live = {found.address: found for found in live_state.live.values()} | dict(live_state.live)
+    decoded = live_state.values
     looked = set()
     for change in changes:
         if change.action is not Action.DELETE or change.live is not None:
@@ -125,10 +127,8 @@ def _read(
                 one.target for one in edges if one.target.version or not graph.declared(one.target)
             }
     return {
-        address: fingerprint(live[address].body, kind_of(address), live_state.scope)
-        if address in live
-        else None
-        for address in sorted(looked)
+        address: decoded.fingerprint(live[address]) if address in live else None
+        for address in sorted(looked, key=attrgetter("sort_key"))
     }
 
 
@@ -142,6 +142,7 @@ class _Planner:
         self._graph = graph
         self._ownership = ownership
         self._live_state = live_state
+        self._decoded = live_state.values
         self._decided: dict[Address, Change] = {}
         self._replaced: set[Address] = set()
         self.rejections: list[Diagnostic] = []
@@ -190,7 +191,7 @@ class _Planner:
         self, resource: Resource, wanted: Values, live: Live, notes: Mapping[Pointer, str]
     ) -> Change:
         """The update to the wanted values; without fields where there is nothing to do."""
-        had = decode(live.body, resource.form, self._live_state.scope, own=False)
+        had = self._decoded.values(live.body, resource.form)
         fields = [
             replace(one, note=notes.get(one.at, ""))
             for one in differences(resource.form.fields, wanted, had, self._live_state.scope)
@@ -293,7 +294,7 @@ class _Planner:
         for live in self._in_use(resource):
             alike = not name or live.address.name.casefold() == name.casefold()
             if live.address.kind == resource.address.kind and alike:
-                had = decode(live.body, resource.form, self._live_state.scope, own=False)
+                had = self._decoded.values(live.body, resource.form)
                 if not differences(resource.form.fields, wanted, had, self._live_state.scope):
                     return live
         return None

@@ -9,10 +9,10 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import fingerprint
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.preflight import checks, protection
-from mlctl.planning.refresh import LiveState
 
 
 def removal(

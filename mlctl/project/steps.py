@@ -16,11 +16,11 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import Kind
 from mlctl.kinds.address import Address
 from mlctl.planning.blue_green.successors import NONE, Successors
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Plan
 from mlctl.planning.ownership.owner import NOBODY, Ownership
 from mlctl.planning.ownership.pruning import Prune
 from mlctl.planning.planner import plan
-from mlctl.planning.refresh import LiveState
 from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.planning.steps.work import Work, work
 from mlctl.project.file import Project

@@ -9,8 +9,9 @@ from mlctl.config import graph
 from mlctl.kinds import KINDS
 from mlctl.kinds.address import Address
 from mlctl.kinds.resource import Resource
+from mlctl.planning.live_state import LiveState, named_by, region, users_of
 from mlctl.planning.ownership.owner import Ownership
-from mlctl.planning.refresh import LiveState, find_children, named_by, refresh, region, users_of
+from mlctl.planning.refresh import find_children, refresh
 from tests.builders.plans import applied
 from tests.builders.resources import (
     compute,

@@ -25,7 +25,8 @@ from mlctl.diagnostics import Report
 from mlctl.kinds import KINDS, Address, Kind, kind_of, routes
 from mlctl.kinds.address import own_address
 from mlctl.kinds.resource import build
-from mlctl.planning.refresh import find_children, users_of
+from mlctl.planning.live_state import users_of
+from mlctl.planning.refresh import find_children
 from mlctl.planning.removal import removal
 from mlctl.planning.running_jobs import with_running_jobs
 from mlctl.pointer import put

@@ -31,9 +31,10 @@ from mlctl.inert import as_json
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import moving, state
 from mlctl.planning.blue_green.successors import NONE, Successors
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Plan
 from mlctl.planning.ownership.owner import NOBODY
-from mlctl.planning.refresh import LiveState, refresh
+from mlctl.planning.refresh import refresh
 from mlctl.planning.unfinished.owed import Owed
 from mlctl.pointer import Data
 from mlctl.project.steps import Planned, plan_loaded

@@ -15,8 +15,8 @@ from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.routes import Shares
 from mlctl.kinds.values import decode
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change, FieldChange
-from mlctl.planning.refresh import LiveState
 from mlctl.pointer import Pointer
 
 Successors = Mapping[Address, Address]

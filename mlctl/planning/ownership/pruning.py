@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from mlctl.config.graph import Graph
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change
-from mlctl.planning.refresh import LiveState
 
 
 @dataclass(frozen=True, slots=True)

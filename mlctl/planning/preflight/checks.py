@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mlctl.assets.local_files import JOB_DEFINITION
 from mlctl.diagnostics import Diagnostic
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change
 from mlctl.planning.preflight import (
     immutability,
@@ -16,7 +17,6 @@ from mlctl.planning.preflight import (
     references,
     regions,
 )
-from mlctl.planning.refresh import LiveState
 from mlctl.planning.running_jobs import RUNNING_JOBS
 
 PLAN_RULES = (

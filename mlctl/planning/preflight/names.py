@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from mlctl.diagnostics import Diagnostic, Rule, Severity
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Change
-from mlctl.planning.refresh import LiveState
 
 NAME_TAKEN = Rule(
     "MLC406",

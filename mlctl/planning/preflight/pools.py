@@ -10,8 +10,8 @@ from mlctl.catalog import limits
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.address import kind_of
 from mlctl.kinds.resource import Resource
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change
-from mlctl.planning.refresh import LiveState
 
 POOL_LIMIT = Rule(
     "MLC409",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from mlctl.backends.ports.backend import Live
 from mlctl.diagnostics import Diagnostic, Label, Rule, Severity
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, ActionReason, Change
 from mlctl.planning.ownership.owner import PROTECT, TAGS, Ownership, owner, tags, truth
-from mlctl.planning.refresh import LiveState
 
 PROTECTED = Rule(
     "MLC412",

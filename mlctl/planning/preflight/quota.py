@@ -15,9 +15,9 @@ from mlctl.kinds.address import Address
 from mlctl.kinds.claim import NOTHING, Claim, Claims, Quota
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.values import claims, decode, effective
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change
 from mlctl.planning.preflight import pools
-from mlctl.planning.refresh import LiveState
 
 QUOTA = Rule(
     "MLC405",

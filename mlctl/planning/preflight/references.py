@@ -11,8 +11,8 @@ from mlctl.kinds import Kind, routes
 from mlctl.kinds.address import Address, Scope, kind_of
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.routes import Routes
+from mlctl.planning.live_state import LiveState, named_by
 from mlctl.planning.model import Action, ActionReason, Change
-from mlctl.planning.refresh import LiveState, named_by
 
 MISSING = Rule(
     "MLC402",

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from mlctl.diagnostics import Diagnostic, Rule, Severity
 from mlctl.kinds.address import kind_of
+from mlctl.planning.live_state import LiveState, region
 from mlctl.planning.model import Change
-from mlctl.planning.refresh import LiveState, region
 
 OTHER_REGION = Rule(
     "MLC414",

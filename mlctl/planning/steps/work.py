@@ -16,9 +16,9 @@ from mlctl.kinds.address import Address, Scope, version_key
 from mlctl.kinds.resource import Resource
 from mlctl.kinds.upload import Upload
 from mlctl.kinds.values import moving, overlay
+from mlctl.planning.live_state import named_by
 from mlctl.planning.model import Action, ActionReason, Change, Plan
 from mlctl.planning.preflight import references
-from mlctl.planning.refresh import named_by
 from mlctl.planning.steps.bodies import (
     Part,
     kept,

@@ -20,9 +20,9 @@ from mlctl.kinds.values import (
     said,
 )
 from mlctl.planning.diff import differences
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Action, Change, FieldChange
 from mlctl.planning.ownership.owner import PROJECT, SPEC_HASH, TAGS, Ownership
-from mlctl.planning.refresh import LiveState
 from mlctl.planning.unfinished.owed import Owed
 from mlctl.pointer import Pointer
 

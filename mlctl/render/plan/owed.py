@@ -9,8 +9,8 @@ from mlctl.backends.ports.backend import Live
 from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.values import moving
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.model import Change, Plan
-from mlctl.planning.refresh import LiveState
 from mlctl.planning.unfinished.owed import Owed
 from mlctl.planning.unfinished.restore import lost
 from mlctl.pointer import dotted

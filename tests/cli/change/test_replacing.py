@@ -16,7 +16,7 @@ from mlctl.kinds import kind_of
 from mlctl.kinds.address import Address
 from mlctl.kinds.routes import main_child
 from mlctl.kinds.values import state
-from mlctl.planning.refresh import named_by
+from mlctl.planning.live_state import named_by
 from mlctl.service_errors import Permanent
 from tests.builders.azure import SCOPE, azure, emulated
 from tests.builders.paths import SAMPLES

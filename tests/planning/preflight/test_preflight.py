@@ -9,8 +9,9 @@ from mlctl.config import graph
 from mlctl.kinds.address import Address, Scope
 from mlctl.kinds.claim import QuotaRefusal
 from mlctl.kinds.resource import Resource
+from mlctl.planning.live_state import users_of
 from mlctl.planning.preflight import checks, quota
-from mlctl.planning.refresh import find_children, refresh, users_of
+from mlctl.planning.refresh import find_children, refresh
 from mlctl.planning.removal import removal
 from tests.builders.plans import applied, carried_out, codes, planned
 from tests.builders.resources import compute, declared, deployment, endpoint, environment, model

@@ -8,8 +8,8 @@ import pytest
 
 from mlctl.backends.local.backend import LocalBackend
 from mlctl.kinds.address import Address
+from mlctl.planning.live_state import LiveState
 from mlctl.planning.ownership.owner import Ownership
-from mlctl.planning.refresh import LiveState
 from mlctl.planning.unfinished.owed import Owed
 from mlctl.planning.unfinished.restore import NOTE
 from mlctl.pointer import Data

@@ -1,0 +1,113 @@
+"""The live state that a plan is computed against, as plain values."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mlctl import pointer
+from mlctl.backends.ports.backend import Live, Usage
+from mlctl.kinds import codec, kind_of
+from mlctl.kinds.address import Address, Reference, Scope
+from mlctl.kinds.claim import QuotaRefusal
+from mlctl.kinds.field import Form, read_field
+from mlctl.kinds.resource import Resource
+from mlctl.kinds.values import Values, decode, fingerprint_of_values, form_of_body, own_of_form
+from mlctl.planning.unfinished.owed import Owed
+from mlctl.pointer import Data
+from mlctl.schema import places
+
+
+class DecodedBodies:
+    """The values of live bodies in the spelling of files; each body is decoded once for a form."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self._values: dict[tuple[int, Form], tuple[Mapping[str, Data], Values]] = {}
+
+    def values(self, body: Mapping[str, Data], form: Form) -> Values:
+        """The values that a body gives to the fields of a form that files can say."""
+        key = id(body), form
+        if key not in self._values:
+            # The body is kept, too: its id is its own as long as it is.
+            self._values[key] = body, decode(body, form, self.scope, own=False)
+        return self._values[key][1]
+
+    def fingerprint(self, live: Live) -> str:
+        """As `kinds.values.fingerprint`."""
+        kind = kind_of(live.address)
+        form = form_of_body(kind, live.body, self.scope)
+        own = own_of_form(kind, form)
+        body = pointer.without(live.body, own) if own else live.body
+        return fingerprint_of_values(self.values(body, form), form, self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """What the backend had when it was read.
+
+    `location` is the workspace's region. `live` is keyed by the address as asked for; those
+    that are being deleted are in `deleting` instead. `usage` is by region. `taken` says who
+    else has a name that must be unique in its region. `used_by` gives the live
+    deployments that refer to an address or, for an endpoint, belong to it. `quota_refuses` is what
+    the backend holds clusters to. `owned` is what has the tag of the project that was asked about.
+    `owed` is what applies that did not end have yet to put back.
+    """
+
+    scope: Scope
+    location: str
+    live: Mapping[Address, Live]
+    usage: Mapping[str, list[Usage]] = field(default_factory=dict)
+    taken: Mapping[Address, str] = field(default_factory=dict)
+    used_by: Mapping[Address, list[Address]] = field(default_factory=dict)
+    deleting: Mapping[Address, Live] = field(default_factory=dict)
+    quota_refuses: QuotaRefusal = QuotaRefusal.MIN
+    owned: tuple[Live, ...] = ()
+    owed: Mapping[Address, Owed] = field(default_factory=dict)
+    decoded: DecodedBodies | None = None
+
+    @property
+    def values(self) -> DecodedBodies:
+        """The values of the bodies, as files spell them."""
+        return self.decoded or DecodedBodies(self.scope)
+
+
+def region(resource: Resource, live: Live | None, default: str) -> str:
+    """The region in ARM's spelling: the file's, else the live resource's, else `default`."""
+    there = live.body.get("location") if live else None
+    return str(resource.values.get(("location",), there or default)).replace(" ", "").lower()
+
+
+def named_by(live: Live, scope: Scope) -> list[Address]:
+    """The addresses in this workspace that a live body refers to."""
+    found = []
+    form = form_of_body(kind_of(live.address), live.body, scope)
+    for one in form.fields:
+        said = codec.decode(pointer.get(live.body, one.wire), one, scope)
+        told = [(one, said)] if one.refers_to else []
+        told += [
+            (inner, pointer.get(said, inner.at[len(one.at) :]))
+            for inner in codec.inner_fields(one, said)
+        ]
+        if one in form.nested:  # maps: the settings of a pipeline
+            told += [
+                (read_field(level, at), pointer.get(said, at[len(one.at) :]))
+                for at, level in places(one.schema, said, one.at)
+                if "x-mlctl-refers-to" in level
+            ]
+        for at, text in told:
+            named = Reference.parse(str(text), at.refers_to or "")
+            if named and named.address and named.within(scope).scope is None:
+                found.append(named.address)
+    return found
+
+
+def users_of(children: Iterable[Live], scope: Scope) -> dict[Address, list[Address]]:
+    """The children (deployments) that refer to an address or, for a parent, belong to it."""
+    found: dict[Address, list[Address]] = defaultdict(list)
+    for child in children:
+        for used in (child.address.up, *named_by(child, scope)):
+            if used is not None:
+                found[used].append(child.address)
+    return dict(found)
