@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from conformance import Card
+from conformance.expected import Direction, listed, unexpected
+from conformance.form import ABSENT, Deviation, compare_data
+from conformance.verify import Verdict
 from mlctl import pointer
-from mlctl.cards import Card
-from mlctl.cards.expected import Direction, listed, unexpected
-from mlctl.cards.form import ABSENT, Deviation, compare_data
-from mlctl.cards.verify import Verdict
 from mlctl.emulator import Request, Response
 from mlctl.kinds import Kind
 from mlctl.kinds.address import Address

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Self
 from urllib.parse import unquote
 
-from mlctl.cards import Card, load
+from conformance import Card, load
 from mlctl.emulator import Request, Response
 from mlctl.kinds.address import Scope
 from mlctl.pointer import Data, texts

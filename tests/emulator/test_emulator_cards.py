@@ -6,9 +6,9 @@ from functools import lru_cache, partial
 
 import pytest
 
-from mlctl.cards import load
-from mlctl.cards.expected import Direction, listed
-from mlctl.cards.verify import Score, Verdict, verify
+from conformance import load
+from conformance.expected import Direction, listed
+from conformance.verify import Score, Verdict, verify
 from tests.builders import cards
 
 _WHOLE = 0.94  # of the cards, at least
@@ -24,7 +24,9 @@ def test_every_card_is_tried_once() -> None:
 
 
 def test_the_emulator_answers_as_recorded(capsys: pytest.CaptureFixture[str]) -> None:
-    score = Score.of(verdicts())
+    score = Score.of(
+        verdict for verdict in verdicts() if not cards.not_met_yet(verdict.card, Direction.EMULATOR)
+    )
     with capsys.disabled():
         print(f"\nemulator: {score}")
     assert [(each.card.id, each.unexpected) for each in verdicts() if each.unexpected] == []

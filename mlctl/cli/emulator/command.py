@@ -16,8 +16,6 @@ import typer
 
 from mlctl import files, inert, masking
 from mlctl.backends import LOCAL_DB
-from mlctl.cli.emulator.cards import record
-from mlctl.cli.emulator.verify import verify
 from mlctl.cli.parser.arguments import InvalidValue
 from mlctl.cli.shell.command import command
 from mlctl.cli.shell.exits import Exit
@@ -101,8 +99,6 @@ def register(app: typer.Typer, verb: str) -> None:
     group = typer.Typer(help=text)
     command(group, "start")(start)
     command(group, "env")(env)
-    command(group, "record")(record)
-    command(group, "verify")(verify)
     app.add_typer(group, name=verb)
 
 

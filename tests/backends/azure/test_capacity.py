@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mlctl import cards, catalog
+import conformance as cards
+from mlctl import catalog
 from mlctl.backends.ports.backend import Usage
 from mlctl.pointer import Data
 from tests.builders.azure import Between, azure, emulated, says

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("azure.core", reason="the azure extra is not installed")
 
+from conformance import Card, load
 from mlctl.backends.azure.report import form
-from mlctl.cards import Card, load
 from tests.builders.azure import SCOPE, Between, azure, emulated, no, says
 from tests.builders.emulator import world
 from tests.builders.paths import ROOT

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mlctl import cards
+import conformance as cards
 from mlctl.emulator.arm.capacity import localized
 from mlctl.pointer import Data
 from tests.builders.emulator import CLUSTER, WS, world

@@ -1,0 +1,160 @@
+"""Stories: cards in the order in which they were recorded, told again in a workspace of ours."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from conformance.card import Card, CardRequest, CardResponse
+from mlctl import catalog
+from mlctl.pointer import Data
+
+_PLACE = re.compile(
+    r'/locations/([a-z0-9]+)|"location": "([a-z0-9]+)"|"Location", "info": \{"value": "([a-z0-9]+)"'
+    r"|azureml://([a-z0-9]+)\.api\.azureml\.ms"
+)
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_GUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+USUAL_REGION = "eastus"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a story is told: the names that its placeholders stand for."""
+
+    subscription: str
+    resource_group: str
+    workspace: str
+
+    @property
+    def path(self) -> str:
+        """The path of the workspace."""
+        group = f"/subscriptions/{self.subscription}/resourceGroups/{self.resource_group}"
+        return f"{group}/providers/Microsoft.MachineLearningServices/workspaces/{self.workspace}"
+
+    def fill(self, text: str) -> str:
+        """A text with the names of this place."""
+        names = (("subscription", self.subscription), ("resourceGroup", self.resource_group))
+        for name, held in (*names, ("workspace", self.workspace)):
+            text = text.replace(f"{{{name}}}", held)
+        return text
+
+
+@dataclass(slots=True)
+class Learned:
+    """What the service made up and the answers told: names and ids, recorded and ours."""
+
+    said: dict[str, str] = field(default_factory=dict)
+
+    def compare(self, recorded: CardResponse, answered: CardResponse) -> None:
+        """Learn from an answer what stands for the recorded one's ids."""
+        ours = {name.lower(): text for name, text in answered.headers.items()}
+        for name, text in recorded.headers.items():
+            self._texts(urlsplit(text).path, urlsplit(ours.get(name.lower(), "")).path)
+        self._data(recorded.body, answered.body)
+
+    def _data(self, recorded: Data, answered: Data) -> None:
+        if isinstance(recorded, dict) and isinstance(answered, dict):
+            for key in recorded.keys() & answered.keys():
+                self._data(recorded[key], answered[key])
+        elif isinstance(recorded, str) and isinstance(answered, str):
+            self._texts(recorded, answered)
+
+    def _texts(self, recorded: str, answered: str) -> None:
+        one, other = recorded.split("/"), answered.split("/")
+        if len(one) == len(other):
+            for mine, theirs in zip(one, other, strict=True):
+                if mine != theirs and (_GUID.search(mine) or ":REDACTED" in mine):
+                    self.said[mine] = theirs
+
+    def tell(self, text: str) -> str:
+        """A text of a card with our names and ids."""
+        for recorded, ours in self.said.items():
+            text = text.replace(recorded, ours)
+        return text
+
+
+def stories(cards: Iterable[Card]) -> tuple[tuple[Card, ...], ...]:
+    """The cards by story, each after those that it follows; cards that are not there do not count.
+
+    A story comes where its first card does.
+    """
+    known = {card.id: card for card in cards}
+    story_of: dict[str, dict[str, Card]] = {}
+    for card in known.values():
+        _join(card, known, story_of)
+    told = {id(story): story for story in story_of.values()}
+    return tuple(tuple(story.values()) for story in told.values())
+
+
+def _join(card: Card, known: Mapping[str, Card], story_of: dict[str, dict[str, Card]]) -> None:
+    """Put a card, and before it what it follows, into one story."""
+    if card.id in story_of:
+        return
+    story_of[card.id] = {}  # stops where cards follow each other in a ring
+    story: dict[str, Card] = {}
+    for before in (known[each] for each in card.follows if each in known):
+        _join(before, known, story_of)
+        story |= story_of[before.id]
+    story[card.id] = card
+    for each in story:
+        story_of[each].update(story)
+    shared = story_of[card.id]
+    for each in story:
+        story_of[each] = shared
+
+
+def region(story: Sequence[Card]) -> str:
+    """The region of the workspace: that of polling addresses, errors, runs or resources."""
+    texts = [_as_text(card) for card in story]
+    found = [match for text in texts for match in _PLACE.finditer(text)]
+    surest_first = (match[group] for group in (1, 3, 4, 2) for match in found if match[group])
+    return next(surest_first, USUAL_REGION)
+
+
+def in_known_regions(story: Sequence[Card]) -> tuple[Card, ...]:
+    """The story in public regions: those of test rings are replaced by one that it does not use."""
+    texts = [_as_text(card) for card in story]
+    used = dict.fromkeys(m[m.lastindex or 0] for text in texts for m in _PLACE.finditer(text))
+    free = iter(sorted(catalog.regions() - used.keys()))
+    told = {each: next(free) for each in used if not catalog.knows_region(each)}
+    return tuple(_rewritten(card, told) for card in story)
+
+
+def _rewritten(card: Card, told: Mapping[str, str]) -> Card:
+    text = _as_text(card)
+    for name, other in told.items():
+        text = re.sub(rf"\b{name}\b", other, text)
+    return _with_text(card, text)
+
+
+def as_told(card: Card, place: Place, learned: Learned) -> Card:
+    """A card with the names of a place; in the request every placeholder is a plain name."""
+    told = _with_text(card, place.fill(_as_text(card)))
+    asked = _PLACEHOLDER.sub(r"\1", learned.tell(json.dumps(_request_data(told.request))))
+    return replace(told, request=CardRequest(**json.loads(asked)))
+
+
+def ids(data: Data, place: Place) -> Iterator[str]:
+    """The paths of resources of the workspace that plain data names, each once."""
+    text = json.dumps(data)
+    pattern = re.compile(re.escape(place.path) + r'(/[^"?\\\s:,;]+)', re.IGNORECASE)
+    yield from dict.fromkeys(place.path + found[1] for found in pattern.finditer(text))
+
+
+def _request_data(request: CardRequest) -> dict[str, Data]:
+    names = ("method", "path", "host", "query", "headers", "body")
+    return {name: getattr(request, name) for name in names}
+
+
+def _as_text(card: Card) -> str:
+    response = {name: getattr(card.response, name) for name in ("status", "headers", "body")}
+    return json.dumps([_request_data(card.request), response])
+
+
+def _with_text(card: Card, text: str) -> Card:
+    request, response = json.loads(text)
+    return replace(card, request=CardRequest(**request), response=CardResponse(**response))

@@ -1,0 +1,164 @@
+"""Cards held against a service: each one asked again, in its story, and the answers compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from conformance.arrange import ENDED, OPERATION, Arranger, Service, at_url
+from conformance.card import Card, CardRequest, CardResponse
+from conformance.expected import Direction, listed, unexpected
+from conformance.form import Deviation, compare
+from conformance.story import Learned, Place, as_told, in_known_regions, region, stories
+from mlctl.pointer import get
+
+_TRIES = 40  # until an operation has ended as the recorded one has
+_NO_WORKSPACE = "ParentResourceNotFound"  # a code of the resource manager's own
+_LATEST = "2024-04-01"  # the api-version of cards that have none
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a card: all deviations, and among them those that nobody expects.
+
+    `troubles` say what could not be arranged before it.
+    """
+
+    card: Card
+    deviations: tuple[Deviation, ...]
+    unexpected: tuple[Deviation, ...]
+    troubles: tuple[str, ...] = ()
+
+    @property
+    def status_agrees(self) -> bool:
+        """Whether the status is the recorded one."""
+        return all(each.at != "/status" for each in self.deviations)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many of some cards agree: in the status, and whole; and how many deviate unexpectedly."""
+
+    cards: int
+    status: int
+    whole: int
+    deviating: int
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Score:
+        """The score of some verdicts."""
+        held = list(verdicts)
+        return cls(
+            len(held),
+            sum(each.status_agrees for each in held),
+            sum(not each.deviations for each in held),
+            sum(bool(each.unexpected) for each in held),
+        )
+
+    def __str__(self) -> str:
+        of = f"of {self.cards}"
+        return f"status {self.status} {of}, whole {self.whole} {of}, deviating {self.deviating}"
+
+
+def verify(
+    cards: Sequence[Card], service: Callable[[], Service], exemplars: Sequence[Card], run: str
+) -> Iterator[Verdict]:
+    """Tell the stories of some cards to services, each in a workspace of its own.
+
+    `service` gives the service of a story; `exemplars` tell how kinds are written, beyond the
+    cards themselves; `run` (hex digits) tells the names of one run from those of another.
+    """
+    numbers = count(1)
+    others = (each for each in exemplars if each not in cards)
+    known = [each for card in (*cards, *others) for each in in_known_regions([card])]
+    for story in stories(cards):
+        number = next(numbers)
+        subscription = f"{run:0>8.8}-cafe-4000-8000-{number:012x}"
+        place = Place(subscription, "cards", f"story{number}")
+        yield from _Teller(service(), place, known).tell(in_known_regions(story))
+
+
+class _Teller:
+    """Tells one story."""
+
+    def __init__(self, service: Service, place: Place, exemplars: Sequence[Card]) -> None:
+        self._service = service
+        self._place = place
+        self._arranger = Arranger(service, place, exemplars)
+        self._learned = Learned()
+        self._running: list[CardResponse] = []
+
+    def tell(self, story: Sequence[Card]) -> Iterator[Verdict]:
+        if get(story[0].response.body, ("error", "code")) != _NO_WORKSPACE:
+            self._make_workspace(region(story))
+        for number, card in enumerate(story):
+            told = as_told(card, self._place, self._learned)
+            version = card.api_version or _LATEST
+            if card.operation == "poll":
+                told = self._of_operation(card, told, version)
+                if card.response.is_error:  # it had ended, and was asked about too late
+                    self._settle()
+            else:
+                self._settle()
+                for later in story[number:]:
+                    self._arranger.older(as_told(later, self._place, self._learned), told, version)
+                self._arranger.before(told, version)
+                told = as_told(card, self._place, self._learned)
+            answered = self._asked(told, version)
+            self._learned.compare(told.response, answered)
+            if any(name.lower() == OPERATION for name in answered.headers):
+                self._running.append(answered)
+            deviations = compare(told.response, answered)
+            rest = unexpected(card, deviations, listed(Direction.EMULATOR))
+            yield Verdict(card, deviations, tuple(rest), tuple(self._arranger.troubles))
+            self._arranger.troubles.clear()
+
+    def _make_workspace(self, location: str) -> None:
+        query = {"api-version": _LATEST}
+        self._service(
+            CardRequest("PUT", self._place.path, query=query, body={"location": location})
+        )
+
+    def _settle(self) -> None:
+        for answered in self._running:
+            self._arranger.settle(answered)
+        self._running.clear()
+
+    def _of_operation(self, card: Card, told: Card, version: str) -> Card:
+        """A poll, about an operation of ours: one that is begun now, where no card before did."""
+        token = card.request.path.rpartition("/")[2]
+        if token in self._learned.said or token not in told.request.path:
+            return told
+        begun = self._arranger.begun(card.kind, version)
+        url = {name.lower(): text for name, text in (begun.headers if begun else {}).items()}.get(
+            OPERATION
+        )
+        if begun is not None:
+            self._running.append(begun)
+        if url is not None:
+            self._learned.said[token] = url.partition("?")[0].rpartition("/")[2]
+        return as_told(card, self._place, self._learned)
+
+    def _asked(self, told: Card, version: str) -> CardResponse:
+        """The answer; a poll that was recorded at the end is repeated until the end."""
+        request = self._at_endpoint(told.request, version) if told.request.host else told.request
+        answered = self._service(request)
+        state = get(told.response.body, ("status",))
+        for _ in range(_TRIES if told.operation == "poll" and state in ENDED else 0):
+            if get(answered.body, ("status",)) in (*ENDED, None):
+                break
+            answered = self._service(request)
+        return answered
+
+    def _at_endpoint(self, request: CardRequest, version: str) -> CardRequest:
+        """A request to the host of an endpoint goes where its scoringUri leads."""
+        name, _, rest = (request.host or "").partition(".")
+        if ".inference." not in rest:
+            return request
+        path = f"{self._place.path}/batchEndpoints/{name}"
+        found = self._service(CardRequest("GET", path, query={"api-version": version}))
+        uri = get(found.body, ("properties", "scoringUri"))
+        if not isinstance(uri, str):
+            return request
+        return replace(request, path=at_url(uri).path, host=None)

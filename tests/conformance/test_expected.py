@@ -1,0 +1,28 @@
+"""The list of deviations on purpose."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance import load
+from conformance.expected import Direction, Expected, listed, unexpected
+from conformance.form import Deviation
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_every_deviation_on_purpose_has_a_reason_and_names_cards_that_are_there(
+    direction: Direction,
+) -> None:
+    cards = load()
+    for each in listed(direction):
+        assert len(each.reason.split()) > 3, each
+        assert any(each.covers(card, Deviation(each.at, 1, 2)) for card in cards), each
+
+
+def test_a_deviation_is_expected_at_its_place_of_its_cards_only() -> None:
+    card = load()[0]
+    here = Expected(Direction.EMULATOR, "/body/*/uri", "It leads here.", f"{card.id[:-1]}?")
+    found = [Deviation("/body/properties/uri", 1, 2), Deviation("/body/uri/x", 1, 2)]
+    assert list(unexpected(card, found, [here])) == [found[1]]
+    other = Expected(Direction.EMULATOR, "/body/*/uri", "It leads here.", kind="another")
+    assert list(unexpected(card, found, [other])) == found
